@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 /// Threads that are used when nobody says otherwise, at most.
-const MOST_THREADS: usize = 16;
+const MAX_THREADS: usize = 16;
 
 /// What every command is given.
 pub struct Context {
@@ -120,5 +120,5 @@ fn named_theme(name: &str) -> Outcome<Theme> {
 }
 
 fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
 }

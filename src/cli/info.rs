@@ -16,7 +16,7 @@ use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// Names of unassigned shards, and of parts of one shard, that are listed.
-const LISTED: usize = 10;
+const MAX_LISTED_NAMES: usize = 10;
 
 /// Prints what a data set of any kind holds; `sequence_length` decides the windows of a folder of token files.
 pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> Finished {
@@ -89,10 +89,10 @@ fn single_shard(path: &str, context: &Context) -> Finished {
     lines.push(item("samples", &grouped(info.samples)));
     lines.push(item("size", &size(info.bytes)));
     lines.push(format!("- {}:", paint(Look::Strong, "parts")));
-    lines.extend(info.parts.iter().take(LISTED).map(|(name, part)| {
+    lines.extend(info.parts.iter().take(MAX_LISTED_NAMES).map(|(name, part)| {
         format!("  - {}: in {}, {}", display_safe(name), count(part.samples, "sample"), size(part.bytes))
     }));
-    if let Some(more) = info.parts.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    if let Some(more) = info.parts.len().checked_sub(MAX_LISTED_NAMES).filter(|more| *more > 0) {
         lines.push(format!("  … and {more} more"));
     }
     Ok(told((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
@@ -137,8 +137,8 @@ fn lines(report: &InfoReport) -> Vec<String> {
     lines.push(format!("- {}:", paint(Look::Strong, "splits")));
     lines.extend(report.splits.iter().map(split));
     if !report.unassigned.is_empty() {
-        let mut names = report.unassigned.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-        if report.unassigned.len() > LISTED {
+        let mut names = report.unassigned.iter().take(MAX_LISTED_NAMES).cloned().collect::<Vec<_>>().join(", ");
+        if report.unassigned.len() > MAX_LISTED_NAMES {
             names.push_str(", …");
         }
         lines.push(item("in no split", &format!("{} ({names})", count(report.unassigned.len() as u64, "shard"))));

@@ -8,12 +8,12 @@ use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use std::path::Path;
 
 /// A plan file is at most this large.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Runs a plan file as it is; flags that say how to run still count. With `overwrite`, as the command of the plan does with
 /// `--force-overwrite`.
 pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
-    let text = paths::read_text(path, "reading the plan", MOST_BYTES).map_err(|failure| match path.exists() {
+    let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match path.exists() {
         true => failure,
         false => {
             failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// The largest plan that is read back, in bytes.
-const LARGEST_PLAN: u64 = 64 << 20;
+const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// A data set that was opened: its shards as files, and the same as facts for the screens.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ fn tables_know_more(root: &Path, listed: usize) -> bool {
 
 /// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.
 fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
-    let bytes = read_whole(&own.plan(), LARGEST_PLAN)?;
+    let bytes = read_whole(&own.plan(), MAX_PLAN_BYTES)?;
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
 }
 

@@ -17,9 +17,9 @@ use std::path::Path;
 /// Rows between two looks at the cancel flag.
 const CANCEL_EVERY: u64 = 4096;
 /// Samples that are looked at, at most: enough for any picture of them, and seconds at the most.
-const MOST_SAMPLES: u64 = 2_000_000;
+const MAX_SAMPLES: u64 = 2_000_000;
 /// Rows of parts that are looked at, at most.
-const MOST_ROWS: u64 = 4 * MOST_SAMPLES;
+const MAX_ROWS: u64 = 4 * MAX_SAMPLES;
 
 /// One part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     let mut spread =
         DatasetSpread { samples: info.shard_counts.iter().map(|(_, n)| n).sum(), ..DatasetSpread::default() };
     for (shard, _) in &info.shard_counts {
-        if spread.sample_bytes.count >= MOST_SAMPLES {
+        if spread.sample_bytes.count >= MAX_SAMPLES {
             break;
         }
         cancel.check()?;
@@ -115,7 +115,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
         let sample = (row.get::<_, i64>(2).ok(), row.get::<_, i64>(3).ok());
         if last != Some(sample) {
             // The last sample that is counted is counted whole.
-            if seen > MOST_ROWS {
+            if seen > MAX_ROWS {
                 break;
             }
             spread.looked_at += 1;

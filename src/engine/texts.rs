@@ -11,15 +11,15 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 /// Bytes of texts that are read, at most.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Samples that are looked at, at most.
-const MOST_SAMPLES: u64 = 20_000;
+const MAX_SAMPLES: u64 = 20_000;
 /// Samples in one stretch: neighbours are cheap to read.
 const STRETCH: u64 = 50;
 /// A longer part is counted as not read, in bytes.
-const LONGEST_PART: u64 = 4 << 20;
+const MAX_PART_BYTES: u64 = 4 << 20;
 /// Texts that are told apart by part and key.
-const MOST_NAMES: usize = 200;
+const MAX_NAMES: usize = 200;
 
 /// The texts of one part, or of one key of a JSON part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -48,7 +48,7 @@ pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengt
     let groups = catalog.groups();
     let total = groups.total();
     let mut tally = Tally::default();
-    let stretches = total.min(MOST_SAMPLES).div_ceil(STRETCH);
+    let stretches = total.min(MAX_SAMPLES).div_ceil(STRETCH);
     let mut number = 0;
     for stretch in 0..stretches {
         // The product of two numbers of samples may not fit.
@@ -58,7 +58,7 @@ pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengt
         let Some(at) = groups.locate(number) else { break };
         tally.stretch(catalog, at, end - number, cancel)?;
         number = end;
-        if tally.bytes >= MOST_BYTES {
+        if tally.bytes >= MAX_BYTES {
             break;
         }
     }
@@ -89,11 +89,11 @@ impl Tally {
         if !matches!(part_class(&part.name), PartClass::Text | PartClass::Json) {
             return;
         }
-        let value = (part.byte_size <= LONGEST_PART)
+        let value = (part.byte_size <= MAX_PART_BYTES)
             .then(|| catalog.read(sample, at, 0, usize::try_from(part.byte_size).unwrap_or(usize::MAX)).ok())
             .flatten()
             .and_then(|bytes| decode_part(&part.name, &bytes).ok());
-        self.bytes = self.bytes.saturating_add(part.byte_size.min(LONGEST_PART));
+        self.bytes = self.bytes.saturating_add(part.byte_size.min(MAX_PART_BYTES));
         match value {
             Some(Value::Text(text)) => self.text(part.name.to_string(), &text),
             Some(Value::Json(json)) => self.json(&part.name, &json),
@@ -119,7 +119,7 @@ impl Tally {
         let texts = &mut self.lengths.texts;
         let place = match self.places.get(&name) {
             Some(place) => *place,
-            None if texts.len() < MOST_NAMES => {
+            None if texts.len() < MAX_NAMES => {
                 texts.push(TextSpread { name: name.clone(), ..TextSpread::default() });
                 self.places.insert(name, texts.len() - 1);
                 texts.len() - 1
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn of_very_many_samples_evenly_spread_ones_are_read() {
         let lengths = text_lengths(&Captions::new(1_000_003, "[]"), &Cancel::default()).unwrap();
-        assert_eq!((lengths.looked_at, lengths.is_complete), (MOST_SAMPLES, false));
+        assert_eq!((lengths.looked_at, lengths.is_complete), (MAX_SAMPLES, false));
         // Seven lengths, met equally often: a stretch from one place alone could not tell that of a whole set.
         assert!((lengths.texts[0].characters.mean() - 4.0).abs() < 0.1);
     }

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Counts up when the meaning of a journal or of the spools changes.
 const FORMAT: u32 = 1;
 /// The largest journal that is read back, in bytes; a line is about 300 bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 /// How often the journal is made durable at most; thousands of small shards would else wait for the disk each.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -73,7 +73,7 @@ impl Journal {
     /// Opens the journal at `path` for the plan with this hash. A journal of another plan, or of another format, is replaced.
     pub fn open(fs: &dyn Fs, path: &Path, plan_hash: &str) -> Outcome<Self> {
         let header = Header::of(plan_hash);
-        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let done = read_lines(&bytes, &header);
         let mut file = match done {
             Some(_) => fs.append_file(path)?,
@@ -99,7 +99,7 @@ impl Journal {
     /// Whether a journal with at least one finished unit of this plan is there, and how many; nothing is changed.
     pub fn peek(path: &Path, plan_hash: &str) -> Outcome<usize> {
         let header = Header::of(plan_hash);
-        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
 

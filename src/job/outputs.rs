@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files that are listed; the others are counted.
-const LISTED: usize = 1_000;
+const MAX_LISTED_FILES: usize = 1_000;
 
 /// How far a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -77,7 +77,7 @@ impl OutputBoard {
     pub fn expect(&self, files: impl IntoIterator<Item = (String, String)>) {
         let mut inner = Inner::default();
         for (key, name) in files {
-            if inner.status.files.len() == LISTED {
+            if inner.status.files.len() == MAX_LISTED_FILES {
                 inner.status.more += 1;
                 continue;
             }
@@ -101,7 +101,7 @@ impl OutputBoard {
         let mut inner = Inner::default();
         for (name, bytes) in files {
             match inner.status.files.len() {
-                LISTED => inner.status.more += 1,
+                MAX_LISTED_FILES => inner.status.more += 1,
                 _ => inner.status.files.push(OutputStatus { name, state: OutputState::Written, bytes }),
             }
         }
@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn many_files_are_counted() {
-        let board = expected(LISTED + 2);
-        board.update(&format!("key{}", LISTED + 1), OutputState::Written, 7);
-        assert_eq!((board.read().files.len(), board.read().more), (LISTED, 2));
-        board.complete((0..=LISTED).map(|n| (n.to_string(), 1)));
-        assert_eq!((board.read().files.len(), board.read().more), (LISTED, 1));
+        let board = expected(MAX_LISTED_FILES + 2);
+        board.update(&format!("key{}", MAX_LISTED_FILES + 1), OutputState::Written, 7);
+        assert_eq!((board.read().files.len(), board.read().more), (MAX_LISTED_FILES, 2));
+        board.complete((0..=MAX_LISTED_FILES).map(|n| (n.to_string(), 1)));
+        assert_eq!((board.read().files.len(), board.read().more), (MAX_LISTED_FILES, 1));
     }
 }

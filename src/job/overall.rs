@@ -9,7 +9,7 @@ use crate::model::handles::ProgressReading;
 use std::time::{Duration, Instant};
 
 /// The most of a job that is done before it has ended.
-const MOST: f64 = 0.999;
+const MAX_SHARE: f64 = 0.999;
 /// No time left is shown before this much was seen.
 const HIDDEN: Duration = Duration::from_secs(3);
 /// How fast a stage goes is not known before this much of it was seen.
@@ -129,7 +129,7 @@ impl Overall {
         let all = self.stage_left() + self.forecast.later;
         let share = self.share.get_or_insert(0.0);
         if step > 0.0 && all > 0.0 {
-            *share = (*share + (1.0 - *share) * (step / all).min(1.0)).min(MOST);
+            *share = (*share + (1.0 - *share) * (step / all).min(1.0)).min(MAX_SHARE);
         }
         self.done = done.max(self.done);
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// A plan larger than this was not written by us.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 /// Entries of one folder that are looked at.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// A run that left something behind.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ fn data_of(output: &Path) -> PathBuf {
 
 /// The outputs in a folder beside which there is an own folder.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES).flatten();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
     entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
 }
 

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
 /// Characters that may follow the first one of a cluster: combining marks, above all.
-const MOST_MARKS: usize = 16;
+const MAX_MARKS: usize = 16;
 
 /// Makes untrusted text safe to print on one line: controls, escapes, bidi and invisible characters become visible stand-ins.
 ///
@@ -28,13 +28,13 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(mapped.len() + 16);
     for cluster in mapped.graphemes(true) {
         let Some(first) = cluster.chars().next() else { continue };
-        let mut most = MOST_MARKS + 1;
+        let mut most = MAX_MARKS + 1;
         let is_invisible = first.width() == Some(0);
         if is_invisible || out.is_empty() && !first.is_ascii() {
             // A cluster cannot begin with a mark but where the text does; anything else without a width is invisible.
             if is_mark(first) {
                 out.push('◌');
-                most = MOST_MARKS;
+                most = MAX_MARKS;
             } else if is_invisible {
                 stand_in(first, &mut out);
                 continue;

@@ -191,16 +191,16 @@ impl<'a> Reader<'a> {
 
     fn binary(&mut self, word: &str, length: u64) -> Result<Item, Stop> {
         use std::fmt::Write as _;
-        const SHOWN: usize = 16;
+        const MAX_SHOWN: usize = 16;
         let raw = self.take_u64(length)?;
         let mut value = count(length, "byte");
         if word != "bytes" {
             value = format!("{word}, {value}");
         }
-        for (at, byte) in raw.iter().take(SHOWN).enumerate() {
+        for (at, byte) in raw.iter().take(MAX_SHOWN).enumerate() {
             let _ = write!(value, "{}{byte:02x}", if at == 0 { ": " } else { " " });
         }
-        if raw.len() > SHOWN {
+        if raw.len() > MAX_SHOWN {
             value.push_str(" …");
         }
         Ok(Item::Scalar(value))

@@ -9,7 +9,7 @@ use crate::model::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
 use std::collections::BTreeSet;
 
 /// Shards are listed one by one up to this many.
-const LISTED: usize = 60;
+const MAX_LISTED_SHARDS: usize = 60;
 
 impl Guide {
     /// Asks until a division is accepted.
@@ -89,10 +89,10 @@ impl Guide {
 
     fn by_hand(&mut self) -> Outcome<()> {
         let facts = self.facts();
-        for (i, shard) in facts.shards.iter().enumerate().take(LISTED) {
+        for (i, shard) in facts.shards.iter().enumerate().take(MAX_LISTED_SHARDS) {
             self.ask.tell(format!("  {}  {}", i + 1, display_safe(&shard.name)));
         }
-        if facts.shards.len() > LISTED {
+        if facts.shards.len() > MAX_LISTED_SHARDS {
             self.ask.tell(format!("  … up to {}", facts.shards.len()));
         }
         let mut lists = Vec::new();

@@ -6,7 +6,7 @@ use crate::model::{
 };
 
 /// Parts that a peeked sample may have; a sample with more is not fit for a question.
-const MOST_PARTS: usize = 1_000;
+const MAX_PARTS: usize = 1_000;
 
 /// The first `count` samples of a shard, fewer where it has no more. Problems are left to the scan that follows.
 pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
@@ -29,7 +29,7 @@ struct FirstSamples<'a> {
 
 impl ScanSink for FirstSamples<'_> {
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
-        if self.parts.len() >= MOST_PARTS {
+        if self.parts.len() >= MAX_PARTS {
             return Err(Failure::cancelled());
         }
         self.parts.push((row.part_name.to_owned(), row.content_byte_offset, row.content_byte_size));

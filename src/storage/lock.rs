@@ -16,7 +16,7 @@ use std::time::Duration;
 const LOOKS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 /// Lock files are small; anything larger is none of ours.
-const LARGEST: u64 = 1 << 16;
+const MAX_LOCK_BYTES: u64 = 1 << 16;
 
 /// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ fn held(path: &Path, holder: Option<&Holder>) -> Failure {
 
 /// The content of a lock file: `None` without a file, `Some(None)` when it cannot be understood.
 fn read_holder(path: &Path) -> Outcome<Option<Option<Holder>>> {
-    let bytes = super::read::read_whole(path, LARGEST)?;
+    let bytes = super::read::read_whole(path, MAX_LOCK_BYTES)?;
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 

@@ -27,14 +27,14 @@ pub struct ReadFile {
 /// Bytes of two files that are compared at a time.
 const COMPARED: usize = 256 << 10;
 /// The longest pause in front of a read.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// Waits as long as the environment asks for: nothing, ordinarily.
 pub fn pause() {
     static PAUSE: OnceLock<Option<Duration>> = OnceLock::new();
     let pause = PAUSE.get_or_init(|| {
         let text = std::env::var("GRISTMILL_SLOW_READS_MS").ok()?;
-        let pause = Duration::from_millis(text.trim().parse().ok()?).min(LONGEST_PAUSE);
+        let pause = Duration::from_millis(text.trim().parse().ok()?).min(MAX_PAUSE);
         (!pause.is_zero()).then_some(pause)
     });
     if let Some(pause) = pause {

@@ -16,7 +16,7 @@ const OWNERLESS: Duration = Duration::from_secs(600);
 /// Temporary folders of the system, the usual one first.
 const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// The most that is kept before a run, in bytes.
-const MOST: u64 = 8 << 30;
+const MAX_KEPT_BYTES: u64 = 8 << 30;
 /// One part in this many of the free space may be used.
 const SHARE: u64 = 10;
 
@@ -86,7 +86,7 @@ fn hinted(failure: Failure) -> Failure {
 }
 
 fn cap(free: u64) -> u64 {
-    MOST.min(free / SHARE)
+    MAX_KEPT_BYTES.min(free / SHARE)
 }
 
 /// Removes what dead processes of this host and user left; never fails, for it is only a favour.

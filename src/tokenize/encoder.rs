@@ -36,7 +36,7 @@ pub struct Batch {
 }
 
 /// Over so many ids, memory for them is given back.
-const KEPT: usize = 1 << 20;
+const MAX_KEPT_IDS: usize = 1 << 20;
 
 impl Batch {
     /// The ids of a text, counted from 0; `None` where the tokenizer cannot encode it.
@@ -87,7 +87,7 @@ impl Encoder {
     /// [`encode`](Self::encode) of several texts, which is faster than each by itself where they are short. Only what has to do with none
     /// of them is a failure.
     pub fn encode_all(&mut self, texts: &[&str], out: &mut Batch) -> Outcome<()> {
-        if out.ids.len() > KEPT {
+        if out.ids.len() > MAX_KEPT_IDS {
             out.ids = Vec::new();
         }
         out.refused.clear();

@@ -16,11 +16,11 @@ pub(super) fn other_encoding(bytes: &[u8]) -> Option<String> {
 }
 
 /// No token and its rank take more bytes.
-const LONGEST_LINE: usize = 1 << 12;
+const MAX_LINE_BYTES: usize = 1 << 12;
 
 /// Whether the first line is a token in base64 and its rank.
 fn is_tiktoken(bytes: &[u8]) -> bool {
-    let start = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    let start = bytes.get(..MAX_LINE_BYTES).unwrap_or(bytes);
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');
     let is_base64 = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
@@ -74,7 +74,7 @@ fn json_kind(bytes: &[u8]) -> Option<&'static str> {
 const MAX_LINES: usize = 20;
 
 fn text_kind(bytes: &[u8]) -> Option<&'static str> {
-    let start = String::from_utf8_lossy(bytes.get(..LONGEST_LINE).unwrap_or(bytes));
+    let start = String::from_utf8_lossy(bytes.get(..MAX_LINE_BYTES).unwrap_or(bytes));
     // The last line may be cut.
     let complete = start.rfind('\n').and_then(|end| start.get(..end)).unwrap_or(&start);
     let lines: Vec<&str> = complete.lines().take(MAX_LINES).collect();

@@ -11,7 +11,7 @@ const FIRST: u64 = 8;
 const ONE_IN: u64 = 2_000;
 
 /// Of longer texts only the beginning is compared, so that the comparison stays cheap.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// Compares documents with the reference; one for each thread.
 pub struct ParityCheck {
@@ -50,8 +50,8 @@ impl ParityCheck {
         if !self.encoder.is_fast() {
             return Ok(None);
         }
-        if text.len() > MOST_BYTES {
-            let end = (0..=MOST_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        if text.len() > MAX_BYTES {
+            let end = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             let text = &text[..end];
             let mut ids = Vec::new();
             return match is_refused(self.encoder.encode(text, &mut ids))? {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A larger file is no tokenizer.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Entries of a folder, and bytes of each, in which files of other tokenizers are looked for.
 const MAX_ENTRIES: usize = 1_000;
@@ -43,10 +43,10 @@ impl FileState {
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let path = Path::new(named);
     let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
-    match read_whole(&file, LARGEST)? {
+    match read_whole(&file, MAX_FILE_BYTES)? {
         Some(bytes) => Ok((file, bytes)),
         None => match hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))? {
-            Some(file) => read_whole(&file, LARGEST)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named)),
+            Some(file) => read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named)),
             None => Err(missing(named)),
         },
     }
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(in_folder(top.path()).unwrap(), top.path().join("tokenizer.json"));
         let big = top.path().join("big.json");
         #[allow(clippy::disallowed_methods)]
-        std::fs::File::create(&big).unwrap().set_len(LARGEST + 1).unwrap();
+        std::fs::File::create(&big).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
         assert!(read(big.to_str().unwrap()).unwrap_err().why.contains("over the limit"));
     }
 }

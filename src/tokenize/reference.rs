@@ -27,7 +27,7 @@ const TEXT: u32 = u32::MAX;
 const KINDS: [&str; 4] = ["BPE", "WordPiece", "WordLevel", "Unigram"];
 
 /// Padding up to more than this is a slip, or meant to harm.
-const LONGEST_PADDING: usize = 1 << 24;
+const MAX_PADDING: usize = 1 << 24;
 
 /// A `tokenizer.json` as the reference reads it. Truncation, padding and template are taken off and kept beside it.
 #[derive(Debug)]
@@ -82,8 +82,8 @@ impl Reference {
         });
         if let Some(asked) = &padding {
             let fixed = if let PaddingLength::Fixed(length) = asked.length { length } else { 0 };
-            if fixed.max(asked.multiple_of.unwrap_or(0)) > LONGEST_PADDING {
-                return Err(format!("it asks for padding to more than {LONGEST_PADDING} tokens"));
+            if fixed.max(asked.multiple_of.unwrap_or(0)) > MAX_PADDING {
+                return Err(format!("it asks for padding to more than {MAX_PADDING} tokens"));
             }
         }
         if let Some(token) = guarded(|| vanishing(&raw))? {

@@ -25,7 +25,7 @@ static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), 
 const WHAT: &str = "reading the tokenizer";
 
 /// Tokens of the vocabulary among which a misspelt one is looked for.
-const MOST_COMPARED: u32 = 300_000;
+const MAX_COMPARED: u32 = 300_000;
 
 /// A tokenizer, ready for any number of threads. Cheap to clone.
 #[derive(Clone)]
@@ -247,7 +247,7 @@ impl Tokenizer {
         let near = nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str()));
         near.map(str::to_owned).or_else(|| {
             let all: Vec<String> =
-                (0..=self.0.facts.greatest_id.min(MOST_COMPARED)).filter_map(|id| self.token_of(id)).collect();
+                (0..=self.0.facts.greatest_id.min(MAX_COMPARED)).filter_map(|id| self.token_of(id)).collect();
             nearest(token, all.iter().map(String::as_str)).map(str::to_owned)
         })
     }

@@ -21,17 +21,17 @@ const FEW: usize = 50_000;
 const OF_A_WORD: usize = 12;
 
 /// Longer words ask for the whole model, in bytes.
-const LONGEST_WORD: usize = 1 << 14;
+const MAX_WORD_BYTES: usize = 1 << 14;
 
 /// With a longer token than this, in bytes, looking for all tokens of a word would take long.
-const LONGEST_TOKEN: usize = 512;
+const MAX_TOKEN_BYTES: usize = 512;
 
 /// From so many characters on it is looked whether any token begins so: at this length, twice, four times and so on.
 const BEGINNING: usize = 4;
 
 /// Words that are remembered, as the reference has it where nothing is said, and bytes of the longest of them.
 const REMEMBERED: usize = 10_000;
-const LONGEST_REMEMBERED: usize = 256;
+const MAX_REMEMBERED_BYTES: usize = 256;
 
 /// Parts of words that are looked up together.
 const AT_ONCE: usize = 128;
@@ -106,7 +106,7 @@ impl LazyReferenceModel {
         }
         let all = &file.vocab;
         let longest = all.lengths().max()?;
-        if longest > LONGEST_TOKEN {
+        if longest > MAX_TOKEN_BYTES {
             return None;
         }
         let greatest = all.ids().max()? as usize;
@@ -280,7 +280,7 @@ impl LazyReferenceModel {
 
     /// The tokens that the model of some words needs; nothing where the whole model is wanted.
     fn wanted(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
-        if words.iter().any(|word| word.len() > LONGEST_WORD) {
+        if words.iter().any(|word| word.len() > MAX_WORD_BYTES) {
             return None;
         }
         let left = |left: usize| left.checked_sub(words.len());
@@ -326,7 +326,7 @@ impl Model for LazyReferenceModel {
         let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
         let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word);
         let new: HashSet<&str> = words.filter(|word| !known.contains_key(*word)).collect();
-        let has_long = new.iter().any(|word| word.len() > LONGEST_REMEMBERED);
+        let has_long = new.iter().any(|word| word.len() > MAX_REMEMBERED_BYTES);
         if !new.is_empty() {
             let Some(tokens) = self.wanted(&new) else {
                 *known = HashMap::new();
@@ -340,7 +340,7 @@ impl Model for LazyReferenceModel {
         if known.len() > REMEMBERED {
             known.clear();
         } else if has_long {
-            known.retain(|word, _| word.len() <= LONGEST_REMEMBERED);
+            known.retain(|word, _| word.len() <= MAX_REMEMBERED_BYTES);
         }
         Ok(())
     }

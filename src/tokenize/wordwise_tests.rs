@@ -111,7 +111,7 @@ fn many_words_and_long_ones_get_the_whole_model() {
     let (whole, words) = both("gpt2.json", &[]);
     wordwise_for(&words, 10);
     let mut ids = Vec::new();
-    for text in ["word".repeat(LONGEST_WORD / 4 - 1), "word".repeat(LONGEST_WORD / 4 + 1)] {
+    for text in ["word".repeat(MAX_WORD_BYTES / 4 - 1), "word".repeat(MAX_WORD_BYTES / 4 + 1)] {
         assert!(wordwise(&words).whole.get().is_none());
         ids.extend(words.encode_fast(text.as_str(), false).unwrap().get_ids().to_vec());
         ids.extend(whole.encode_fast(text.as_str(), false).unwrap().get_ids().to_vec());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// How many are kept.
-const KEPT: usize = 50;
+const MAX_RECENT: usize = 50;
 /// A list larger than this was not written by us.
 const MAX_BYTES: u64 = 1 << 20;
 const FILE: &str = "recent.json";
@@ -23,7 +23,7 @@ struct File {
 pub fn load(state_dir: &Path) -> Vec<PathBuf> {
     let bytes = read_whole(&state_dir.join(FILE), MAX_BYTES).ok().flatten().unwrap_or_default();
     let file: File = serde_json::from_slice(&bytes).unwrap_or_default();
-    file.paths.into_iter().take(KEPT).map(PathBuf::from).collect()
+    file.paths.into_iter().take(MAX_RECENT).map(PathBuf::from).collect()
 }
 
 /// Puts a path at the top, on a thread of its own: the state folder may be on a slow disk.
@@ -51,7 +51,7 @@ fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
     let mut paths: Vec<String> = vec![path.to_owned()];
     let known = load(state_dir);
     paths.extend(known.iter().filter_map(|p| p.to_str()).filter(|p| *p != path).map(str::to_owned));
-    paths.truncate(KEPT);
+    paths.truncate(MAX_RECENT);
     let text = serde_json::to_vec_pretty(&File { version: 1, paths }).unwrap_or_default();
     create_folders(state_dir)?;
     write_file(&RealFs, &state_dir.join(FILE), &text, 0o600)

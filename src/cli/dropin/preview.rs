@@ -22,11 +22,11 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 /// Samples larger than this are not read for showing.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// Room for a picture, in characters.
 const PICTURE: (u16, u16) = (72, 24);
 /// A shown text is cut here.
-const MOST_CHARS: usize = 2_000;
+const MAX_CHARS: usize = 2_000;
 
 /// Where a sample is.
 struct Place<'a> {
@@ -104,10 +104,10 @@ fn index_path(root: &Path, shard: &str) -> std::path::PathBuf {
 fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>> {
     let broken = |why: String| Failure::data("reading a sample", why).on(Subject::shard(shard).at(from));
     let size = to.saturating_sub(from);
-    if size > MOST_BYTES as u64 {
-        return Err(broken(format!("it is {} large; at most {} are shown", bytes(size), bytes(MOST_BYTES as u64))));
+    if size > MAX_BYTES as u64 {
+        return Err(broken(format!("it is {} large; at most {} are shown", bytes(size), bytes(MAX_BYTES as u64))));
     }
-    let content = contents::read_part(&shard_of(root, shard), from, size, MOST_BYTES)?;
+    let content = contents::read_part(&shard_of(root, shard), from, size, MAX_BYTES)?;
     let mut archive = tar::Archive::new(content.as_slice());
     let mut raw: Option<Raw> = None;
     for entry in archive.entries().map_err(|error| broken(error.to_string()))? {
@@ -171,7 +171,7 @@ fn show_value(name: &str, value: &Result<Value, String>, content: Option<&[u8]>,
             context.printer.line(format!("  {}: {}", paint(Look::Error, &label), display_safe(why)));
         }
         Ok(Value::Text(words)) => {
-            let safe = text::safe_lines(words, MOST_CHARS);
+            let safe = text::safe_lines(words, MAX_CHARS);
             context.printer.line(format!("  {name}: {}", safe.trim_end().replace('\n', "\n    ")));
         }
         Ok(Value::Image { .. }) => {

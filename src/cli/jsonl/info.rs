@@ -15,7 +15,7 @@ use std::path::Path;
 /// Records that are looked into.
 const LOOKED_AT: u64 = 1_000;
 /// Keys that are listed.
-const LISTED: usize = 20;
+const MAX_LISTED_KEYS: usize = 20;
 
 /// Prints what a JSONL file holds, from its index and its first records.
 pub fn info(path: &str, context: &Context) -> Finished {
@@ -64,8 +64,8 @@ fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
     }
     if !facts.keys.is_empty() {
         lines.push(format!("- {} (of {}):", paint(Look::Strong, "keys"), count(facts.looked_at, "record")));
-        lines.extend(facts.keys.iter().take(LISTED).map(|key| key_line(key, facts.looked_at)));
-        if let Some(more) = facts.keys.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        lines.extend(facts.keys.iter().take(MAX_LISTED_KEYS).map(|key| key_line(key, facts.looked_at)));
+        if let Some(more) = facts.keys.len().checked_sub(MAX_LISTED_KEYS).filter(|more| *more > 0) {
             lines.push(format!("  - … and {more} more"));
         }
     }

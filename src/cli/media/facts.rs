@@ -6,7 +6,7 @@ use crate::model::text::{count, display_safe, duration, grouped};
 use std::time::Duration;
 
 /// Names of one list that are shown.
-const SHOWN: usize = 8;
+const MAX_SHOWN_NAMES: usize = 8;
 
 /// A list item per fact.
 pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
@@ -52,9 +52,13 @@ pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
 }
 
 fn listed(list: &[(String, u64)]) -> String {
-    let mut text =
-        list.iter().take(SHOWN).map(|(name, rows)| format!("{name} {}", grouped(*rows))).collect::<Vec<_>>().join(", ");
-    if list.len() > SHOWN {
+    let mut text = list
+        .iter()
+        .take(MAX_SHOWN_NAMES)
+        .map(|(name, rows)| format!("{name} {}", grouped(*rows)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if list.len() > MAX_SHOWN_NAMES {
         text.push_str(", …");
     }
     text

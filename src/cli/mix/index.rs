@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the command line";
 /// A training configuration is a page or two.
-const MOST_YAML: u64 = 16 << 20;
+const MAX_YAML: u64 = 16 << 20;
 
 /// Makes the index that the flags ask for, or says what it would come to; where they leave something open, the screen asks.
 pub fn run(args: &IndexArgs, context: &Context) -> Finished {
@@ -165,6 +165,6 @@ fn given(args: &IndexArgs) -> Outcome<IndexDraft> {
 fn training(path: &Path, stage: Option<&str>) -> Outcome<Training> {
     let path = paths::local(path)?;
     jsonl::refuse_packed(&path)?;
-    let text = paths::read_text(path.as_ref(), "reading the training configuration", MOST_YAML)?;
+    let text = paths::read_text(path.as_ref(), "reading the training configuration", MAX_YAML)?;
     read_training(path.as_ref(), &text, stage)
 }

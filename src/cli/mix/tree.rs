@@ -7,7 +7,7 @@ use crate::model::text::{count, display_safe, grouped};
 /// Cells of a whole bar.
 const BAR: usize = 24;
 /// Nodes of one split that are listed.
-const LISTED: usize = 200;
+const MAX_LISTED_NODES: usize = 200;
 /// Columns of a label.
 const LABEL: usize = 36;
 
@@ -17,10 +17,10 @@ pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
     for split in &facts.splits {
         let name = paint(Look::Strong, &display_safe(&split.name));
         lines.push(format!("{name}: {}", summary(&split.root)));
-        let mut left = LISTED;
+        let mut left = MAX_LISTED_NODES;
         node(&split.root, 1, ascii, &mut left, &mut lines);
         if left == 0 {
-            lines.push(format!("  … only the first {LISTED} are listed; --json has all"));
+            lines.push(format!("  … only the first {MAX_LISTED_NODES} are listed; --json has all"));
         }
     }
     for lookup in &facts.aux {

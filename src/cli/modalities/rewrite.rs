@@ -20,7 +20,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The longest list of documents that is read.
-const LONGEST_LIST: u64 = 1 << 30;
+const MAX_LIST_BYTES: u64 = 1 << 30;
 
 /// Puts packed files one after the other.
 pub fn merge(args: &MergeArgs, context: &Context) -> Finished {
@@ -54,7 +54,7 @@ pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
 pub fn filter(args: &FilterArgs, context: &Context) -> Finished {
     let text = match (&args.documents, &args.documents_from) {
         (Some(text), _) => Some(text.clone()),
-        (None, Some(path)) => Some(paths::read_text(path, "reading the documents to keep", LONGEST_LIST)?),
+        (None, Some(path)) => Some(paths::read_text(path, "reading the documents to keep", MAX_LIST_BYTES)?),
         (None, None) => None,
     };
     let documents = text.as_deref().map(ranges).transpose()?;

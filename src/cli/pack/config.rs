@@ -9,7 +9,7 @@ use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
 use std::path::Path;
 
 /// The most threads that a configuration can ask for.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// Threads that the configuration asks for, unless a flag does. What is wrong with it is said when it is read for the plan.
 pub fn adjust(args: &PackArgs, globals: &mut Globals) {
@@ -20,7 +20,7 @@ pub fn adjust(args: &PackArgs, globals: &mut Globals) {
 
 /// The number of processes that a configuration asks for, as threads.
 pub fn threads_of(path: &Path) -> Option<usize> {
-    config::read(path).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MOST_THREADS))
+    config::read(path).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
 /// Fills in what the configuration says and no flag does.

@@ -131,14 +131,14 @@ pub fn absolute(path: &str) -> Outcome<String> {
 }
 
 /// A larger file is no plan.
-const LARGEST_PLAN: u64 = 64 << 20;
+const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// Writes a plan where the person wants it, over an earlier plan if one is there. A file that is no plan stays, and is a usage failure.
 pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
     let is_free = match std::fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => false,
         Ok(facts) if facts.len() > 0 => {
-            let there = read_whole(path, LARGEST_PLAN).ok().flatten().unwrap_or_default();
+            let there = read_whole(path, MAX_PLAN_BYTES).ok().flatten().unwrap_or_default();
             std::str::from_utf8(&there).is_ok_and(|text| file::read(text).is_ok())
         }
         _ => true,

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use std::path::Path;
 
 /// A file of excludes is at most this large.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The plan that the flags describe; unanswered questions stay unset.
 pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> {
@@ -56,7 +56,7 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
     }
     plan.excludes.extend(args.exclude_sample.iter().cloned());
     if let Some(path) = &args.exclude_from {
-        plan.excludes.extend(exclude_lines(&paths::read_text(path, "reading --exclude-from", MOST_BYTES)?));
+        plan.excludes.extend(exclude_lines(&paths::read_text(path, "reading --exclude-from", MAX_BYTES)?));
     }
     Ok(plan)
 }

@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 
 /// Moves that are listed for people.
-const LISTED: usize = 20;
+const MAX_LISTED_MOVES: usize = 20;
 
 /// Proposes moves and makes them.
 pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Finished {
@@ -61,7 +61,7 @@ fn lines(proposal: &Balance) -> Vec<String> {
     }
     let mut lines = table.lines();
     lines.push(format!("{} to move.", count(proposal.moves.len() as u64, "shard")));
-    for one in proposal.moves.iter().take(LISTED) {
+    for one in proposal.moves.iter().take(MAX_LISTED_MOVES) {
         let samples = count(one.samples, "sample");
         lines.push(format!(
             "  {}: {} -> {} ({samples})",
@@ -70,8 +70,8 @@ fn lines(proposal: &Balance) -> Vec<String> {
             display_safe(&one.to)
         ));
     }
-    if proposal.moves.len() > LISTED {
-        lines.push(format!("  and {} more", grouped((proposal.moves.len() - LISTED) as u64)));
+    if proposal.moves.len() > MAX_LISTED_MOVES {
+        lines.push(format!("  and {} more", grouped((proposal.moves.len() - MAX_LISTED_MOVES) as u64)));
     }
     lines
 }

@@ -21,7 +21,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Leaks of each kind that get a line of their own, without `-v`.
-const LISTED: usize = 10;
+const MAX_LISTED_LEAKS: usize = 10;
 
 /// Checks and prints what it found.
 pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
 
 fn lines(editor: &SplitEditor, report: &LeakReport, context: &Context) -> Vec<String> {
     let mut lines = Vec::new();
-    let most = if context.printer.is_verbose() { usize::MAX } else { LISTED };
+    let most = if context.printer.is_verbose() { usize::MAX } else { MAX_LISTED_LEAKS };
     for count in &report.found.counts {
         lines.push(heading(count.kind, count.leaks));
         let listed = report.found.leaks.iter().filter(|leak| leak.kind == count.kind).take(most);

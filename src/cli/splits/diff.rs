@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 const WHAT: &str = "comparing the splits";
 /// Moved shards that are listed for people.
-const LISTED: usize = 20;
+const MAX_LISTED_SHARDS: usize = 20;
 
 /// A shard that is in other splits than before.
 struct Moved<'a> {
@@ -94,7 +94,7 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
         printer.line(paint(Look::Good, "No difference."));
     }
     diff_lines(&diff).iter().for_each(|line| printer.line(line));
-    for one in moved.iter().take(LISTED) {
+    for one in moved.iter().take(MAX_LISTED_SHARDS) {
         let place = |splits: &[&str]| {
             if splits.is_empty() {
                 "no split".to_owned()
@@ -104,8 +104,8 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
         };
         printer.line(format!("{}: {} -> {}", display_safe(one.shard), place(&one.from), place(&one.to)));
     }
-    if moved.len() > LISTED {
-        printer.line(format!("and {}", count((moved.len() - LISTED) as u64, "more shard")));
+    if moved.len() > MAX_LISTED_SHARDS {
+        printer.line(format!("and {}", count((moved.len() - MAX_LISTED_SHARDS) as u64, "more shard")));
     }
     if !added.is_empty() || !removed.is_empty() {
         let (more, less) = (count(added.len() as u64, "exclude"), count(removed.len() as u64, "exclude"));

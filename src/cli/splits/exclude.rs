@@ -19,15 +19,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The largest file of items, in bytes.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Items that are refused one by one; more are counted.
-const LISTED: usize = 20;
+const MAX_LISTED_ITEMS: usize = 20;
 
 /// `splits exclude`: everything must match something, unless it was said that it need not.
 pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
     let mut texts = args.items.clone();
     if let Some(path) = &args.from {
-        texts.extend(exclude_lines(&paths::read_text(path, "reading --from", MOST_BYTES)?));
+        texts.extend(exclude_lines(&paths::read_text(path, "reading --from", MAX_BYTES)?));
     }
     if texts.is_empty() {
         return Err(Failure::usage(WHAT, "there is nothing to exclude")
@@ -114,9 +114,9 @@ fn refuse_unmatched(editor: &SplitEditor) -> Result<(), Stopped> {
     }
     let known: Vec<&str> = editor.shards().iter().take(10_000).map(|(name, _)| &**name).collect();
     let mut failures: Vec<Failure> =
-        lost.iter().take(LISTED).map(|view| unmatched(&view.item, view.names, &known)).collect();
-    if lost.len() > LISTED {
-        let more = count((lost.len() - LISTED) as u64, "more item");
+        lost.iter().take(MAX_LISTED_ITEMS).map(|view| unmatched(&view.item, view.names, &known)).collect();
+    if lost.len() > MAX_LISTED_ITEMS {
+        let more = count((lost.len() - MAX_LISTED_ITEMS) as u64, "more item");
         failures.push(Failure::usage(WHAT, format!("{more} match nothing")));
     }
     Err(failures.into())

@@ -235,7 +235,7 @@ impl Catalog for Folder {
     }
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
-        super::over_groups(&self.groups(), from, count.min(super::MOST_ROWS), |group, first, count| {
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
             let mut rows = Vec::new();
             self.shared.packed(group).each(first, |index, name| {
                 rows.push(self.row(SampleAt { group, index }, &String::from_utf8_lossy(name)));

@@ -1,13 +1,13 @@
 //! Rows of a window out of the headers of a shard, where no index has them.
 
-use super::{clipped, BrowsePart, BrowseSample, SampleAt, MOST_PARTS};
+use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
 use crate::model::{Cancel, Outcome, Shard};
 use crate::source::tar::{each_entry, SpanItem};
 use crate::storage::read::open_read;
 use std::sync::Arc;
 
 /// Entries of one window that are looked at.
-const MOST_ENTRIES: usize = 400_000;
+const MAX_ENTRIES: usize = 400_000;
 
 /// The samples `first..` of a shard that lie at `spans` (first byte and end of each, one after the other).
 ///
@@ -29,7 +29,7 @@ pub(super) fn window(
         return Ok(rows);
     };
     let file = Arc::new(open_read(&shard.path)?);
-    let mut left = MOST_ENTRIES;
+    let mut left = MAX_ENTRIES;
     let mut collector = Collector { rows: &mut rows, spans, at: 0, key: Vec::new(), is_open: false };
     each_entry(&file, from, to, cancel, &mut |item| {
         collector.take(item);
@@ -89,7 +89,7 @@ impl Collector<'_> {
             row.blame("entries of several samples are where the index has one");
             return;
         }
-        if row.parts.len() >= MOST_PARTS {
+        if row.parts.len() >= MAX_PARTS {
             return row.blame("it has very many parts; the first are shown");
         }
         if std::str::from_utf8(part).is_err() {

@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes read at a time while lines are looked for.
 const PIECE: usize = 256 << 10;
 /// Lines that begin beyond this are not parsed before somebody looks at them, in bytes.
-const MOST_CHECKED: u64 = 4 << 30;
+const MAX_CHECKED: u64 = 4 << 30;
 /// Longer lines are not, in bytes.
-const LONGEST_CHECKED: usize = 8 << 20;
+const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
 /// Samples between two looks whether to stop.
 const PROGRESS_EVERY: u64 = 512;
 
@@ -140,8 +140,8 @@ impl Shared {
     /// Parses the lines that are objects by their ends. What cannot be read is reported where it is looked at.
     fn check_lines(&self, file: &ReadFile, cancel: &Cancel) {
         let (mut checker, mut index) = (Checker::default(), 0);
-        let unit = Unit { start: 0, end: file.len().min(MOST_CHECKED) };
-        let checked = each_line(file, unit, LONGEST_CHECKED, &Mutex::new(()), cancel, |line| {
+        let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
+        let checked = each_line(file, unit, MAX_CHECKED_LINE_BYTES, &Mutex::new(()), cancel, |line| {
             let Some(ends) = Ends::of(line.start, line.bytes) else { return Ok(true) };
             let mut found: Option<Known> = None;
             if line.is_whole() && ends.is_object() {
@@ -320,7 +320,7 @@ impl Catalog for Jsonl {
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         cancel.check()?;
         let problems = self.problems();
-        super::over_groups(&self.groups(), from, count.min(super::MOST_ROWS), |_, first, count| {
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |_, first, count| {
             let spans = self.spans(first, usize::try_from(count).unwrap_or(usize::MAX))?;
             Ok(spans.into_iter().zip(first..).map(|(span, index)| self.row(index, span, &problems)).collect())
         })

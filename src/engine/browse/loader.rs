@@ -16,7 +16,7 @@ use std::path::{Component, Path};
 /// Enough of a picture to find its header behind thumbnails and colour profiles, in bytes.
 const PICTURE_BYTES: u64 = 4 << 20;
 /// The largest Python file that is shown, in bytes.
-const LARGEST_CODE: u64 = 1 << 20;
+const MAX_CODE_BYTES: u64 = 1 << 20;
 
 /// What makes a sample of the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -286,6 +286,6 @@ fn text_in_meta(root: &Path, name: &str) -> Option<String> {
     if !Path::new(name).components().all(|c| matches!(c, Component::Normal(_))) {
         return None;
     }
-    let bytes = read_whole(&layout::in_nv_meta(root, name), LARGEST_CODE).ok()??;
+    let bytes = read_whole(&layout::in_nv_meta(root, name), MAX_CODE_BYTES).ok()??;
     String::from_utf8(bytes).ok()
 }

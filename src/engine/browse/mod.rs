@@ -45,9 +45,9 @@ use std::sync::Arc;
 /// The longest key or part name that is kept, in bytes; of a longer one the beginning is shown.
 pub const LONGEST_NAME: usize = 4096;
 /// Samples of one window that are fetched at most.
-const MOST_ROWS: usize = 20_000;
+const MAX_ROWS: usize = 20_000;
 /// Parts of one sample that are listed; of more only their first.
-pub const MOST_PARTS: usize = 4096;
+pub const MAX_PARTS: usize = 4096;
 
 /// Where a sample is: group and position in it, both from 0. The order is that of the data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +80,7 @@ pub struct BrowseSample {
     pub byte_offset: u64,
     /// Bytes up to the next sample.
     pub byte_size: u64,
-    /// Its parts in the order of the archive, at most [`MOST_PARTS`].
+    /// Its parts in the order of the archive, at most [`MAX_PARTS`].
     pub parts: Vec<BrowsePart>,
     /// What is wrong with it, as far as listing it showed.
     pub defect: Option<Arc<str>>,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Entries of one sample that are shown.
-const MOST_ENTRIES: usize = 256;
+const MAX_ENTRIES: usize = 256;
 /// Bytes of a header block.
 const BLOCK: usize = 512;
 
@@ -158,7 +158,7 @@ impl OffsetView {
                     Err(error) => failure = Some(error),
                 },
             }
-            entries.len() < MOST_ENTRIES && disagreements.len() < MOST_ENTRIES && failure.is_none()
+            entries.len() < MAX_ENTRIES && disagreements.len() < MAX_ENTRIES && failure.is_none()
         })?;
         match failure {
             Some(failure) => Err(failure),

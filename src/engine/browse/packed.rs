@@ -7,7 +7,7 @@ const STRIDE: u64 = 64;
 /// Bytes that are allocated at a time.
 const CHUNK: usize = 64 << 10;
 /// The longest encoding of one stride of offsets.
-const LONGEST: usize = STRIDE as usize * 10;
+const MAX_STRIDE_BYTES: usize = STRIDE as usize * 10;
 
 /// Bytes in pieces, so that growing copies nothing.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl PackedOffsets {
     /// Adds the next sample: where it begins and where it ends for now.
     pub(super) fn push(&mut self, offset: u64, end: u64) {
         if self.len.is_multiple_of(STRIDE) {
-            let place = self.pieces.place(LONGEST);
+            let place = self.pieces.place(MAX_STRIDE_BYTES);
             self.marks.push((offset, place));
         } else if let Some(bytes) = self.pieces.last() {
             put_varint(bytes, offset.saturating_sub(self.last) / self.unit);

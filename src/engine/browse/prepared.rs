@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "looking at the data set";
 /// Connections that are kept for the next question.
-const KEPT: usize = 4;
+const MAX_KEPT_CONNECTIONS: usize = 4;
 
 /// Opens the small files; the shards are looked at in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
@@ -119,7 +119,7 @@ impl Prepared {
 
     fn put_back(&self, tables: Tables) {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.len() < KEPT {
+        if pool.len() < MAX_KEPT_CONNECTIONS {
             pool.push(tables);
         }
     }
@@ -190,7 +190,7 @@ impl Catalog for Prepared {
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let groups = self.groups();
-        super::over_groups(&groups, from, count.min(super::MOST_ROWS), |group, first, count| {
+        super::over_groups(&groups, from, count.min(super::MAX_ROWS), |group, first, count| {
             self.window(group, first, count, cancel)
         })
     }

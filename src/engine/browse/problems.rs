@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The largest report that is read, in bytes.
-const LARGEST_REPORT: u64 = 1 << 28;
+const MAX_REPORT_BYTES: u64 = 1 << 28;
 /// Problems that are kept; a report keeps far fewer.
 pub const MOST: usize = 100_000;
 
@@ -172,7 +172,7 @@ struct Reported {
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = RunFolder::for_webdataset(catalog.root());
-    let Some(bytes) = read_whole(&own.report(), LARGEST_REPORT)? else { return Ok(list) };
+    let Some(bytes) = read_whole(&own.report(), MAX_REPORT_BYTES)? else { return Ok(list) };
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
     for problem in report.result.problems.into_iter().filter(|problem| problem.severity != "note") {
         cancel.check()?;

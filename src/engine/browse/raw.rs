@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 /// Scans at the same time: one long shard does not hold up the one in view.
 const WORKERS: usize = 2;
 /// Problems of one shard that are kept.
-const KEPT: usize = 1_000;
+const MAX_KEPT_PROBLEMS: usize = 1_000;
 
 /// Opens the folder, or one shard; even the shards of a folder are searched in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
@@ -152,7 +152,7 @@ impl ProblemSink for Findings {
     fn report(&self, problem: Problem) -> Outcome<()> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(offset), true) =
-            (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < KEPT)
+            (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < MAX_KEPT_PROBLEMS)
         {
             kept.push((offset, Known::new(problem.kind, problem.message)));
         }
@@ -225,7 +225,7 @@ impl Catalog for Raw {
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         self.shared.turns.prefer(from.group);
         let groups = self.groups();
-        super::over_groups(&groups, from, count.min(super::MOST_ROWS), |group, first, count| {
+        super::over_groups(&groups, from, count.min(super::MAX_ROWS), |group, first, count| {
             let shard = self.shared.shard(group)?;
             let spans = shard.offsets().spans(first, usize::try_from(count).unwrap_or(0));
             super::or_defects(headers::window(&shard.shard, group, first, &spans, cancel), group, first, count)

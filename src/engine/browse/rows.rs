@@ -1,7 +1,7 @@
 //! Windows and visits out of `index.sqlite`, whatever nonsense its rows hold: a value of the wrong kind is a defect of one
 //! sample, never the end of the list.
 
-use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, Visited, Wanted, MOST_PARTS};
+use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, Visited, Wanted, MAX_PARTS};
 use crate::formats::energon::tables::{failure, Tables};
 use crate::model::{Cancel, Failure, Outcome};
 use rusqlite::types::ValueRef;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Rows between two looks whether to stop.
 const PROGRESS_EVERY: u64 = 512;
 /// Rows of one window that are read at most; a database may hold millions for one sample.
-const MOST_ROWS: u64 = 400_000;
+const MAX_ROWS: u64 = 400_000;
 
 /// One question to the tables of one data set.
 pub(super) struct Asking<'a> {
@@ -78,7 +78,7 @@ impl Asking<'_> {
                    WHERE tar_file_id = ?1 AND sample_index >= ?2 AND sample_index < ?3 \
                    ORDER BY sample_index, content_byte_offset LIMIT ?4";
         let mut names = Names::default();
-        self.rows(sql, &[&group, &from, &to, &signed(MOST_ROWS)], |row| {
+        self.rows(sql, &[&group, &from, &to, &signed(MAX_ROWS)], |row| {
             let ValueRef::Integer(index) = row.get_ref(0)? else { return Ok(true) };
             if let Some(sample) = place(index).and_then(|at| window.get_mut(at)).and_then(Option::as_mut) {
                 add_part(sample, row, &mut names)?;
@@ -235,7 +235,7 @@ impl Names {
 }
 
 fn add_part(sample: &mut BrowseSample, row: &Row<'_>, names: &mut Names) -> rusqlite::Result<()> {
-    if sample.parts.len() >= MOST_PARTS {
+    if sample.parts.len() >= MAX_PARTS {
         sample.blame("it has very many parts; the first are shown");
         return Ok(());
     }
@@ -264,7 +264,7 @@ impl PartNames {
         self.ends.clear();
     }
     pub(super) fn push(&mut self, name: &str) {
-        if self.ends.len() < MOST_PARTS {
+        if self.ends.len() < MAX_PARTS {
             self.text.push_str(clipped(name));
             self.ends.push(self.text.len());
         }

@@ -13,7 +13,7 @@ use crate::source::tar::{scan_shard, ScanSink};
 use rusqlite::{Rows, Statement};
 
 /// Mismatches that are told one by one, per shard.
-const NAMED: u64 = 10;
+const MAX_NAMED_MISMATCHES: u64 = 10;
 
 pub(super) const SAMPLES_SQL: &str = "SELECT sample_index, sample_key, byte_offset, byte_size FROM samples \
                                       WHERE tar_file_id = ?1 ORDER BY sample_index";
@@ -244,7 +244,7 @@ impl<'a> Findings<'a> {
     }
     pub(super) fn add(&mut self, subject: Subject, message: String) -> Outcome<()> {
         self.count += 1;
-        if self.count > NAMED {
+        if self.count > MAX_NAMED_MISMATCHES {
             return Ok(());
         }
         self.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message).with_hint(REDO))
@@ -253,7 +253,7 @@ impl<'a> Findings<'a> {
         Subject::shard(self.shard).at(byte_offset)
     }
     pub(super) fn finish(self) -> Outcome<()> {
-        let Some(more) = self.count.checked_sub(NAMED).filter(|n| *n > 0) else { return Ok(()) };
+        let Some(more) = self.count.checked_sub(MAX_NAMED_MISMATCHES).filter(|n| *n > 0) else { return Ok(()) };
         let message =
             format!("{} with the archive", crate::model::text::count_verb(more, "more row", "disagrees", "disagree"));
         self.problems

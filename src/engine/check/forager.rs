@@ -13,9 +13,9 @@ const ROW: u64 = 24;
 /// Rows read at a time.
 const PIECE: u64 = 1 << 16;
 /// The list of files is read up to this size, in bytes.
-const MOST_LIST: u64 = 64 << 20;
+const MAX_LIST: u64 = 64 << 20;
 /// A schema is read up to this size, in bytes.
-const MOST_SCHEMA: u64 = 1 << 20;
+const MAX_SCHEMA: u64 = 1 << 20;
 /// Findings of one kind in one file that are told one by one; the others are counted.
 const TOLD: u64 = 5;
 /// Where token files are made unless somebody says otherwise.
@@ -192,7 +192,7 @@ fn tell(handles: &Handles<'_>, number: u64, subject: Subject, message: impl FnOn
 
 /// The files that the index names.
 fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<ForagerFile>> {
-    let Some(bytes) = read_whole(list, MOST_LIST)? else {
+    let Some(bytes) = read_whole(list, MAX_LIST)? else {
         return Err(Failure::io(WHAT, list, &std::io::ErrorKind::NotFound.into()));
     };
     let text = String::from_utf8(bytes)
@@ -214,7 +214,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
 }
 
 fn schema(path: &Path, handles: &Handles<'_>) -> Outcome<Option<Schema>> {
-    let Some(bytes) = read_whole(path, MOST_SCHEMA)? else { return Ok(None) };
+    let Some(bytes) = read_whole(path, MAX_SCHEMA)? else { return Ok(None) };
     match serde_json::from_slice(&bytes) {
         Ok(schema) => Ok(Some(schema)),
         Err(error) => {

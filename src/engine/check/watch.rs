@@ -7,7 +7,7 @@ use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{HashMap, HashSet};
 
 /// Samples that are named one by one, per field and shard.
-const NAMED: u64 = 3;
+const MAX_NAMED_SAMPLES: u64 = 3;
 /// Parts that field maps may name; more are not watched.
 const MAX_PARTS: usize = 128;
 
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
         for (i, (_, _, mask)) in fields.fields.iter().enumerate() {
             if has & mask == 0 {
                 self.lacking[i] += 1;
-                if self.lacking[i] <= NAMED {
+                if self.lacking[i] <= MAX_NAMED_SAMPLES {
                     self.named[i].push(key.to_owned());
                 }
             }
@@ -141,10 +141,10 @@ impl<'a> Watch<'a> {
                         format!("exclude it ({}/{key}), or add an alternative to the field map", self.shard),
                     ))?;
                 }
-                if lacking > NAMED {
+                if lacking > MAX_NAMED_SAMPLES {
                     let message = format!(
                         "{} no part for field '{field}' ({expr})",
-                        count_verb(lacking - NAMED, "more sample", "has", "have")
+                        count_verb(lacking - MAX_NAMED_SAMPLES, "more sample", "has", "have")
                     );
                     let subject = Subject::shard(self.shard);
                     problems.report(Problem::problem(ProblemKind::SampleLacksPart, subject, message))?;
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
         self.report_apple_doubles(problems)?;
         let mut lost: Vec<&str> = self.excluded.difference(&self.seen).copied().collect();
         lost.sort_unstable();
-        for key in lost.iter().take(NAMED as usize) {
+        for key in lost.iter().take(MAX_NAMED_SAMPLES as usize) {
             let subject = Subject::shard(self.shard).key(*key);
             let message = "this exclude matches no sample: the shard has no such key";
             problems.report(
@@ -162,7 +162,7 @@ impl<'a> Watch<'a> {
                     .with_hint("correct it in split.yaml, or remove it"),
             )?;
         }
-        if let Some(more) = lost.len().checked_sub(NAMED as usize).filter(|n| *n > 0) {
+        if let Some(more) = lost.len().checked_sub(MAX_NAMED_SAMPLES as usize).filter(|n| *n > 0) {
             let message = format!("{} more match no sample of this shard", count(more as u64, "exclude"));
             problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::shard(self.shard), message))?;
         }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The byte before each document.
 const SEPARATOR: u8 = 0xff;
 /// The longest line of a packed file that is looked at, in bytes.
-const LONGEST_LINE: usize = 256 << 20;
+const MAX_LINE_BYTES: usize = 256 << 20;
 /// Passages that are kept.
 const PASSAGES: usize = 200;
 /// Listed ranges that are kept: of more records what is found is shown.
-const LISTED: usize = 1 << 22;
+const MAX_LISTED_RANGES: usize = 1 << 22;
 /// Troubles that are kept.
 const TROUBLES: usize = 100;
 
@@ -176,7 +176,9 @@ impl Repeats {
     /// Notes the ranges that the record of the next document lists, if it does.
     fn note_listed(&mut self, line: &[u8], keys: &[&str], text_bytes: usize) {
         let listed = keys.iter().find_map(|key| listed_ranges(line, key, text_bytes));
-        let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= LISTED) else { return };
+        let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= MAX_LISTED_RANGES) else {
+            return;
+        };
         self.listed_ranges += ranges.len();
         self.is_listed = true;
         self.listed.insert(self.documents.len(), ranges);
@@ -356,7 +358,7 @@ impl Spool for InMemorySearch {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
-        if self.0.len() + bytes.len() > LONGEST_LINE {
+        if self.0.len() + bytes.len() > MAX_LINE_BYTES {
             let why = "a line of a packed file is too long to be looked at";
             return Err(Failure::data("reading the text", why).with_hint("dedup itself takes it"));
         }

@@ -11,7 +11,7 @@ use crate::storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
 /// The longest line of metadata, in bytes.
-pub const LONGEST_METADATA: u64 = 64 << 20;
+pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
 const PIECE: u64 = 256 << 10;
 /// What reading is called in errors.
@@ -115,7 +115,7 @@ impl<'a> IndexedDocuments<'a> {
 /// Reads a line of metadata.
 pub(super) fn read_line(metadata: &ReadFile, place: &DocumentPlace, line: &mut Vec<u8>) -> Outcome<()> {
     let length = place.meta_end - place.meta_start;
-    if length > LONGEST_METADATA {
+    if length > MAX_METADATA_BYTES {
         let why = format!("the line of document {} is {} long", place.number, size(length));
         return Err(Failure::data(WHAT, why).on(Subject::path(metadata.path()).at(place.meta_start)));
     }

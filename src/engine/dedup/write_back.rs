@@ -9,7 +9,7 @@ use crate::model::{Failure, Outcome};
 use crate::source::dedup::{Body, Kind, Record};
 
 /// Objects that the dotted key of variant A leads through, at most.
-const MOST_PARTS: usize = 32;
+const MAX_PARTS: usize = 32;
 
 /// Memory beyond this is given back after a line, in bytes.
 const LARGE: usize = 2 << 20;
@@ -46,8 +46,8 @@ impl Layout {
             (Mode::Annotate, Variant::B) => RangesGo::Behind,
             (Mode::Annotate, Variant::A) => {
                 let parts: Vec<String> = plan.annotate_key.split('.').map(str::to_owned).collect();
-                if parts.len() > MOST_PARTS {
-                    return refused(format!("it has more than {MOST_PARTS} parts"));
+                if parts.len() > MAX_PARTS {
+                    return refused(format!("it has more than {MAX_PARTS} parts"));
                 }
                 if parts.first() == Some(&plan.text_key) {
                     return refused(format!("it leads through {}, which holds the text", plan.text_key));

@@ -36,7 +36,7 @@ struct ShardRows {
 }
 
 /// Duplicates that are listed whatever the options say: as many as an exclude list can reasonably hold.
-const MOST_LISTED: usize = 1_000_000;
+const MAX_LISTED: usize = 1_000_000;
 
 /// Duplicates: some with their places, all counted.
 #[derive(Default)]
@@ -208,7 +208,7 @@ impl Found {
         let (first, second) = (place(shards, rows.0), place(shards, rows.1));
         // What is dropped in another shard has to be excluded by name, so none of these may be missing from the list.
         let needed = options.duplicates == Duplicates::KeepFirst && first.0 != second.0;
-        if needed && self.listed.len() >= MOST_LISTED {
+        if needed && self.listed.len() >= MAX_LISTED {
             return Err(too_many(key, second.0));
         }
         if needed || self.listed.len() < options.listed {
@@ -220,7 +220,7 @@ impl Found {
 }
 
 fn too_many(key: &[u8], shard: ShardId) -> Failure {
-    let count = crate::model::text::grouped(MOST_LISTED as u64);
+    let count = crate::model::text::grouped(MAX_LISTED as u64);
     Failure::data(
         "keeping the first of each duplicate key",
         format!("more than {count} samples would have to be excluded one by one; shard {} is the last", shard.0),

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Bytes of records that are looked at, at most.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// A longer record is counted and not looked into, in bytes.
-const LONGEST_RECORD: usize = 1 << 20;
+const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Keys that are told apart.
-const MOST_KEYS: usize = 200;
+const MAX_KEYS: usize = 200;
 /// Records that are kept whole.
 const KEPT_RECORDS: usize = 20;
 /// Bad lines that are reported one by one.
@@ -129,8 +129,8 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
     let (turn, cancel) = (Mutex::new(()), Cancel::default());
     let all = Unit { start: 0, end: file.len() };
     let mut was_stopped = false;
-    each_line(&file, all, LONGEST_RECORD, &turn, &cancel, |line| {
-        if seen.facts.looked_at >= sample_limit || line.start >= MOST_BYTES {
+    each_line(&file, all, MAX_RECORD_BYTES, &turn, &cancel, |line| {
+        if seen.facts.looked_at >= sample_limit || line.start >= MAX_BYTES {
             was_stopped = true;
             return Ok(false);
         }
@@ -215,7 +215,7 @@ impl Seen<'_> {
     fn key(&mut self, name: &str, value: &Value) {
         let place = match self.places.get(name) {
             Some(place) => *place,
-            None if self.facts.keys.len() < MOST_KEYS => {
+            None if self.facts.keys.len() < MAX_KEYS => {
                 let place = self.facts.keys.len();
                 self.places.insert(name.to_owned(), place);
                 self.facts.keys.push(KeyFacts { name: name.to_owned(), ..KeyFacts::default() });

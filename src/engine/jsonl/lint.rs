@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Findings of one kind that a range tells one by one; the others are counted.
-const TOLD: u64 = 50;
+const MAX_REPORTED: u64 = 50;
 /// Bytes shown before and behind the place of an issue.
-const SHOWN: (usize, usize) = (20, 28);
+const SHOWN_AROUND: (usize, usize) = (20, 28);
 
 /// Parses the lines that begin in a range, and reports what is wrong or odd. `line_ends` are those before the range. Lines that
 /// are no objects by their ends are left to the index. Returns how many lines were parsed.
@@ -33,7 +33,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
         for problem in found {
             let number = told.entry((problem.severity, problem.kind)).or_default();
             *number += 1;
-            if *number <= TOLD {
+            if *number <= MAX_REPORTED {
                 handles.problems.report(problem)?;
             }
         }
@@ -45,7 +45,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
         Ok(true)
     })?;
     for ((severity, kind), number) in told {
-        handles.problems.count_more(severity, kind, number.saturating_sub(TOLD));
+        handles.problems.count_more(severity, kind, number.saturating_sub(MAX_REPORTED));
     }
     handles.progress.add(0, unit.end - beat);
     Ok(parsed)
@@ -60,8 +60,8 @@ fn begins_a_line(file: &ReadFile, unit: Unit) -> Outcome<bool> {
 }
 
 pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -> Problem {
-    let from = at.saturating_sub(SHOWN.0);
-    let near = line.bytes.get(from..(at + SHOWN.1).min(line.bytes.len())).unwrap_or_default();
+    let from = at.saturating_sub(SHOWN_AROUND.0);
+    let near = line.bytes.get(from..(at + SHOWN_AROUND.1).min(line.bytes.len())).unwrap_or_default();
     let (before, after) =
         (if from > 0 { "…" } else { "" }, if from + near.len() < line.bytes.len() { "…" } else { "" });
     let near = display_safe_bytes(whole_characters(near)).trim().to_owned();

@@ -23,7 +23,7 @@ use crate::source::jsonl::{self, Unit, UnitLines};
 use crate::storage::read::ReadFile;
 
 /// The largest range that one thread reads, in bytes.
-const LARGEST: u64 = 8 << 20;
+const MAX_RANGE_BYTES: u64 = 8 << 20;
 /// The smallest one, in bytes.
 const SMALLEST: u64 = 1 << 20;
 /// Memory that a range may take for each of its bytes, as one part in this many: a line has three bytes at least, and its place
@@ -35,7 +35,7 @@ pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
     let threads = threads.max(1) as u64;
     // Ranges that wait for an earlier one are kept: as many as there are threads, at most.
     let fits = memory_bytes * PLACE_SHARE / (4 * threads);
-    jsonl::units(len, len.div_ceil(threads).min(fits).clamp(SMALLEST, LARGEST))
+    jsonl::units(len, len.div_ceil(threads).min(fits).clamp(SMALLEST, MAX_RANGE_BYTES))
 }
 
 /// Scans one range. `buffer` is memory that is used again.

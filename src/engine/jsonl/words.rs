@@ -9,7 +9,7 @@ use crate::storage::read::{open_read, ReadFile};
 use std::path::Path;
 
 /// Bytes of a line that are shown.
-const SHOWN: usize = 48;
+const MAX_SHOWN_BYTES: usize = 48;
 /// Bytes at the beginning in which lines that end with CR alone are looked for.
 const CR_LOOKED_AT: usize = 64 << 10;
 /// What a UTF-8 file may begin with and a JSONL file may not.
@@ -102,7 +102,8 @@ pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
     let (at, what, hint) = judge(file, bad, &shown);
     let column = at - bad.start + 1;
     let end = shown.iter().position(|byte| *byte == b'\n').unwrap_or(shown.len());
-    let cut = if end == shown.len() && bad.ends.last_at >= bad.ends.first_at + SHOWN as u64 { "…" } else { "" };
+    let cut =
+        if end == shown.len() && bad.ends.last_at >= bad.ends.first_at + MAX_SHOWN_BYTES as u64 { "…" } else { "" };
     let text = display_safe_bytes(shown.get(..end).unwrap_or_default());
     let message = format!("column {column}: {what}; it begins with {}{cut}", text.trim_end());
     let subject = Subject::path(file.path()).line(bad.line + 1).at(at);
@@ -152,12 +153,12 @@ fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, St
 }
 
 fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
-    let mut bytes = vec![0; SHOWN];
+    let mut bytes = vec![0; MAX_SHOWN_BYTES];
     // What cannot be read is only not shown.
     let count = file.read_at(&mut bytes, at).unwrap_or(0);
     bytes.truncate(count);
     // A character that is cut in two is left out.
-    if count == SHOWN {
+    if count == MAX_SHOWN_BYTES {
         let whole = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
         bytes.truncate(count - whole);
     }

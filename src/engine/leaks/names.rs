@@ -10,7 +10,7 @@ use crate::source::tar::{scan_shard, ScanSink};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A name that more folders have is a number within its folder.
-const MOST_FOLDERS: u64 = 8;
+const MAX_FOLDERS: u64 = 8;
 /// Digits alone, fewer than these, are a number too.
 const FEWEST_DIGITS: usize = 6;
 
@@ -74,7 +74,7 @@ impl Matcher<3> for Names {
         }
         let name = name_of(&self.key);
         let is_number = name.is_empty() || (name.len() < FEWEST_DIGITS && name.iter().all(u8::is_ascii_digit));
-        if folders > MOST_FOLDERS || is_number {
+        if folders > MAX_FOLDERS || is_number {
             found.common_names += 1;
         } else {
             found.keep(LeakKind::Name, group);

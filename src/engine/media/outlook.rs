@@ -16,7 +16,7 @@ use std::path::Path;
 /// Entries that are looked into.
 const PROBED: usize = 3;
 /// Kinds of entries that are listed; the rest counts as one more.
-const LISTED: usize = 40;
+const MAX_LISTED_KINDS: usize = 40;
 
 /// What a filter would pick.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -55,7 +55,7 @@ struct Counted(BTreeMap<String, (MediaType, u64)>);
 
 impl Counted {
     fn add(&mut self, name: String, media_type: MediaType, count: u64) {
-        let full = self.0.len() >= LISTED && !self.0.contains_key(&name);
+        let full = self.0.len() >= MAX_LISTED_KINDS && !self.0.contains_key(&name);
         let name = if full { "others".to_owned() } else { name };
         self.0.entry(name).or_insert((media_type, 0)).1 += count;
     }

@@ -74,7 +74,7 @@ pub struct MediaSpread {
 /// Different sizes that are told apart; a hostile table has one per row.
 const SIZES_KEPT: usize = 10_000;
 /// Sizes that are listed.
-const LISTED: usize = 20;
+const MAX_LISTED_SIZES: usize = 20;
 /// What all sizes beyond are counted as.
 pub const OTHERS: &str = "others";
 
@@ -236,7 +236,7 @@ fn most<K: Ord>(counts: BTreeMap<K, u64>, all: u64, name: impl Fn(K) -> String) 
     let mut list: Vec<(K, u64)> = counts.into_iter().collect();
     // The map's own order decides among equal ones.
     list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut named: Vec<_> = list.into_iter().take(LISTED).map(|(key, count)| (name(key), count)).collect();
+    let mut named: Vec<_> = list.into_iter().take(MAX_LISTED_SIZES).map(|(key, count)| (name(key), count)).collect();
     let rest = all.saturating_sub(named.iter().map(|(_, count)| count).sum());
     named.extend((rest > 0).then(|| (OTHERS.to_owned(), rest)));
     named

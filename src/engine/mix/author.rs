@@ -22,7 +22,7 @@ const USUAL: [&str; 3] = ["train", "val", "test"];
 /// Folders below each other that are searched.
 const DEPTH: usize = 3;
 /// Entries that are looked at.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Something on disk that could be a member of a mixture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     let mut looked = 0;
     while let Some(entry) = walk.next() {
         looked += 1;
-        if looked > MOST_ENTRIES {
+        if looked > MAX_ENTRIES {
             break;
         }
         let Ok(entry) = entry else { continue };

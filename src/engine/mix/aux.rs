@@ -15,9 +15,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Texts of one record that are looked up, at most.
-const MOST_TEXTS: usize = 1_000;
+const MAX_TEXTS: usize = 1_000;
 /// A longer text is no name, in bytes.
-const LONGEST_NAME: usize = 1_024;
+const MAX_NAME_BYTES: usize = 1_024;
 /// Missing names that are kept.
 const EXAMPLES: usize = 5;
 
@@ -121,7 +121,7 @@ pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLo
         lookup.records += 1;
         for text in texts(record) {
             let is_new = !asked.contains(text);
-            if !is_new || text.len() > LONGEST_NAME || text.contains('\n') {
+            if !is_new || text.len() > MAX_NAME_BYTES || text.contains('\n') {
                 continue;
             }
             asked.insert(text.to_owned());
@@ -156,12 +156,12 @@ fn looks_like_media(text: &str) -> bool {
     type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
 }
 
-/// The texts of a record, the first [`MOST_TEXTS`].
+/// The texts of a record, the first [`MAX_TEXTS`].
 fn texts(record: &serde_json::Value) -> Vec<&str> {
     let (mut open, mut texts) = (vec![record], Vec::new());
     while let Some(value) = open.pop() {
         match value {
-            serde_json::Value::String(text) if texts.len() < MOST_TEXTS => texts.push(text.as_str()),
+            serde_json::Value::String(text) if texts.len() < MAX_TEXTS => texts.push(text.as_str()),
             serde_json::Value::Array(items) => open.extend(items.iter().rev()),
             serde_json::Value::Object(entries) => open.extend(entries.values().rev()),
             _ => {}

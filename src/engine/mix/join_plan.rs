@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Names of one join index that are written, at most; see [`names`].
-const MOST_NAMES: usize = 24;
+const MAX_NAMES: usize = 24;
 
 /// One member of a join.
 #[derive(Clone, Debug)]
@@ -167,7 +167,7 @@ fn names(inputs: &[JoinInput]) -> (Vec<String>, bool) {
             count = count.saturating_mul(factor);
         }
     }
-    let is_certain = count <= MOST_NAMES;
+    let is_certain = count <= MAX_NAMES;
     let mut hashes = vec![Sha256::new()];
     for input in inputs {
         let orders = match is_certain {

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Records that are looked at, evenly spread.
 const RECORDS: u64 = 100;
 /// A longer record is left out, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Some records of a member; those that cannot be read are left out.
 pub(super) fn some(
@@ -42,7 +42,7 @@ fn of_jsonl(path: &Path, samples: u64, cancel: &Cancel) -> Outcome<Vec<serde_jso
     for number in spread(samples.min(index.samples())) {
         cancel.check()?;
         let (start, end) = index.span(number)?;
-        if end > file.len() || end - start > LONGEST {
+        if end > file.len() || end - start > MAX_RECORD_BYTES {
             continue;
         }
         let mut bytes = vec![0; (end - start) as usize];
@@ -67,7 +67,7 @@ fn of_web(set: &WebSet, view: &SplitView, cancel: &Cancel) -> Outcome<Vec<serde_
         let is_json = |name: &str| name == "json" || name.ends_with(".json");
         let Some(part) = parts.iter().find(|part| is_json(&part.part_name)) else { continue };
         let Some((name, _)) = set.info.shard_counts.get(id as usize) else { continue };
-        if part.content_byte_size > LONGEST || name.ends_with(".tgz") {
+        if part.content_byte_size > MAX_RECORD_BYTES || name.ends_with(".tgz") {
             continue;
         }
         let path = set.root.join(name);

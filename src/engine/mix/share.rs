@@ -7,7 +7,7 @@ use crate::formats::energon::tables::Tables;
 use std::collections::HashMap;
 
 /// Excluded samples that are looked up one by one; of more, all are taken to be there.
-const MOST_LOOKED_UP: usize = 100_000;
+const MAX_LOOKED_UP: usize = 100_000;
 
 /// Samples from `start` to `end` of those that the loader counts, without excluded ones.
 pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: u64) -> u64 {
@@ -22,7 +22,7 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
         at += count;
     }
     let tables = Tables::open(&layout::in_nv_meta(&set.root, layout::INDEX_SQLITE)).ok();
-    let tables = tables.filter(|_| view.excluded.len() <= MOST_LOOKED_UP);
+    let tables = tables.filter(|_| view.excluded.len() <= MAX_LOOKED_UP);
     let mut gone = 0;
     for (id, key) in &view.excluded {
         let Some(begins) = begins.get(id) else { continue };

@@ -19,7 +19,7 @@ mod joins;
 /// Metadatasets in each other, at most.
 const DEEPEST: usize = 32;
 /// Nodes that a file may come down to.
-const MOST_NODES: usize = 100_000;
+const MAX_NODES: usize = 100_000;
 /// Samples of one epoch: the loader counts them with 64 bits.
 const MAX_EPOCH_SAMPLES: u64 = i64::MAX as u64;
 
@@ -214,9 +214,9 @@ impl<'a> Walk<'a> {
             }
         }
         for member in &blend.members {
-            if self.nodes >= MOST_NODES {
+            if self.nodes >= MAX_NODES {
                 let message =
-                    format!("the file comes down to more than {MOST_NODES} members; no more of them are looked at");
+                    format!("the file comes down to more than {MAX_NODES} members; no more of them are looked at");
                 self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, Unusable::new(message));
                 break;
             }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The largest list of files that is read.
-const LONGEST_LIST: u64 = 256 << 20;
+const MAX_LIST_BYTES: u64 = 256 << 20;
 
 /// Which part of each file is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Chunk {
 /// The files of a list, one relative path a line, each with its last suffix replaced.
 pub fn files_of_list(list: &Path, root: &Path, suffix: &str) -> Outcome<Vec<PathBuf>> {
     let what = "reading the list of files";
-    let Some(bytes) = read_whole(list, LONGEST_LIST)? else {
+    let Some(bytes) = read_whole(list, MAX_LIST_BYTES)? else {
         return Err(Failure::io(what, list, &std::io::ErrorKind::NotFound.into()));
     };
     let wrong = |why: String| Failure::data(what, why).on(Subject::path(list));

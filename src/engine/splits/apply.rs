@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Names that are told one by one; more are counted.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 impl SplitEditor {
     /// Makes a change; answers whether anything changed.
@@ -306,16 +306,16 @@ impl SplitEditor {
             let view = super::shards::exclude_view(&value, None, true, self.known());
             if view.names == Names::NoShard {
                 lost += 1;
-                if lost <= NAMED {
+                if lost <= MAX_NAMED {
                     applied.problems.push(self.excludes_nothing(&value));
                 }
             }
             inserted.push(NewItem { value, note });
         }
-        if lost > NAMED {
+        if lost > MAX_NAMED {
             let message = format!(
                 "{} no shard of this data set",
-                count_verb((lost - NAMED) as u64, "more exclude", "names", "name")
+                count_verb((lost - MAX_NAMED) as u64, "more exclude", "names", "name")
             );
             applied.problems.push(Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message));
         }

@@ -10,7 +10,7 @@ use crate::model::{Problem, ProblemKind, Subject};
 use std::collections::{BTreeMap, HashMap};
 
 /// Things of one kind that are told one by one; more are counted.
-const NAMED: usize = 20;
+const MAX_NAMED_ITEMS: usize = 20;
 
 /// Expressions that cannot be expanded, shards the data set does not have, empty splits, shards in two splits or in none, and
 /// excludes that match nothing, as far as that is known.
@@ -43,7 +43,7 @@ fn broken(editor: &SplitEditor, problems: &mut Vec<Problem>) {
 fn unknown(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     for split in editor.splits() {
         let mut lost = split.shards.iter().filter(|shard| shard.id.is_none());
-        for shard in lost.by_ref().take(NAMED) {
+        for shard in lost.by_ref().take(MAX_NAMED_ITEMS) {
             let message =
                 format!("split '{}' names a shard that the index does not have; the loader does not start", split.name);
             let problem = Problem::problem(ProblemKind::MatchesNothing, Subject::shard(shard.name.as_ref()), message);
@@ -109,7 +109,7 @@ fn shared(editor: &SplitEditor, problems: &mut Vec<Problem>) {
 
 fn excludes(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     let mut lost = editor.excludes().iter().filter(|view| view.matches == Matches::Nothing);
-    for view in lost.by_ref().take(NAMED) {
+    for view in lost.by_ref().take(MAX_NAMED_ITEMS) {
         let subject = Subject::field("exclude");
         problems.push(match view.names {
             Names::Broken => {

@@ -17,7 +17,7 @@ pub const HEADER: u64 = 16;
 /// Bytes of one column of a row.
 pub const CELL: usize = 24;
 /// More columns are in no file that makes sense.
-const MOST_COLUMNS: u64 = 1 << 16;
+const MAX_COLUMNS: u64 = 1 << 16;
 /// Bytes handed to the system at a time.
 const PIECE: usize = 256 << 10;
 
@@ -117,7 +117,7 @@ impl JoinIdx {
             return Err(broken("it is of another version than 0001".into()));
         }
         let columns = columns.iter().rev().fold(0u64, |value, &byte| (value << 8) | u64::from(byte));
-        if columns == 0 || columns > MOST_COLUMNS {
+        if columns == 0 || columns > MAX_COLUMNS {
             return Err(broken(format!("it has {} columns", columns as i64)));
         }
         let row = columns * CELL as u64;

@@ -7,7 +7,7 @@ use crate::storage::read::read_whole;
 use std::path::Path;
 
 /// Three short lines; what is larger is something else.
-const LARGEST: u64 = 64 << 10;
+const MAX_METADATA_BYTES: u64 = 64 << 10;
 const WHAT: &str = "reading the metadata";
 
 /// What a metadata file says.
@@ -47,7 +47,7 @@ impl Metadata {
 
     /// Reads a file; `None` when there is none.
     pub fn read(path: &Path) -> Outcome<Option<Self>> {
-        let Some(bytes) = read_whole(path, LARGEST)? else { return Ok(None) };
+        let Some(bytes) = read_whole(path, MAX_METADATA_BYTES)? else { return Ok(None) };
         Self::parse(&bytes).map(Some).map_err(|why| Failure::data(WHAT, why).on(Subject::path(path)))
     }
 

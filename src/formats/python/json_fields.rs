@@ -7,7 +7,7 @@ use super::json_walk::{walk, Kind, Span, Stop, Visit, DEEPEST_PYTHON};
 use std::borrow::Cow;
 
 /// Fields of one object, at most; with more the line is not taken.
-pub const MOST_FIELDS: usize = 1 << 16;
+pub const MAX_FIELDS: usize = 1 << 16;
 
 /// One field: where its key and its value are, in bytes from the beginning of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Shape {
     Object,
     /// Another value.
     Other(Kind),
-    /// An object with more than [`MOST_FIELDS`] fields.
+    /// An object with more than [`MAX_FIELDS`] fields.
     TooMany,
 }
 
@@ -99,7 +99,7 @@ impl Fields {
 
     /// For lines that are read in pieces: adds a field whose key has these bytes.
     pub fn push(&mut self, field: Field, key: &[u8]) {
-        if self.list.len() >= MOST_FIELDS {
+        if self.list.len() >= MAX_FIELDS {
             self.shape = Shape::TooMany;
             return;
         }
@@ -251,11 +251,11 @@ mod tests {
         let mut fields = Fields::new("text");
         fields.read(b"[{\"text\":\"a\"}]").unwrap();
         assert_eq!((fields.shape(), fields.found()), (Shape::Other(Kind::Array), None));
-        let many: Vec<String> = (0..=MOST_FIELDS).map(|number| format!("\"{number}\":[{number}]")).collect();
+        let many: Vec<String> = (0..=MAX_FIELDS).map(|number| format!("\"{number}\":[{number}]")).collect();
         fields.read(format!("{{{}}}", many.join(",")).as_bytes()).unwrap();
         assert_eq!(fields.shape(), Shape::TooMany);
         fields.read(format!("{{{}}}", many[1..].join(",")).as_bytes()).unwrap();
-        assert_eq!((fields.shape(), fields.list().len()), (Shape::Object, MOST_FIELDS));
+        assert_eq!((fields.shape(), fields.list().len()), (Shape::Object, MAX_FIELDS));
         assert!(fields.read(b"{").is_err());
     }
 }

@@ -6,7 +6,7 @@ use super::json_walk::{hex4, low_half};
 use memchr::memchr;
 
 /// The longest escape: a pair of halves.
-const LONGEST_ESCAPE: usize = 12;
+const MAX_ESCAPE_BYTES: usize = 12;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends a string's text with its escapes resolved. Half a character becomes the replacement character.
@@ -24,7 +24,7 @@ pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
         at += found;
         // Escapes often stand one behind the other.
         while bytes.get(at) == Some(&b'\\') {
-            if !is_last && at + LONGEST_ESCAPE > bytes.len() {
+            if !is_last && at + MAX_ESCAPE_BYTES > bytes.len() {
                 return at;
             }
             let escaped = bytes.get(at + 1).copied().unwrap_or_default();
@@ -151,7 +151,7 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     let mut at = 0;
     while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
         at += found;
-        if !is_last && at + LONGEST_ESCAPE > raw.len() {
+        if !is_last && at + MAX_ESCAPE_BYTES > raw.len() {
             return (at, false);
         }
         let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };

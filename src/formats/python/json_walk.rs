@@ -8,7 +8,7 @@ pub const DEEPEST_PYTHON: usize = 994;
 /// The same for orjson.
 pub const DEEPEST: usize = 1024;
 /// Digits of an integer for Python, at most.
-pub const MOST_DIGITS: usize = 4300;
+pub const MAX_DIGITS: usize = 4300;
 /// Digits before the point with which no number comes near the end of floats.
 const FINITE_DIGITS: usize = 300;
 
@@ -415,7 +415,7 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, S
         }
         at = end;
     }
-    if is_integer && whole > MOST_DIGITS {
+    if is_integer && whole > MAX_DIGITS {
         return stop(start, "an integer of more than 4,300 digits");
     }
     if V::WANTS_ODDITIES && may_overflow {

@@ -36,7 +36,7 @@ pub fn float_repr(value: f64) -> String {
 /// With fewer digits there is only one shortest text for a float.
 const FIRST_AMBIGUOUS: usize = 16;
 /// More bits behind the point make more than 18 digits: 5 to the power of 26 has 19.
-const MOST_FRACTION_BITS: i64 = 25;
+const MAX_FRACTION_BITS: i64 = 25;
 /// The most digits that a float has, written out in full.
 const ALL_DIGITS: usize = 800;
 
@@ -45,7 +45,7 @@ fn may_be_between(value: f64) -> bool {
     let bits = value.to_bits();
     let exponent = ((bits >> 52) & 0x7ff).max(1) as i64 - 1075;
     let mantissa = (bits & ((1 << 52) - 1)) | (u64::from(value.is_normal()) << 52);
-    exponent + i64::from(mantissa.trailing_zeros()) >= -MOST_FRACTION_BITS
+    exponent + i64::from(mantissa.trailing_zeros()) >= -MAX_FRACTION_BITS
 }
 
 /// Of two shortest texts that are equally near Python takes the one whose last digit is even, where Rust rounds up.

@@ -143,13 +143,13 @@ pub struct Seed {
 }
 
 /// The longest seed that is taken, in decimal digits: what Python itself reads.
-const LONGEST_SEED: usize = 4_300;
+const MAX_SEED_DIGITS: usize = 4_300;
 
 impl Seed {
     /// From decimal digits, which may have a sign in front; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-        if digits.is_empty() || digits.len() > LONGEST_SEED || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        if digits.is_empty() || digits.len() > MAX_SEED_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let mut words = vec![0_u32];

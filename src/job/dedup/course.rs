@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Passages in the report.
 const PASSAGES: usize = 50;
 /// Bytes of a passage that are shown.
-const SHOWN: u64 = 200;
+const MAX_SHOWN_BYTES: u64 = 200;
 
 /// What is known once all ranges are: enough to write the result without text or records.
 #[derive(Serialize, Deserialize)]
@@ -210,7 +210,7 @@ fn place(
         // Files without documents take no place: the last that begins there has it.
         let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
         let Some(&(start, file)) = starts.get(known) else { continue };
-        let wanted = usize::try_from(passage.len.min(SHOWN)).unwrap_or_default();
+        let wanted = usize::try_from(passage.len.min(MAX_SHOWN_BYTES)).unwrap_or_default();
         let shown = text_of(texts.read(passage.at, wanted, &mut spare)?);
         let name = job.inputs.files.get(file).map(|file| file.name.clone()).unwrap_or_default();
         let (length, count) = (passage.len, passage.count);

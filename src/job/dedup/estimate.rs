@@ -35,7 +35,7 @@ const PACKING: (f64, f64) = (15.0, 4.0);
 /// Bytes that reach a disk in a second, at least on what such data is kept on.
 const TO_DISK: f64 = 1e9;
 /// Time spent on reading, at most.
-const LONGEST: Duration = Duration::from_secs(4);
+const MAX_READ_TIME: Duration = Duration::from_secs(4);
 /// Text that is searched so quickly that there need be no first look, in bytes.
 const AT_ONCE: u64 = 8 << 20;
 /// Passages that are told.
@@ -66,7 +66,7 @@ impl SampleBudget {
 
 impl Default for SampleBudget {
     fn default() -> Self {
-        Self { longest: LONGEST, most_bytes: u64::MAX, searches: true }
+        Self { longest: MAX_READ_TIME, most_bytes: u64::MAX, searches: true }
     }
 }
 

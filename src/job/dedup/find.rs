@@ -23,7 +23,7 @@ const CELLS: usize = 1 << 12;
 /// held in memory and halved.
 const DEEPEST: u32 = 6;
 /// Parts of what remains of hot keys, at most.
-const MOST_PARTS: u32 = 1 << 10;
+const MAX_PARTS: u32 = 1 << 10;
 /// Records between two looks at whether the run was cancelled.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 
@@ -220,7 +220,7 @@ impl Finding<'_> {
         let pile = |what: &str| SpillBuffer::new(&*job.context.fs, path(what), &job.budget);
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(slice.part)).sum();
         let parts = count.saturating_mul(R::BYTES as u64) / job.memory.part_bytes() + 1;
-        let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MOST_PARTS);
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MAX_PARTS);
         let narrow = R::BYTES == CompactAnchor::BYTES;
         let piles = (pile("remainder"), pile("none"));
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);

@@ -8,9 +8,9 @@ use crate::job::pool::run_units;
 use crate::model::{Cancel, Outcome};
 
 /// Text that is searched as a whole, at most, in bytes.
-const MOST_TEXT: u64 = 512 << 20;
+const MAX_TEXT: u64 = 512 << 20;
 /// Times that it is scanned, at most, where memory does not hold all of its records.
-const MOST_PASSES: u64 = 8;
+const MAX_PASSES: u64 = 8;
 
 /// How text is searched within the memory that there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl SearchBudget {
     fn within(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         let records = memory.saturating_sub(PROGRAM.min(memory / 2)).checked_sub(most)?;
         let of_all = rules.iter().map(|rule| record_bytes(rule, most)).max().unwrap_or_default();
-        let fits = text_bytes <= MOST_TEXT && of_all <= records.saturating_mul(MOST_PASSES);
+        let fits = text_bytes <= MAX_TEXT && of_all <= records.saturating_mul(MAX_PASSES);
         fits.then_some(Self { text_bytes: most, records })
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// A line is looked for in so many bytes where a file is divided; where none begins in them it is not.
-const LONGEST_LINE: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 /// A file is divided into parts of at least so many bytes.
 const LEAST_PART: u64 = 1 << 10;
 
@@ -270,7 +270,7 @@ impl Inputs {
                 // It lies in a line that is longer than a part.
                 continue;
             }
-            if let Some(to) = line_from(&open, wanted, LONGEST_LINE, cancel)? {
+            if let Some(to) = line_from(&open, wanted, MAX_LINE_BYTES, cancel)? {
                 parts.push(Stretch { file: number, from: Position { offset: from, line: 0 }, to });
                 from = to;
             }

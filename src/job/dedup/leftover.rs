@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// In a scratch folder: whose it is. In the own folder's work: where the scratch folder is.
 const NAME: &str = "scratch.json";
 /// The largest such file that is read, in bytes.
-const LARGEST: u64 = 1 << 16;
+const MAX_FILE_BYTES: u64 = 1 << 16;
 /// Permission bits of it.
 const MODE: u32 = 0o600;
 
@@ -40,7 +40,7 @@ pub(super) fn folder_name(output: &Path) -> String {
 }
 
 fn read(folder: &Path) -> Outcome<Option<Note>> {
-    let found = read_whole(&folder.join(NAME), LARGEST)?;
+    let found = read_whole(&folder.join(NAME), MAX_FILE_BYTES)?;
     Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 

@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time spent on finding what is shown of passages, at most.
-const LONGEST_SHOWING: Duration = Duration::from_millis(500);
+const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
 /// Bytes of a file that are looked at together.
 const STRETCH: u64 = 1 << 20;
 /// Memory for places of windows, at most, in bytes; they are sorted in the end, which takes time, too.
-const MOST_PLACES: u64 = 192 << 20;
+const MAX_PLACES: u64 = 192 << 20;
 /// Text that is searched besides, in bytes, at most and as a part of the memory: what repeats very often is certain to be in it, while of
 /// few keys chance may give none.
 const SEARCHED_BESIDES: (u64, u64) = (32 << 20, 8);
@@ -32,7 +32,7 @@ const PLACE: u64 = 16;
 /// nothing of the rest: all of them are looked at, in less of the text.
 const ALL_KEYS: u64 = 3;
 /// Text that can be read in time, at most, in bytes.
-const MOST_TEXT: u64 = 4 << 30;
+const MAX_TEXT: u64 = 4 << 30;
 /// Problems that are kept.
 const PROBLEMS: usize = 100;
 /// Room for the text of a packed file, as a multiple of its size and at least: only to have every place in order.
@@ -125,8 +125,8 @@ impl Sample {
         effort: SampleBudget,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let memory = (options.memory_bytes / 2).clamp(1 << 20, MOST_PLACES);
-        let text = inputs.text_bytes().min(MOST_TEXT);
+        let memory = (options.memory_bytes / 2).clamp(1 << 20, MAX_PLACES);
+        let text = inputs.text_bytes().min(MAX_TEXT);
         let starts = starts(inputs);
         let search = effort.search_budget(inputs, &rules, options.memory_bytes);
         let besides = SEARCHED_BESIDES.0.min(options.memory_bytes / SEARCHED_BESIDES.1);
@@ -252,7 +252,7 @@ impl Sample {
         passages: &[Passage],
         cancel: &Cancel,
     ) -> Outcome<Vec<RepeatedPassage>> {
-        let until = Instant::now() + LONGEST_SHOWING;
+        let until = Instant::now() + MAX_EXAMPLES_TIME;
         let mut shown = Vec::new();
         for passage in passages {
             if Instant::now() >= until {

@@ -12,9 +12,9 @@ use crate::storage::read::open_read;
 use std::time::Instant;
 
 /// The longest line around whose beginning is looked for, in bytes.
-const LONGEST_LINE: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Bytes of a passage that are shown.
-const SHOWN: usize = 200;
+const MAX_SHOWN_BYTES: usize = 200;
 
 /// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
 pub(super) fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<(Stretch, bool)>> {
@@ -23,8 +23,8 @@ pub(super) fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel
         return Ok(Some((Stretch::whole(number), true)));
     }
     let open = open_read(&file.path)?;
-    let Some(offset) = line_around(&open, place, LONGEST_LINE, cancel)? else { return Ok(None) };
-    let is_counted = offset <= LONGEST_LINE;
+    let Some(offset) = line_around(&open, place, MAX_LINE_BYTES, cancel)? else { return Ok(None) };
+    let is_counted = offset <= MAX_LINE_BYTES;
     let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
     Ok(Some((Stretch { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
 }
@@ -52,7 +52,7 @@ pub(super) fn show(
         line.each_piece(&mut spare, &mut |piece| {
             let from = usize::try_from(place.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
             let rest = piece.as_bytes().get(from..).unwrap_or_default();
-            text.extend_from_slice(rest.get(..SHOWN - text.len()).unwrap_or(rest));
+            text.extend_from_slice(rest.get(..MAX_SHOWN_BYTES - text.len()).unwrap_or(rest));
             at += piece.len() as u64;
             Ok(())
         })?;

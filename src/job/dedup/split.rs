@@ -10,14 +10,14 @@ const LEAST_THREAD: u64 = 4 << 20;
 /// Windows up to this size are usual, and fit beside everything else, in bytes.
 const LARGE_WINDOW: u64 = 9 << 20;
 /// More helps a thread no more.
-const MOST_THREAD: u64 = 32 << 20;
+const MAX_THREAD: u64 = 32 << 20;
 /// Bytes of records that a thread looks at together, at most: they stay in its cache.
-const MOST_PART: u64 = 4 << 20;
+const MAX_PART: u64 = 4 << 20;
 /// Bytes of records that are collected before they are put on a pile: at least, and of each part.
 const LEAST_RUN: u64 = 256 << 10;
 const RUN_OF_PART: u64 = 32 << 10;
 /// Parts of the keys, at most.
-const MOST_PARTS: u64 = 4_096;
+const MAX_PARTS: u64 = 4_096;
 /// A unit of reading has at least, and at most, so many bytes of input, unless a single file has more.
 const UNIT: (u64, u64) = (4 << 20, 256 << 20);
 /// Units for each thread, where there is enough to be read.
@@ -29,7 +29,7 @@ const OF_A_FILE: u64 = 2 << 10;
 /// So much is kept of files in passing, in bytes.
 const FEW_FILES: u64 = 2 << 20;
 /// Units at most, about.
-const MOST_UNITS: u64 = 2_048;
+const MAX_UNITS: u64 = 2_048;
 
 /// The memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Memory {
         let most = usize::try_from(rest / (2 * LEAST_THREAD).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
         let threads = threads.clamp(1, most);
         let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
-        let per_thread = (rest / 2 / threads as u64).min(MOST_THREAD);
+        let per_thread = (rest / 2 / threads as u64).min(MAX_THREAD);
         Self { threads, per_thread, reading: extra, of_files, piles: rest - per_thread * threads as u64 }
     }
 
@@ -87,12 +87,12 @@ impl Memory {
     /// cache where no part gets too few of them.
     pub(super) fn run_bytes(&self, parts: u32) -> usize {
         let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(LEAST_RUN);
-        usize::try_from((self.per_thread / 8).clamp(64 << 10, MOST_PART).min(wanted)).unwrap_or(64 << 10)
+        usize::try_from((self.per_thread / 8).clamp(64 << 10, MAX_PART).min(wanted)).unwrap_or(64 << 10)
     }
 
     /// Bytes of records of one part that a thread takes up together.
     pub(super) fn part_bytes(&self) -> u64 {
-        (self.per_thread / 8).clamp(64 << 10, MOST_PART)
+        (self.per_thread / 8).clamp(64 << 10, MAX_PART)
     }
 }
 
@@ -111,11 +111,11 @@ impl Division {
     /// For so many bytes of input and of text (about).
     pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
         let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
-        let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MOST_UNITS);
+        let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MAX_UNITS);
         // Positions in a unit are those of one file at most; whether those in all of the text fit is known after it was read.
         let narrow = rule.fits_narrow(text_bytes);
         let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
-        let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MOST_PARTS)).unwrap_or(1);
+        let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MAX_PARTS)).unwrap_or(1);
         Self { unit_bytes, parts, narrow }
     }
 
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(of(500, 1_000).parts, 1);
         assert!(of(500, 10 << 30).parts > of(500, 1 << 30).parts);
         assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
-        assert!(u64::from(of(1, 1 << 45).parts) <= MOST_PARTS);
-        assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MOST_UNITS);
+        assert!(u64::from(of(1, 1 << 45).parts) <= MAX_PARTS);
+        assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MAX_UNITS);
         let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
         assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
         assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);

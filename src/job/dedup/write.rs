@@ -21,7 +21,7 @@ use std::sync::MutexGuard;
 /// Lines between two looks at the progress.
 const TOLD: u64 = 256;
 /// Bytes of output that wait for their turn, at least and at most.
-const MOST_HELD: (usize, usize) = (256 << 10, 4 << 20);
+const MAX_HELD: (usize, usize) = (256 << 10, 4 << 20);
 /// Bytes of ranges that are put down together.
 const RANGES: usize = 64 << 10;
 
@@ -159,7 +159,7 @@ impl<'a> Writing<'a> {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.reverse();
-        let most = usize::try_from(job.memory.per_thread / 4).unwrap_or(MOST_HELD.1).clamp(MOST_HELD.0, MOST_HELD.1);
+        let most = usize::try_from(job.memory.per_thread / 4).unwrap_or(MAX_HELD.1).clamp(MAX_HELD.0, MAX_HELD.1);
         let mut writing = Self {
             job,
             file: placed.file,

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// Bytes that are read and written in one go.
 const CHUNK: usize = 1 << 20;
 /// The longest name of a file, in bytes.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 /// Folders that a key may lie in, at most.
-const MOST_FOLDERS: usize = 32;
+const MAX_FOLDERS: usize = 32;
 /// The largest part that is copied to be looked at, in bytes.
-const LARGEST_COPY: u64 = 256 << 20;
+const MAX_COPY_BYTES: u64 = 256 << 20;
 const FILE_MODE: u32 = 0o644;
 const FOLDER_MODE: u32 = 0o755;
 const COPY_MODE: u32 = 0o400;
@@ -110,7 +110,7 @@ pub fn copy_of(
     let Some(known) = sample.parts.get(part) else {
         return Err(Failure::usage("copying the part", "the sample has no such part"));
     };
-    if known.byte_size > LARGEST_COPY {
+    if known.byte_size > MAX_COPY_BYTES {
         let why = format!("it has {}", crate::model::text::bytes(known.byte_size));
         return Err(Failure::usage("copying the part", why).with_hint("export it into a folder of your choice"));
     }
@@ -136,7 +136,7 @@ fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
         return Err(refused("a slash in the name of a part"));
     }
     let pieces: Vec<&str> = whole.split('/').collect();
-    if pieces.len() > MOST_FOLDERS {
+    if pieces.len() > MAX_FOLDERS {
         return Err(refused("too many folders"));
     }
     let mut path = PathBuf::new();
@@ -146,7 +146,7 @@ fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
             "." | ".." => return Err(refused("it leads out of the folder")),
             _ if piece.starts_with('.') => return Err(refused("it would be hidden")),
             _ if piece.starts_with('-') => return Err(refused("it looks like an option of a command")),
-            _ if piece.len() > LONGEST_NAME => return Err(refused("it is too long")),
+            _ if piece.len() > MAX_NAME_BYTES => return Err(refused("it is too long")),
             _ if !piece.chars().all(is_printable) => return Err(refused("it holds control or invisible characters")),
             _ if piece.contains('\\') => return Err(refused("it holds a backslash")),
             _ => path.push(piece),

@@ -125,6 +125,6 @@ fn a_copy_has_a_plain_name_is_read_only_and_goes_with_its_folder() {
     drop(copy);
     assert!(!file.exists());
     let mut large = sample("k", &["bin"]);
-    large.parts[0].byte_size = LARGEST_COPY + 1;
+    large.parts[0].byte_size = MAX_COPY_BYTES + 1;
     assert!(copy_of(&One, &large, 0, Some(dir.path()), &Cancel::default()).is_err());
 }

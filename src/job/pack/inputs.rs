@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Tasks there are at most when nobody says how many.
-const MOST_TASKS: usize = 64;
+const MAX_TASKS: usize = 64;
 
 /// One reading of a list of files, for one or several formats.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ pub(super) fn find(
     }
     if let Some(target) = &plan.nanosets {
         let files = inputs.listed(plan, PackFormat::Nanosets, cancel)?;
-        let usual = files.len().clamp(1, MOST_TASKS);
+        let usual = files.len().clamp(1, MAX_TASKS);
         inputs.tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
         let tasks = usize::try_from(inputs.tasks).unwrap_or(1);
         let wanted = (0..inputs.tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));

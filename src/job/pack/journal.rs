@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The largest journal that is read back, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 /// How often the journal is made durable at most.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -176,7 +176,7 @@ pub(super) struct Journal {
 impl Journal {
     /// What a stopped run of this plan on these inputs left, and the journal to go on in; without one, a new journal and nothing.
     pub(super) fn open(fs: &dyn Fs, path: &Path, plan: &str, inputs: &str) -> Outcome<(Self, Begin, Option<Record>)> {
-        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         match read(&bytes, plan).filter(|(begin, _)| begin.inputs == inputs) {
             Some((begin, record)) => {
                 // Written anew as one record: a line that was cut would stand in the way of all that come behind it.
@@ -211,7 +211,7 @@ impl Journal {
 
     /// Bytes of text that a stopped run of this plan has done; nothing is changed.
     pub(super) fn peek(path: &Path, plan: &str) -> Outcome<u64> {
-        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let record = read(&bytes, plan).and_then(|(_, record)| record);
         Ok(record.map_or(0, |record| record.totals.bytes))
     }

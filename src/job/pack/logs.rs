@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The largest `executor.json` that is read, in bytes.
-const LARGEST: u64 = 16 << 20;
+const MAX_LOG_BYTES: u64 = 16 << 20;
 /// Permission bits of files and folders of the log folder.
 const MODES: (u32, u32) = (0o644, 0o755);
 /// Files whose names a log lists.
-const LISTED: usize = 1_000;
+const MAX_LISTED_FILES: usize = 1_000;
 
 /// The log folder of a run at work; without one nothing is written.
 pub(super) struct Logs<'a> {
@@ -81,12 +81,12 @@ impl<'a> Logs<'a> {
         let begun = now.checked_sub(self.context.elapsed()).unwrap_or(now);
         say(begun, "INFO", &format!("Launching pipeline for rank={rank}"));
         let files: Vec<&str> = self.inputs.files_of_rank(self.plan, rank);
-        for (number, name) in files.iter().enumerate().take(LISTED) {
+        for (number, name) in files.iter().enumerate().take(MAX_LISTED_FILES) {
             let name = text::display_safe(name);
             say(begun, "INFO", &format!("Reading input file {name}, {}/{}", number + 1, files.len()));
         }
-        if files.len() > LISTED {
-            say(begun, "INFO", &format!("and {} more", files.len() - LISTED));
+        if files.len() > MAX_LISTED_FILES {
+            say(begun, "INFO", &format!("and {} more", files.len() - MAX_LISTED_FILES));
         }
         match end {
             End::Open => {}
@@ -159,7 +159,7 @@ fn log(folder: &Path, rank: u32) -> PathBuf {
 /// finished would be missing. The reference program skips them all the same, and so does `--compat`.
 pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     let Some(folder) = folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
-    let Some(bytes) = read_whole(&folder.join("executor.json"), LARGEST)? else { return Ok(()) };
+    let Some(bytes) = read_whole(&folder.join("executor.json"), MAX_LOG_BYTES)? else { return Ok(()) };
     let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
     let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };
     // Where none is finished there is nothing to confuse.

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Memory that a piece takes in all, as a multiple of its text, until it is known.
 const FACTOR: usize = 3;
 /// Memory of pieces larger than this many blocks is given back.
-const KEPT: usize = 4;
+const MAX_KEPT_BLOCKS: usize = 4;
 
 /// How a pass is cut and what it may take.
 #[derive(Clone, Copy, Debug)]
@@ -191,7 +191,7 @@ impl Pipeline<'_, '_> {
             let bytes = fed.piece.block.bytes;
             let mut flow = locked(&self.flow);
             flow.in_flight = flow.in_flight.saturating_sub(taken);
-            if taken <= self.limits.block_bytes.saturating_mul(KEPT) {
+            if taken <= self.limits.block_bytes.saturating_mul(MAX_KEPT_BLOCKS) {
                 flow.spares.push((bytes, packed));
             }
             drop(flow);

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Time spent on them, at most.
-const LONGEST: Duration = Duration::from_millis(1_200);
+const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
 
 /// What `plan` would do. Reads and encodes some documents of the inputs; writes nothing.
 ///
@@ -242,7 +242,7 @@ impl Sampling {
         let began = Instant::now();
         for (file, unit) in places(pass, total) {
             cancel.check()?;
-            if began.elapsed() > LONGEST {
+            if began.elapsed() > MAX_PREVIEW_TIME {
                 break;
             }
             let Some(input) = pass.files.get(file) else { continue };

@@ -11,7 +11,7 @@ use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, Sco
 use std::collections::HashSet;
 
 /// Items that are told one by one; more are counted.
-const NAMED: usize = 20;
+const MAX_NAMED_ITEMS: usize = 20;
 
 /// Which of the items are whole shards: what the loader drops from the splits.
 pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<String> {
@@ -51,7 +51,7 @@ pub(super) fn tell_stale(
     kept.retain(|item| !told.contains(item) && !is_left_out(item));
     let lost = index::unmatched_excludes(database, &names, &kept, plan.duplicates, &context.shared.cancel)?;
     let stale = || lost.iter().filter(|lost| lost.lost == lost.all);
-    for item in stale().take(NAMED) {
+    for item in stale().take(MAX_NAMED_ITEMS) {
         let make = if plan.compat { Problem::note } else { Problem::problem };
         let message = "this exclude, kept from before, matches nothing: no such shard, or no such sample in it";
         let problem = make(ProblemKind::MatchesNothing, Subject::field(item.item.as_str()), message);
@@ -62,7 +62,7 @@ pub(super) fn tell_stale(
         );
         context.shared.problems.report(problem.with_hint(hint))?;
     }
-    if let Some(more) = stale().count().checked_sub(NAMED).filter(|more| *more > 0) {
+    if let Some(more) = stale().count().checked_sub(MAX_NAMED_ITEMS).filter(|more| *more > 0) {
         let make = if plan.compat { Problem::note } else { Problem::problem };
         let message = format!("{} more kept from before match nothing", count(more as u64, "exclude"));
         context.shared.problems.report(make(ProblemKind::MatchesNothing, Subject::default(), message))?;

@@ -141,7 +141,7 @@ fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> 
 }
 
 /// Shards named one by one in a line about differences.
-const NAMED: usize = 10;
+const MAX_NAMED_SHARDS: usize = 10;
 
 /// Where new shards go, and which are gone, by name.
 fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
@@ -162,8 +162,8 @@ fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
 }
 
 fn some(names: &[&str]) -> String {
-    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMED) {
+    let shown = names.iter().take(MAX_NAMED_SHARDS).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED_SHARDS) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -17,7 +17,7 @@ const RATES: [u32; 13] =
 /// Junk that is passed over in search of the next frame, in bytes.
 const JUNK: u64 = 5_000_000;
 /// The longest frame, in bytes.
-const LONGEST: usize = 8191;
+const MAX_FRAME_BYTES: usize = 8191;
 /// Frames that are asked whether they hold more than plain AAC.
 const ASKED: u64 = 8;
 /// So many of them must hold more, one after the other, unless there are fewer: a single one may look so by chance.
@@ -149,7 +149,7 @@ fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut Walk) -> Resul
         walk.rate = header.rate;
     }
     if walk.frames < ASKED || header.channels == 0 {
-        let bytes = reader.up_to(at, header.len.min(LONGEST))?;
+        let bytes = reader.up_to(at, header.len.min(MAX_FRAME_BYTES))?;
         let content = bytes.get(header.content..).unwrap_or_default();
         if walk.frames < ASKED {
             walk.doubling |= u8::from(doubles(content)) << walk.frames;

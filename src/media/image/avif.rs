@@ -9,7 +9,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Boxes beside the description that are skipped.
-const MOST_BOXES: usize = 1000;
+const MAX_BOXES: usize = 1000;
 const ALPHA: [&[u8]; 2] = [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
@@ -20,7 +20,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         return Err(Stop::other("a picture of another kind than AVIF in an ISO media file"));
     }
     let (mut at, mut picture, mut cut) = (ftyp as u64, None, false);
-    for _ in 0..MOST_BOXES {
+    for _ in 0..MAX_BOXES {
         let Some((kind, head, len)) = header(reader, at)? else { break };
         let end = at + len;
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);

@@ -15,7 +15,7 @@ type Content = Option<Vec<u8>>;
 /// Name and content.
 type Property<'a> = ([u8; 4], &'a [u8]);
 /// Boxes beside the description that are skipped.
-const MOST_BOXES: usize = 1000;
+const MAX_BOXES: usize = 1000;
 /// What begins each box with a version: the version, and three bytes of flags.
 const FULL: usize = 4;
 /// Properties that libavif knows; others must not be essential.
@@ -42,7 +42,7 @@ pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, Stop> {
 /// The contents of the boxes `meta` and `moov`.
 fn descriptions(reader: &mut Reader) -> Result<(Content, Content), Stop> {
     let (mut at, mut meta, mut moov) = (0, None, None);
-    for _ in 0..MOST_BOXES {
+    for _ in 0..MAX_BOXES {
         let Some((kind, head, len)) = header(reader, at)? else { break };
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);
         if matches!(&kind, b"meta" | b"moov") {

@@ -8,7 +8,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Bytes before the first frame that are looked through.
-const MOST_BEFORE: u64 = 64 << 20;
+const MAX_BEFORE: u64 = 64 << 20;
 
 /// Reads on where the last read ended.
 struct Cursor<'r, 'a> {
@@ -72,7 +72,7 @@ pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, Stop> {
     let (width, height, flags) = (le16(screen, 6)?, le16(screen, 8)?, byte(screen, 10)?);
     let coloured = flags & 0x80 != 0 && palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
     while let Some(introducer) = cursor.byte()? {
-        if cursor.at > MOST_BEFORE {
+        if cursor.at > MAX_BEFORE {
             return Err(Stop::broken("the GIF file has too much before its first frame", cursor.at));
         }
         match introducer {

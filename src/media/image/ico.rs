@@ -166,7 +166,7 @@ const APPLE: [Apple; 12] = [
     Apple { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
 ];
 /// Parts of a file of Apple's icons; there are no more names.
-const MOST_PARTS: usize = 10_000;
+const MAX_PARTS: usize = 10_000;
 
 /// What makes the picture of the largest size.
 pub(super) enum Best {
@@ -218,7 +218,7 @@ fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, Stop> {
     while at < file {
         let [a, b, c, d, len @ ..] = else_other(reader.array::<8>(at))?;
         let len = u64::from(u32::from_be_bytes(len));
-        if len == 0 || parts.len() >= MOST_PARTS {
+        if len == 0 || parts.len() >= MAX_PARTS {
             return Err(Stop::other("an icon file with a part of no length"));
         }
         parts.push(ApplePart { name: [a, b, c, d], at: at + 8, len: len.saturating_sub(8) });

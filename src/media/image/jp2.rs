@@ -11,9 +11,9 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Boxes before the header that are skipped.
-const MOST_BOXES: usize = 10_000;
+const MAX_BOXES: usize = 10_000;
 /// Bytes of the header box; a palette has at most 1024 colours.
-const LONGEST_HEADER: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     read_from(reader, 0)
@@ -60,12 +60,12 @@ fn codestream(reader: &mut Reader, at: u64) -> Result<Shape, Stop> {
 }
 
 /// Segments between the first one and a comment.
-const MOST_SEGMENTS: usize = 10_000;
+const MAX_SEGMENTS: usize = 10_000;
 
 /// Walks the segments up to a comment or the first tile, as Pillow does: one that ends early makes it another format.
 fn comment(reader: &mut Reader, size: u64) -> Result<(), Stop> {
     let mut at = size + u64::from(u16::from_be_bytes(else_other(reader.array(size))?));
-    for _ in 0..MOST_SEGMENTS {
+    for _ in 0..MAX_SEGMENTS {
         let marker = reader.up_to(at, 2)?;
         if marker.is_empty() || matches!(byte(marker, 1)?, 0x90 | 0xd9) {
             return Ok(());
@@ -110,13 +110,13 @@ fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<Placed, St
 }
 
 fn boxes(reader: &mut Reader, mut at: u64) -> Result<Shape, Stop> {
-    for _ in 0..MOST_BOXES {
+    for _ in 0..MAX_BOXES {
         let (kind, from, to) = placed(reader, at, None)?;
         if &kind == b"jp2h" {
             if to > reader.len() {
                 return Err(Stop::broken("the JPEG 2000 file ends within its header", reader.len()));
             }
-            if to - from > LONGEST_HEADER {
+            if to - from > MAX_HEADER_BYTES {
                 return Err(Stop::broken("the header of the JPEG 2000 file is too long", from));
             }
             let shape = header(reader, from, to)?;

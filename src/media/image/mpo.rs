@@ -5,7 +5,7 @@ use crate::media::{ProbeError, Reader};
 const NUMBER_OF_PICTURES: u16 = 0xb001;
 const ENTRIES: u16 = 0xb002;
 /// More entries than any directory needs.
-const MOST_TAGS: u16 = 4096;
+const MAX_TAGS: u16 = 4096;
 
 /// Whether the multi-picture index in the segment (offset and length of its content behind `MPF\0`, in bytes) lists more than
 /// one picture. An index that cannot be read makes the file a plain JPEG file.
@@ -31,7 +31,7 @@ fn index(data: &[u8]) -> Option<bool> {
     };
     let start = u32_at(4)? as usize;
     let (mut pictures, mut entries, mut outside) = (None, None, 0_usize);
-    for tag in 0..u16_at(start)?.min(MOST_TAGS) {
+    for tag in 0..u16_at(start)?.min(MAX_TAGS) {
         let at = start + 2 + 12 * usize::from(tag);
         let (Some(id), Some(kind), Some(count)) = (u16_at(at), u16_at(at + 2), u32_at(at + 4)) else { break };
         let Some(size) = unit(kind).and_then(|unit| unit.checked_mul(count as usize)) else { continue };

@@ -12,9 +12,9 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Chunks before the picture data; hostile files have more.
-const MOST_CHUNKS: usize = 100_000;
+const MAX_CHUNKS: usize = 100_000;
 /// Bytes whose checksum is verified; what lies behind is believed.
-const MOST_CHECKED: u64 = 16 << 20;
+const MAX_CHECKED: u64 = 16 << 20;
 
 /// What the chunks told so far.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop
     let mut header = Header::default();
     let mut at = start.saturating_add(MAGIC.len() as u64);
     let mut data = None;
-    for _ in 0..MOST_CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let (kind, len) = chunk(reader, at)?;
         let content = at + 8;
         match &kind {
@@ -181,7 +181,7 @@ fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result
 
 fn checksum(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<(), Stop> {
     header.checked += u64::from(len);
-    if header.checked > MOST_CHECKED {
+    if header.checked > MAX_CHECKED {
         return Ok(());
     }
     let mut crc = flate2::Crc::new();

@@ -8,7 +8,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Bytes of comments that are looked through.
-const MOST_BEFORE: u64 = 16 << 20;
+const MAX_BEFORE: u64 = 16 << 20;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let header = header(reader)?;
@@ -116,14 +116,14 @@ fn token(reader: &mut Reader, at: &mut u64) -> Result<Vec<u8>, Stop> {
         }
         token.push(c);
     }
-    if token.is_empty() || token.len() > 10 || *at > MOST_BEFORE {
+    if token.is_empty() || token.len() > 10 || *at > MAX_BEFORE {
         return Err(Stop::broken("the header of the portable anymap is broken", *at));
     }
     Ok(token)
 }
 
 fn next(reader: &mut Reader, at: &mut u64) -> Result<Option<u8>, ProbeError> {
-    if *at > MOST_BEFORE {
+    if *at > MAX_BEFORE {
         return Ok(None);
     }
     let byte = reader.up_to(*at, 1)?.first().copied();

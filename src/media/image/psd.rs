@@ -8,7 +8,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Resources that are skipped.
-const MOST_RESOURCES: usize = 100_000;
+const MAX_RESOURCES: usize = 100_000;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let header = header(reader)?;
@@ -86,7 +86,7 @@ fn length(reader: &mut Reader, at: u64) -> Result<u32, Stop> {
 fn resources(reader: &mut Reader, at: u64) -> Result<u64, Stop> {
     let end = at + 4 + u64::from(length(reader, at)?);
     let mut at = at + 4;
-    for _ in 0..MOST_RESOURCES {
+    for _ in 0..MAX_RESOURCES {
         if at >= end {
             return Ok(at);
         }

@@ -32,7 +32,7 @@ const EXTRA_SAMPLES: u16 = 338;
 const SAMPLE_FORMAT: u16 = 339;
 const MEDIA_PHOTO: u16 = 0xbc01;
 
-const KEPT: [u16; 19] = [
+const KEPT_TAGS: [u16; 19] = [
     WIDTH,
     HEIGHT,
     BITS,
@@ -55,11 +55,11 @@ const KEPT: [u16; 19] = [
 ];
 
 /// Tags that a directory is read for; no real one has as many.
-const MOST_TAGS: u64 = 65_536;
+const MAX_TAGS: u64 = 65_536;
 /// Values of one tag that are looked at.
-const MOST_VALUES: u64 = 4096;
+const MAX_VALUES: u64 = 4096;
 const OLD_JPEG: i64 = 6;
-const MOST_SAMPLES: i64 = 6;
+const MAX_SAMPLES: i64 = 6;
 
 /// One tag that matters.
 struct Tag {
@@ -174,7 +174,7 @@ impl Directory<'_, '_> {
         let (count, mut at) = if large { (self.u64(start)?, start + 8) } else { (self.u16(start)?.into(), start + 2) };
         let (entry, inline) = if large { (20, 8) } else { (12, 4) };
         let mut outside = 0_u64;
-        for _ in 0..count.min(MOST_TAGS) {
+        for _ in 0..count.min(MAX_TAGS) {
             let (tag, kind) = (self.u16(at)?, self.u16(at + 2)?);
             let count = if large { self.u64(at + 4)? } else { self.u32(at + 4)?.into() };
             let value = at + entry - inline;
@@ -198,7 +198,7 @@ impl Directory<'_, '_> {
                     return Ok(());
                 }
             }
-            if KEPT.contains(&tag) || tag == MEDIA_PHOTO {
+            if KEPT_TAGS.contains(&tag) || tag == MEDIA_PHOTO {
                 self.tags.insert(tag, Tag { kind, count, at: place });
             }
         }
@@ -295,8 +295,8 @@ impl Directory<'_, '_> {
 
     /// Bits of each sample, and the meanings of those behind the colours.
     fn samples(&mut self, compression: i64, photo: i64) -> Result<(Vec<i64>, Vec<i64>), Stop> {
-        let mut bits = self.numbers(BITS, MOST_VALUES)?.unwrap_or_else(|| vec![1]);
-        let mut extra = self.numbers(EXTRA_SAMPLES, MOST_VALUES)?.unwrap_or_default();
+        let mut bits = self.numbers(BITS, MAX_VALUES)?.unwrap_or_else(|| vec![1]);
+        let mut extra = self.numbers(EXTRA_SAMPLES, MAX_VALUES)?.unwrap_or_default();
         let usual = if compression == OLD_JPEG && matches!(photo, 2 | 6) { 3 } else { 1 };
         let mut samples = self.number(SAMPLES)?.unwrap_or(usual);
         if self.number(PLANAR)?.unwrap_or(1) == 2 && extra.iter().max() == Some(&0) {
@@ -305,7 +305,7 @@ impl Directory<'_, '_> {
             samples -= extra.len() as i64;
             extra.clear();
         }
-        if samples > MOST_SAMPLES {
+        if samples > MAX_SAMPLES {
             return Err(Stop::other(format!("a TIFF file of {samples} samples per pixel")));
         }
         let wanted = usize::try_from(samples).map_err(|_| Stop::other("a TIFF file of no samples"))?;
@@ -321,7 +321,7 @@ impl Directory<'_, '_> {
 
     fn mode(&mut self, compression: i64, photo: i64) -> Result<&'static str, Stop> {
         let (bits, extra) = self.samples(compression, photo)?;
-        let mut sample_format = self.numbers(SAMPLE_FORMAT, MOST_VALUES)?.unwrap_or_else(|| vec![1]);
+        let mut sample_format = self.numbers(SAMPLE_FORMAT, MAX_VALUES)?.unwrap_or_else(|| vec![1]);
         if sample_format.iter().min() == sample_format.iter().max() {
             sample_format.truncate(1);
         }
@@ -358,14 +358,14 @@ impl Directory<'_, '_> {
         {
             return Ok(None);
         }
-        let (Some(offsets), Some(lengths)) = (self.numbers(tags.0, MOST_VALUES)?, self.numbers(tags.1, MOST_VALUES)?)
+        let (Some(offsets), Some(lengths)) = (self.numbers(tags.0, MAX_VALUES)?, self.numbers(tags.1, MAX_VALUES)?)
         else {
             return Ok(None);
         };
         let down = (height + part_height - 1) / part_height;
         let count = (width + part_width - 1) / part_width * down * planes;
         let row = (part_width * depth + 7) / 8;
-        if (offsets.len().min(lengths.len()) as u64) < u64::try_from(count).unwrap_or(u64::MAX).min(MOST_VALUES) {
+        if (offsets.len().min(lengths.len()) as u64) < u64::try_from(count).unwrap_or(u64::MAX).min(MAX_VALUES) {
             return Err(Stop::broken("the TIFF picture has fewer strips or tiles than its size needs", 4));
         }
         let mut parts = Vec::new();
@@ -379,8 +379,7 @@ impl Directory<'_, '_> {
 
     /// Whether a strip or tile reaches behind the end. What cannot be said counts as no.
     fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, Stop> {
-        let (Ok(Some(offsets)), Ok(Some(bytes))) =
-            (self.numbers(tags.0, MOST_VALUES), self.numbers(tags.1, MOST_VALUES))
+        let (Ok(Some(offsets)), Ok(Some(bytes))) = (self.numbers(tags.0, MAX_VALUES), self.numbers(tags.1, MAX_VALUES))
         else {
             return Ok(false);
         };
@@ -406,7 +405,7 @@ impl Directory<'_, '_> {
             let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(false) };
             (w, h, TILE_OFFSETS)
         };
-        let offsets = self.numbers(offsets, MOST_VALUES)?.unwrap_or_default();
+        let offsets = self.numbers(offsets, MAX_VALUES)?.unwrap_or_default();
         let bytes = |width: i64| width.max(0).saturating_mul(depth.clamp(0, 1024)).saturating_add(7) / 8;
         let whole = part_width == width && part_height >= height && !apart;
         let (mut x, mut y) = (0, 0);

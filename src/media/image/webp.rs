@@ -11,7 +11,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 }
 
 /// Chunks before the picture of an extended file.
-const MOST_CHUNKS: usize = 10_000;
+const MAX_CHUNKS: usize = 10_000;
 const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
 
@@ -40,7 +40,7 @@ pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
         return Ok(false);
     }
     let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
-    for _ in 0..MOST_CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let Ok([a, b, c, d, len @ ..]) = <[u8; 8]>::try_from(reader.up_to(at, 8)?) else { break };
         match &[a, b, c, d] {
             b"ALPH" | b"VP8L" => return Ok(false),
@@ -59,7 +59,7 @@ pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
     }
     let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
     let mut frame = None;
-    for _ in 0..MOST_CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let Ok([a, b, c, d, len @ ..]) = <[u8; 8]>::try_from(reader.up_to(at, 8)?) else { break };
         let (kind, content) = ([a, b, c, d], at + 8);
         match (&kind, frame) {
@@ -91,7 +91,7 @@ fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
     }
     let mut separate = false;
     let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
-    for _ in 0..MOST_CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let header = reader.up_to(at, 8)?;
         let Ok([a, b, c, d, l0, l1, l2, l3]) = <[u8; 8]>::try_from(header) else { break };
         match &[a, b, c, d] {

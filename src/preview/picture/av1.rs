@@ -13,13 +13,13 @@ use re_rav1d::dav1d::{Decoder, Error, PixelLayout, PlanarImageComponent as Compo
 type Frame = re_rav1d::dav1d::Picture;
 
 /// Looks for a finished frame before none is expected any more.
-const MOST_LOOKS: usize = 1000;
+const MAX_LOOKS: usize = 1000;
 /// Bytes that each pixel may take while it is decoded: mostly a whole and two quarters of a plane, of one or two bytes each.
 const PIXEL_BYTES: u64 = 3;
 
 /// Pixels of the largest frame of a video that is decoded, whatever its depth and layout: twelve bits of three colours take
 /// six bytes.
-const MOST_VIDEO_PIXELS: u64 = MAX_DECODED_BYTES / 6;
+const MAX_VIDEO_PIXELS: u64 = MAX_DECODED_BYTES / 6;
 /// Bytes of a stored configuration before the units in it.
 const CONFIG_HEAD: usize = 4;
 
@@ -50,12 +50,12 @@ pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, P
 pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, PictureError> {
     let size = VideoCodec::Av1.size_in_packet(bytes).or_else(|| VideoCodec::Av1.size_in_config(config));
     if let Some((width, height)) = size {
-        if u64::from(width) * u64::from(height) > MOST_VIDEO_PIXELS {
+        if u64::from(width) * u64::from(height) > MAX_VIDEO_PIXELS {
             return Err(PictureError::TooLarge { width, height });
         }
     }
     let units = config.get(CONFIG_HEAD..).unwrap_or_default();
-    let decode = |codes| first_frame(codes, MOST_VIDEO_PIXELS);
+    let decode = |codes| first_frame(codes, MAX_VIDEO_PIXELS);
     // What the configuration says is mostly said again in the frame, and may be what is damaged.
     let whole = decode([units, bytes].concat()).or_else(|| decode(bytes.to_vec()).filter(|_| !units.is_empty()));
     let frame = whole.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))?;
@@ -91,7 +91,7 @@ fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     settings.set_frame_size_limit(u32::try_from(most_pixels).unwrap_or(u32::MAX));
     let mut decoder = Decoder::with_settings(&settings).ok()?;
     let mut sent = decoder.send_data(codes, None, None, None);
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_LOOKS {
         if sent.is_err_and(|error| !error.is_again()) {
             return None;
         }

@@ -189,12 +189,12 @@ impl Item {
     }
 
     fn text(&self, item: &[u8]) -> String {
-        const SHOWN: usize = 200;
+        const MAX_SHOWN: usize = 200;
         if self.kind == b'S' {
             let end = item.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
-            return display_safe_bytes(item.get(..end.min(SHOWN)).unwrap_or_default());
+            return display_safe_bytes(item.get(..end.min(MAX_SHOWN)).unwrap_or_default());
         }
-        let codes = item.chunks_exact(4).map(|code| self.bits(code)).take(SHOWN);
+        let codes = item.chunks_exact(4).map(|code| self.bits(code)).take(MAX_SHOWN);
         let text: String = codes
             .map(|code| u32::try_from(code).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect();

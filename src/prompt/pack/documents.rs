@@ -9,7 +9,7 @@ use crate::source::text::{keys_of, list, Blocks, Extractor, Position, Selection,
 use std::path::PathBuf;
 
 /// Documents that are shown.
-const SHOWN: usize = 3;
+const MAX_SHOWN_DOCUMENTS: usize = 3;
 /// Columns of a document that are shown.
 const COLUMNS: usize = 100;
 /// Enough of a file to find some documents, in bytes.
@@ -84,7 +84,7 @@ impl Guide {
         for line in lines {
             if let Text::Is(text) = extractor.document(line).text {
                 found += 1;
-                if found <= SHOWN {
+                if found <= MAX_SHOWN_DOCUMENTS {
                     self.ask.tell(format!("  {}", cut_end(&display_safe(text), COLUMNS)));
                 }
             }

@@ -11,7 +11,7 @@ const GZIP: u64 = 256 << 10;
 /// What the decoder of zstd keeps beside its window.
 const ZSTD: u64 = 512 << 10;
 /// The largest window that is opened.
-const LARGEST_WINDOW: u64 = 128 << 20;
+const MAX_WINDOW_BYTES: u64 = 128 << 20;
 /// The window of zstd at its usual levels, where a file does not say.
 const USUAL_WINDOW: u64 = 8 << 20;
 
@@ -25,7 +25,7 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
             let mut start = [0; 18];
             let count =
                 source.read_at(&mut start, 0).map_err(|error| Failure::io("reading the text", &file.path, &error))?;
-            ZSTD + window(start.get(..count).unwrap_or_default()).unwrap_or(USUAL_WINDOW).min(LARGEST_WINDOW)
+            ZSTD + window(start.get(..count).unwrap_or_default()).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES)
         }
         _ => GZIP,
     };

@@ -24,7 +24,7 @@ pub const HELD_LINE: usize = 8 << 20;
 /// The largest object or array in a field of a longer line, in bytes: with a larger one the line is passed through.
 pub const LARGEST_NESTED: u64 = 64 << 20;
 /// Bytes of keys that a longer line may have in all.
-pub const MOST_KEY_BYTES: usize = 4 << 20;
+pub const MAX_KEY_BYTES: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -277,7 +277,7 @@ fn files_are_listed_in_the_global_order() {
 fn a_line_with_more_than_is_read_is_passed_on() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
-    let keys = format!("{{\"{}\": 1, \"text\": \"a\"}}", "k".repeat(MOST_KEY_BYTES + 1));
+    let keys = format!("{{\"{}\": 1, \"text\": \"a\"}}", "k".repeat(MAX_KEY_BYTES + 1));
     let fields: Vec<String> = (0..70_000).map(|number| format!("\"{number}\":0")).collect();
     let fields = format!("{{{},\"text\":\"a\"}}", fields.join(","));
     put(&path, format!("{keys}\n{fields}\n").as_bytes());

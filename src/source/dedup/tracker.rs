@@ -3,7 +3,7 @@
 //! Whether the line is JSON says [`LineJudge`](crate::source::text::LineJudge), which reads along; here only places are noted, and what
 //! they are worth when the line is none is nobody's business.
 
-use super::{LARGEST_NESTED, MOST_KEY_BYTES};
+use super::{LARGEST_NESTED, MAX_KEY_BYTES};
 use crate::formats::python::json_fields::{Field, Fields, Shape};
 use crate::formats::python::json_walk::Kind;
 use memchr::memchr2;
@@ -59,7 +59,7 @@ impl Tracker {
     }
 
     fn key_bytes(&mut self, bytes: &[u8]) {
-        match self.keys.len() + bytes.len() > MOST_KEY_BYTES {
+        match self.keys.len() + bytes.len() > MAX_KEY_BYTES {
             true => self.excess = Some("its keys are more than 4 MiB"),
             false => self.keys.extend_from_slice(bytes),
         }

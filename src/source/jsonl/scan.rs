@@ -10,7 +10,7 @@ pub const LARGEST_UNIT: u64 = 1 << 30;
 /// Bytes read at a time: what fits well into the cache of one core.
 const CHUNK: usize = 256 << 10;
 /// Bad lines that a range keeps with their place; more are only counted.
-const KEPT: usize = crate::model::handles::KEPT_PROBLEMS;
+const MAX_KEPT_PROBLEMS: usize = crate::model::handles::KEPT_PROBLEMS;
 
 /// The first and the last byte of a line, or of a piece of one, that is no white space, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl UnitLines {
             Some(ends) if ends.is_object() => self.starts.push((start - self.base) as u32),
             Some(ends) => {
                 self.bad_count += 1;
-                if self.bad.len() < KEPT {
+                if self.bad.len() < MAX_KEPT_PROBLEMS {
                     self.bad.push(BadLine { line: self.line_ends, start, ends });
                 }
             }

@@ -80,7 +80,7 @@ pub(super) enum Place<'a> {
 }
 
 /// Over this, in bytes, memory for texts is given back.
-const KEPT: usize = 1 << 20;
+const MAX_KEPT_BYTES: usize = 1 << 20;
 
 enum TextSelector {
     /// A key of the line's object, then of what it leads to, and so on.
@@ -111,7 +111,7 @@ impl Extractor {
     /// Forgets all texts.
     pub fn forget(&mut self) {
         self.texts.clear();
-        if self.texts.capacity() > KEPT {
+        if self.texts.capacity() > MAX_KEPT_BYTES {
             self.texts = String::new();
         }
     }
@@ -367,7 +367,7 @@ pub fn keys_of(line: &[u8]) -> Vec<String> {
 }
 
 /// Keys that are told.
-const MOST_KEYS: usize = 100;
+const MAX_KEYS: usize = 100;
 
 struct Keys(Vec<String>);
 
@@ -375,7 +375,7 @@ impl Visit for Keys {
     const WANTS_ODDITIES: bool = false;
     const DEEPEST: usize = DEEPEST;
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
-        if depth == 1 && self.0.len() < MOST_KEYS {
+        if depth == 1 && self.0.len() < MAX_KEYS {
             let key = unescaped(text.get(span.from..span.to).unwrap_or_default());
             if !self.0.contains(&key) {
                 self.0.push(key);

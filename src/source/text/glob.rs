@@ -25,7 +25,7 @@ enum Piece {
 }
 
 /// Components of a pattern at most.
-const MOST_COMPONENTS: usize = 64;
+const MAX_COMPONENTS: usize = 64;
 
 impl Glob {
     /// Reads a pattern. One without any of `* ? [` gets a `*` in front.
@@ -45,7 +45,7 @@ impl Glob {
                 components.push(next);
             }
         }
-        if components.is_empty() || components.len() > MOST_COMPONENTS {
+        if components.is_empty() || components.len() > MAX_COMPONENTS {
             return refuse("it has no component, or too many");
         }
         Ok(Self { components })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Bytes unpacked at a time.
 const STEP: usize = 16 << 10;
 /// Text that is unpacked, as a multiple of what is read of the file.
-const MOST_GIVEN: u64 = 32;
+const MAX_GIVEN: u64 = 32;
 
 /// Unpacks the beginning of a file, about `most` bytes of it: so many of them gave so many. What cannot be unpacked gives nothing more.
 ///
@@ -20,7 +20,7 @@ pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let (mut buffer, mut taken, mut given) = (vec![0; STEP], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
     // Equal documents may give thousands of times what is taken.
-    while (taken < most || last.is_none()) && given < MOST_GIVEN * most {
+    while (taken < most || last.is_none()) && given < MAX_GIVEN * most {
         let count = input.read(&mut buffer)?;
         let now = input.consumed();
         if count == 0 {

@@ -1,7 +1,7 @@
 //! The verdict of Python's `json.loads` on a line of any length, byte after byte: for lines that are too long to be held, and beside the
 //! fast way in its tests, which it shares nothing with.
 
-use crate::formats::python::json_walk::{DEEPEST_PYTHON, MOST_DIGITS};
+use crate::formats::python::json_walk::{DEEPEST_PYTHON, MAX_DIGITS};
 
 /// A byte-order mark in UTF-8.
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";
@@ -284,7 +284,7 @@ impl LineJudge {
 /// Whether a number may end here.
 fn number_ends(part: Part, digits: usize) -> bool {
     match part {
-        Part::Zero | Part::Whole => digits <= MOST_DIGITS,
+        Part::Zero | Part::Whole => digits <= MAX_DIGITS,
         Part::Fraction | Part::ExponentDigits => true,
         Part::Minus | Part::Point | Part::Exponent | Part::ExponentSign => false,
     }

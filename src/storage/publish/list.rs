@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "gristmill renames 1";
 /// Room for a hundred thousand long paths, in bytes.
-const LARGEST: u64 = 1 << 28;
+const MAX_LIST_BYTES: u64 = 1 << 28;
 
 /// What happens to one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl RenameList {
     /// The list of an own folder, if there is one.
     pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let path = own.renames();
-        let Some(bytes) = read_whole(&path, LARGEST)? else { return Ok(None) };
+        let Some(bytes) = read_whole(&path, MAX_LIST_BYTES)? else { return Ok(None) };
         let list = std::str::from_utf8(&bytes).ok().and_then(Self::from_text);
         list.map(Some).ok_or_else(|| {
             Failure::environment("finishing an interrupted publish", "its rename list is damaged")

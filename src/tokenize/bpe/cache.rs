@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Of either kind 2 and 1 MiB at first.
 const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
 /// And at most.
-const MOST_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
+const MAX_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
 
 /// What the tables may grow by together, in bytes, unless it is said otherwise.
 const ROOM: usize = 40 << 20;
@@ -103,13 +103,13 @@ impl Cache {
         let Self { short, long, room, .. } = self;
         if length <= SHORT {
             let is_kept = short.keep(ShortKey::new(text, at, length), ids);
-            grow(short, MOST_WORDS.short, room);
+            grow(short, MAX_WORDS.short, room);
             if is_kept {
                 return;
             }
         }
         long.keep(LongKey::new(text, at, length), ids);
-        grow(long, MOST_WORDS.long, room);
+        grow(long, MAX_WORDS.long, room);
     }
 }
 

@@ -4,7 +4,7 @@
 use super::hash::of_bytes;
 
 /// The longest word that is kept, in bytes.
-const LONGEST: usize = 512;
+const MAX_WORD_BYTES: usize = 512;
 
 /// Places, a power of two; each word has one.
 const PLACES: usize = 1 << 12;
@@ -32,7 +32,7 @@ pub(super) struct LongWords {
 impl LongWords {
     /// The ids of a word, if it is known.
     pub(super) fn find(&self, word: &[u8]) -> Option<&[u32]> {
-        if word.len() > LONGEST {
+        if word.len() > MAX_WORD_BYTES {
             return None;
         }
         let hash = of_bytes(word);
@@ -44,7 +44,7 @@ impl LongWords {
     /// Keeps the ids of a word, unless it is too long; of one that was not met before, only that it was met.
     pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
         // A word of bytes has no more ids than these; others are not worth it.
-        if word.len() > LONGEST || ids.len() > word.len() {
+        if word.len() > MAX_WORD_BYTES || ids.len() > word.len() {
             return;
         }
         let Self { places, bytes, ids: all } = self;
@@ -98,8 +98,8 @@ mod tests {
                         longer.keep(word.as_bytes(), &ids);
                     }
                 }
-                assert_eq!(longer.find(word.as_bytes()).is_some(), word.len() <= LONGEST);
-                assert!(longer.bytes.len() <= FULL + LONGEST);
+                assert_eq!(longer.find(word.as_bytes()).is_some(), word.len() <= MAX_WORD_BYTES);
+                assert!(longer.bytes.len() <= FULL + MAX_WORD_BYTES);
             }
         }
         assert!((100..2_900).contains(&known), "{known}");

@@ -43,7 +43,7 @@ pub(super) struct Joined {
 }
 
 /// Over this, memory that a long word needed is given back.
-const KEPT: usize = 1 << 16;
+const MAX_KEPT_BYTES: usize = 1 << 16;
 
 /// There is no symbol before the first and none after the last.
 const NONE: u32 = u32::MAX;
@@ -197,7 +197,7 @@ impl Merger {
             out.push(many[at]);
             at = next[at] as usize;
         }
-        if many.capacity() > KEPT {
+        if many.capacity() > MAX_KEPT_BYTES {
             (*many, *ranks, *next, *before) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             *heap = BinaryHeap::new();
         }

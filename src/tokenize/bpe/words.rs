@@ -24,7 +24,7 @@ const WINDOW: usize = OF_BLOCK + 16;
 const WAITING: usize = 256;
 
 /// Over so many ids, memory that a long text needed is given back.
-const KEPT: usize = 1 << 20;
+const MAX_KEPT_IDS: usize = 1 << 20;
 
 /// Most words are shorter than this.
 const USUAL: usize = LONGEST + 1;
@@ -88,7 +88,7 @@ impl Words {
     /// Begins with other texts.
     pub(super) fn begin(&mut self) {
         self.cache.open();
-        if self.ids.len() > KEPT {
+        if self.ids.len() > MAX_KEPT_IDS {
             (self.ids, self.spelled) = (Vec::new(), Vec::new());
         }
         self.count = 0;

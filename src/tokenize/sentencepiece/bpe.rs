@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
 /// Longer parts of a text are merged anew each time.
-const LONGEST_KEPT: usize = 64;
+const MAX_KEPT_BYTES: usize = 64;
 
 /// When so many parts are kept, all are forgotten.
-const MOST_KEPT: usize = 1 << 16;
+const MAX_KEPT: usize = 1 << 16;
 
 /// How texts are merged.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Bpe {
     }
 
     fn part(&self, part: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
-        if part.len() > LONGEST_KEPT {
+        if part.len() > MAX_KEPT_BYTES {
             self.merge(part, pieces, scratch, out);
             return;
         }
@@ -113,7 +113,7 @@ impl Bpe {
         }
         let from = out.len();
         self.merge(part, pieces, scratch, out);
-        if scratch.kept.len() >= MOST_KEPT {
+        if scratch.kept.len() >= MAX_KEPT {
             scratch.kept.clear();
         }
         scratch.kept.insert(part.into(), out[from..].into());

@@ -17,7 +17,7 @@ use std::ops::Range;
 use unigram::Unigram;
 
 /// Longer texts would not fit the 32 bits that places have.
-const LONGEST: usize = 1 << 30;
+const MAX_TEXT_BYTES: usize = 1 << 30;
 
 /// A SentencePiece model.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ impl Model {
         let Scratch { normalized, cut, best, bpe } = scratch;
         cut.clear();
         self.normalizer.normalize(text.as_bytes(), &self.pieces, normalized, origins);
-        if normalized.len() > LONGEST {
+        if normalized.len() > MAX_TEXT_BYTES {
             return Err(Failure::data("encoding the text", "it is longer than 1 GiB"));
         }
         match &self.kind {

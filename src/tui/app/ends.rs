@@ -11,7 +11,7 @@ use crate::tui::widgets::{text, Toast};
 use std::time::{Duration, Instant};
 
 /// How long a notice of an end stays where no key is pressed.
-const SHOWN: Duration = Duration::from_secs(20);
+const NOTICE_TIME: Duration = Duration::from_secs(20);
 /// What is typed into a text field takes no notice away before it was there for so long.
 const READ: Duration = Duration::from_secs(2);
 /// The most columns that the name of a job takes in the title.
@@ -29,7 +29,7 @@ pub(super) struct Ends {
 impl Ends {
     /// When the notice goes away.
     fn until(&self) -> Option<Instant> {
-        self.since.map(|since| since + SHOWN)
+        self.since.map(|since| since + NOTICE_TIME)
     }
 
     /// How it ended, in words; of several jobs how each of them did.

@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use std::path::{Path, PathBuf};
 
 /// Pictures beside each other in one folder, at most.
-const MOST_PICTURES: u32 = 10_000;
+const MAX_PICTURES: u32 = 10_000;
 
 /// A frame to be saved, with its title.
 pub(super) struct Frame {
@@ -55,7 +55,7 @@ fn write(frame: &Frame) -> Outcome<PathBuf> {
 
 /// `gristmill-screen-1.svg`, or the next number that is free.
 fn free_name(folder: &Path) -> Outcome<PathBuf> {
-    (1..=MOST_PICTURES)
+    (1..=MAX_PICTURES)
         .map(|number| folder.join(format!("gristmill-screen-{number}.svg")))
         .find(|path| path.symlink_metadata().is_err())
         .ok_or_else(|| Failure::environment("saving the screen", "there are too many pictures in the folder"))

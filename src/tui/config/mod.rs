@@ -34,9 +34,9 @@ use std::path::{Path, PathBuf};
 pub use super::theme::Mistake;
 
 /// Longer files are no settings.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// Mistakes beyond these are not told: the file is something else.
-const MOST_MISTAKES: usize = 100;
+const MAX_MISTAKES: usize = 100;
 
 /// The keys of the file, in the order of the documentation.
 const KEYS: [&str; 7] = ["theme", "pictures", "mouse", "ascii", "title", "bell", "keys"];
@@ -171,7 +171,7 @@ fn own_themes(folder: &Path) -> Vec<String> {
 
 /// The text of a file; `None` where there is none; else why it cannot be read.
 fn text_at(path: &Path) -> Result<Option<String>, String> {
-    let Some(bytes) = read_whole(path, MOST_BYTES).map_err(|failure| failure.why)? else { return Ok(None) };
+    let Some(bytes) = read_whole(path, MAX_BYTES).map_err(|failure| failure.why)? else { return Ok(None) };
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".into())
 }
 
@@ -201,7 +201,7 @@ pub fn read(text: &str) -> (Config, Vec<Mistake>) {
         }
     }
     mistakes.sort_by_key(|mistake| mistake.at);
-    mistakes.truncate(MOST_MISTAKES);
+    mistakes.truncate(MAX_MISTAKES);
     (config, mistakes)
 }
 

@@ -144,7 +144,7 @@ fn a_file_that_is_no_yaml_is_told_at_its_line_and_nothing_of_it_is_used() {
 #[test]
 fn a_file_of_nonsense_is_not_told_without_end() {
     let text: String = (0..5_000).map(|n| format!("key{n}: 1\n")).collect();
-    assert_eq!(read(&text).1.len(), MOST_MISTAKES);
+    assert_eq!(read(&text).1.len(), MAX_MISTAKES);
 }
 
 #[test]

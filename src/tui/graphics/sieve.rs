@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 /// The longest answer or pasted text that is waited for, in bytes; what is longer is let go.
-const LONGEST: usize = 1 << 20;
+const MAX_SEQUENCE_BYTES: usize = 1 << 20;
 
 /// What was found in the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl EscapeParser {
                     found.into_iter().for_each(&mut *give);
                     at += length.max(1);
                 }
-                Piece::Unfinished if rest.len() > LONGEST => at = self.waiting.len(),
+                Piece::Unfinished if rest.len() > MAX_SEQUENCE_BYTES => at = self.waiting.len(),
                 Piece::Unfinished => break,
             }
         }

@@ -133,7 +133,7 @@ fn nearest_indexed(r: u8, g: u8, b: u8) -> u8 {
 }
 
 fn nearest_of_sixteen(r: u8, g: u8, b: u8) -> Color {
-    const NAMED: [(Color, [u8; 3]); 16] = [
+    const NAMED_COLORS: [(Color, [u8; 3]); 16] = [
         (Color::Black, [0, 0, 0]),
         (Color::Red, [170, 0, 0]),
         (Color::Green, [0, 170, 0]),
@@ -151,7 +151,10 @@ fn nearest_of_sixteen(r: u8, g: u8, b: u8) -> Color {
         (Color::LightCyan, [85, 255, 255]),
         (Color::White, [255, 255, 255]),
     ];
-    NAMED.into_iter().min_by_key(|(_, known)| distance([r, g, b], *known)).map_or(Color::Reset, |(colour, _)| colour)
+    NAMED_COLORS
+        .into_iter()
+        .min_by_key(|(_, known)| distance([r, g, b], *known))
+        .map_or(Color::Reset, |(colour, _)| colour)
 }
 
 /// Square of the distance of two colours.

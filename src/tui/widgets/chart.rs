@@ -8,7 +8,7 @@ use crate::tui::screen::Ui;
 use ratatui::text::{Line, Span};
 
 /// Classes of lengths that are told apart.
-const MOST_CLASSES: usize = 9;
+const MAX_CLASSES: usize = 9;
 
 /// One class of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Chart {
             return None;
         }
         let classes = lengths.bars();
-        let (few, kept) = classes.split_at(classes.len().saturating_sub(MOST_CLASSES));
+        let (few, kept) = classes.split_at(classes.len().saturating_sub(MAX_CLASSES));
         let mut bars: Vec<Bar> = Vec::with_capacity(kept.len() + 1);
         if let (Some((low, _)), false) = (kept.first(), few.is_empty()) {
             // The shortest together: there are seldom many of them, and the others are more telling.

@@ -1,7 +1,7 @@
 //! What is told of a text of which a part was read.
 
 use super::Sandbox;
-use gristmill::job::dedup::{estimates, start, DedupEstimate, SampleBudget, LengthEstimate};
+use gristmill::job::dedup::{estimates, start, DedupEstimate, LengthEstimate, SampleBudget};
 use gristmill::model::dedup::Keep;
 use gristmill::model::{Cancel, DedupPlan, RunOptions};
 use std::time::Duration;

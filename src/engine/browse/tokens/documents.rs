@@ -3,7 +3,7 @@
 use super::super::packed::PackedOffsets;
 
 /// Places where a document does not begin where the one before it ended, that are kept; a file that was merged wrongly has a few.
-const MOST_BREAKS: usize = 1 << 20;
+const MAX_BREAKS: usize = 1 << 20;
 
 /// Offsets and lengths in the order of the index.
 pub(super) struct DocumentList {
@@ -27,7 +27,7 @@ impl DocumentList {
     pub(super) fn push(&mut self, offset: u64, length: u64) -> bool {
         let shift = offset.wrapping_sub(self.sum);
         if self.breaks.last().map_or(0, |last| last.1) != shift {
-            if self.breaks.len() >= MOST_BREAKS {
+            if self.breaks.len() >= MAX_BREAKS {
                 return false;
             }
             self.breaks.push((self.sums.len(), shift));

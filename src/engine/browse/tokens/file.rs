@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ends of documents in one window that are told, at most.
-pub(super) const MOST_ENDS: usize = 50_000;
+pub(super) const MAX_ENDS: usize = 50_000;
 /// Bytes of one row of `sample_locations.bin`.
 pub(super) const ROW: u64 = 24;
 
@@ -142,15 +142,15 @@ impl TokenFile {
         match &self.table {
             Table::Ends(index) => {
                 let first = index.document_of(from)?;
-                let most = to.saturating_sub(from).min(MOST_ENDS as u64);
-                let ends = index.ends(first, usize::try_from(most).unwrap_or(MOST_ENDS))?;
+                let most = to.saturating_sub(from).min(MAX_ENDS as u64);
+                let ends = index.ends(first, usize::try_from(most).unwrap_or(MAX_ENDS))?;
                 Ok((Some(first), ends.into_iter().take_while(|end| *end < to).collect()))
             }
             Table::List(list) => {
                 let size = self.code.size();
                 let list = list.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = list.holding(from * size);
-                let ends = list.ends(first.unwrap_or(0), to * size, MOST_ENDS);
+                let ends = list.ends(first.unwrap_or(0), to * size, MAX_ENDS);
                 Ok((first, ends.into_iter().map(|end| end / size).filter(|end| *end > from).collect()))
             }
             Table::Rows(..) | Table::Whole => Ok((None, Vec::new())),

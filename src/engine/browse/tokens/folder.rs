@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Files that are listed, at most.
-const MOST_FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 
 /// The files of a folder in the order of readers, which is that of their names.
 pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
@@ -22,7 +22,7 @@ pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
         .map(|entry| entry.path())
         .filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(DS.as_bytes())))
         .filter(|path| path.is_file())
-        .take(MOST_FILES)
+        .take(MAX_FILES)
         .collect();
     paths.sort();
     if paths.is_empty() {

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The list of files is read up to this size, in bytes.
-const MOST_LIST: u64 = 64 << 20;
+const MAX_LIST: u64 = 64 << 20;
 /// A schema is read up to this size, in bytes.
-const MOST_SCHEMA: u64 = 1 << 20;
+const MAX_SCHEMA: u64 = 1 << 20;
 
 /// `sample_schema.json`.
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub(super) fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
     let table = Arc::new(open_read(&table_path)?);
     let rows = table.len() / ROW;
     let list_path = folder.join("file_location.txt");
-    let list = read_whole(&list_path, MOST_LIST)?.unwrap_or_default();
+    let list = read_whole(&list_path, MAX_LIST)?.unwrap_or_default();
     let text = String::from_utf8(list)
         .map_err(|_| Failure::data(WHAT, "the list of files is not UTF-8").on(Subject::path(&list_path)))?;
     let names: Vec<&str> =
@@ -98,7 +98,7 @@ fn first_of(table: &crate::storage::read::ReadFile, from: u64, rows: u64, number
 
 /// How ids are stored, and where the loss masks are, by the schema; `None` without one that says so.
 fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
-    let bytes = read_whole(path, MOST_SCHEMA).ok().flatten()?;
+    let bytes = read_whole(path, MAX_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;
     let tokens = schema.arrays.iter().find(|array| array.name == "tokens")?;
     let code = TokenCode::of_numpy(&tokens.dtype)?;

@@ -7,9 +7,9 @@ use crate::preview::tokens::Pieces as _;
 use std::collections::HashMap;
 
 /// Bytes of one row that are looked through, at most.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// Pieces that are kept.
-const MOST_PIECES: usize = 1 << 20;
+const MAX_PIECES: usize = 1 << 20;
 
 /// Numbers with spaces between them (`464 2068`) are ids; everything else is text, where there is a vocabulary. A row that cannot be
 /// read is left out.
@@ -32,7 +32,7 @@ pub(super) fn run(
             };
             for row in &rows {
                 cancel.check()?;
-                let Ok(bytes) = set.bytes_of(row, MOST_BYTES) else { continue };
+                let Ok(bytes) = set.bytes_of(row, MAX_BYTES) else { continue };
                 let fits = match (&ids, file.is_text()) {
                     (_, true) => query.matches(&String::from_utf8_lossy(&bytes)),
                     (Some(wanted), false) => holds(&file.code.ids(&bytes), wanted),
@@ -62,7 +62,7 @@ fn holds(ids: &[i128], wanted: &[i128]) -> bool {
 
 fn text_of(set: &TokenSet, ids: &[i128], known: &mut HashMap<i128, Vec<u8>>) -> String {
     let Some(vocabulary) = set.vocabulary() else { return String::new() };
-    if known.len() > MOST_PIECES {
+    if known.len() > MAX_PIECES {
         known.clear();
     }
     let mut text = Vec::new();

@@ -208,7 +208,7 @@ impl Catalog for TokenSet {
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         cancel.check()?;
-        super::over_groups(&self.groups(), from, count.min(super::MOST_ROWS), |group, first, count| {
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
             let rows = self.rows(group, first, usize::try_from(count).unwrap_or(usize::MAX));
             super::or_defects(rows, group, first, count)
         })

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A plan is read up to this size, in bytes.
-const MOST_PLAN: u64 = 1 << 20;
+const MAX_PLAN: u64 = 1 << 20;
 
 /// See the module.
 #[derive(Default)]
@@ -40,7 +40,7 @@ pub(super) fn find(root: &Path) -> Named {
 }
 
 fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
-    let bytes = read_whole(path, MOST_PLAN).ok().flatten()?;
+    let bytes = read_whole(path, MAX_PLAN).ok().flatten()?;
     match plan::file::read(std::str::from_utf8(&bytes).ok()?).ok()? {
         plan::file::PlanFile::Pack(plan) => Some(plan),
         _ => None,

@@ -1,6 +1,6 @@
 //! A row of packed tokens made ready to be shown, page by page.
 
-use super::file::{Loss, TokenFile, MOST_ENDS};
+use super::file::{Loss, TokenFile, MAX_ENDS};
 use super::{TokenSet, IDS};
 use crate::engine::browse::BrowseSample;
 use crate::model::text::{bytes, count, display_safe, grouped};
@@ -133,7 +133,7 @@ fn breaks(
         })
     };
     let ends = ids.iter().enumerate().filter(|(at, id)| is_sample && at + 1 < ids.len() && is_end(id));
-    Ok(ends.map(|(at, _)| (at + 1, "next document".to_owned())).take(MOST_ENDS).collect())
+    Ok(ends.map(|(at, _)| (at + 1, "next document".to_owned())).take(MAX_ENDS).collect())
 }
 
 fn notes(set: &TokenSet, file: &TokenFile, row: &BrowseSample, is_tail: bool, is_rows: bool, out: &mut PartPreview) {

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 /// Shards that are named one by one; more are counted.
-const NAMED: usize = 20;
+const MAX_NAMED_SHARDS: usize = 20;
 
 pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
     let found = match discover(&prepared.root) {
@@ -37,20 +37,20 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
     let rewritten = plan.is_some_and(|plan| plan.tgz == Tgz::Rewrite);
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
     let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
-    for name in twins.iter().filter(|_| !rewritten).take(NAMED) {
+    for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
         problems.report(beside_its_tar(name))?;
     }
-    for name in new.iter().take(NAMED) {
+    for name in new.iter().take(MAX_NAMED_SHARDS) {
         let message = "this shard is on disk but not in the index; no trainer sees it";
         problems.report(
             Problem::problem(ProblemKind::ShardNotIndexed, Subject::shard(*name), message)
                 .with_hint("gristmill prepare PATH --update takes it in"),
         )?;
     }
-    if new.len() > NAMED {
+    if new.len() > MAX_NAMED_SHARDS {
         let message = format!(
             "{} on disk but not in the index",
-            crate::model::text::count_verb((new.len() - NAMED) as u64, "more shard", "is", "are")
+            crate::model::text::count_verb((new.len() - MAX_NAMED_SHARDS) as u64, "more shard", "is", "are")
         );
         problems.report(Problem::problem(ProblemKind::ShardNotIndexed, Subject::default(), message))?;
     }

@@ -11,7 +11,7 @@ use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Names that are told one by one; more are counted.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// What the splits mean for the shards.
 #[derive(Default)]
@@ -73,7 +73,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
 /// Names that the index does not have: the loader does not start.
 fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<()> {
     let lost: Vec<&String> = shards.iter().filter(|s| !names.contains(s.as_str())).collect();
-    for shard in lost.iter().take(NAMED) {
+    for shard in lost.iter().take(MAX_NAMED) {
         let message = format!("split '{split}' names a shard that the index does not have; the loader does not start");
         let problem = Problem::problem(ProblemKind::MatchesNothing, Subject::shard(shard.as_str()), message);
         problems.report(match nearest(shard, names.iter().copied().take(10_000)) {
@@ -81,11 +81,11 @@ fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn
             None => problem.with_hint("correct split.yaml, or gristmill prepare PATH --update"),
         })?;
     }
-    if lost.len() > NAMED {
+    if lost.len() > MAX_NAMED {
         let message = format!(
             "{} of this split {} not in the index",
-            count((lost.len() - NAMED) as u64, "more name"),
-            agree((lost.len() - NAMED) as u64, "is", "are")
+            count((lost.len() - MAX_NAMED) as u64, "more name"),
+            agree((lost.len() - MAX_NAMED) as u64, "is", "are")
         );
         problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::field(split), message))?;
     }
@@ -112,7 +112,7 @@ fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn Probl
             }
             None => {
                 lost += 1;
-                if lost <= NAMED {
+                if lost <= MAX_NAMED {
                     let message = format!("the exclude '{item}' names no shard of the index; it excludes nothing");
                     problems.report(
                         Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message)
@@ -122,9 +122,9 @@ fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn Probl
             }
         }
     }
-    if lost > NAMED {
+    if lost > MAX_NAMED {
         let message =
-            format!("{} no shard of the index", count_verb((lost - NAMED) as u64, "more exclude", "names", "name"));
+            format!("{} no shard of the index", count_verb((lost - MAX_NAMED) as u64, "more exclude", "names", "name"));
         problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message))?;
     }
     Ok((shards, keys))

@@ -8,7 +8,7 @@ const CELLS: usize = 4;
 /// Cells in a word.
 const IN_WORD: usize = 32;
 /// Buckets of the sort, at most: their counters stay in the cache.
-const MOST_BUCKETS: usize = 1 << 17;
+const MAX_BUCKETS: usize = 1 << 17;
 
 /// Throws out most records whose key none of the others has. `cells` is memory that is used again: a byte for each record, at most two.
 pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64>) {
@@ -42,7 +42,7 @@ pub(super) fn spread(key: u64) -> u64 {
 
 /// Brings equal keys together, in the order of their positions. Takes as much memory again as the records, for a while.
 pub(super) fn group<R: Record>(records: &mut [R]) {
-    let buckets = (records.len() / 2).next_power_of_two().clamp(2, MOST_BUCKETS);
+    let buckets = (records.len() / 2).next_power_of_two().clamp(2, MAX_BUCKETS);
     let shift = 64 - buckets.ilog2();
     let bucket = |record: &R| (spread(record.key()) >> shift) as usize;
     let key = |record: &R| (record.key(), record.at());

@@ -5,7 +5,7 @@ use super::distribute::distribute_and_sort;
 /// So many intervals are put into buckets before they are sorted.
 const MANY: usize = 1024;
 /// Buckets, at most: their counters stay in the cache.
-const MOST_BUCKETS: usize = 1 << 17;
+const MAX_BUCKETS: usize = 1 << 17;
 
 /// Bytes `[start, end)` that are removable; inside one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub fn merge(intervals: &mut Vec<Interval>) {
     let key = |found: &Interval| (found.start, found.first, found.end);
     match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
         (Some(last), MANY..) => {
-            let buckets = (intervals.len() / 2).next_power_of_two().min(MOST_BUCKETS);
+            let buckets = (intervals.len() / 2).next_power_of_two().min(MAX_BUCKETS);
             let shift = (last.max(1).ilog2() + 1).saturating_sub(buckets.ilog2());
             let bucket = |found: &Interval| (found.start >> shift) as usize;
             distribute_and_sort(intervals, &mut Vec::new(), &mut Vec::new(), buckets, bucket, key);

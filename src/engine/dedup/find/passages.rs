@@ -19,7 +19,7 @@ impl Passage {
 }
 
 /// Pieces that are kept; those of one passage are joined in the end.
-const KEPT: usize = 1024;
+const MAX_KEPT_PIECES: usize = 1024;
 
 /// Pieces of other passages that may lie between two of one.
 const NEIGHBOURS: usize = 8;
@@ -38,7 +38,7 @@ impl Passages {
     pub fn add(&mut self, passage: Passage) {
         if passage.weight() > self.least {
             self.kept.push(passage);
-            if self.kept.len() >= 2 * KEPT {
+            if self.kept.len() >= 2 * MAX_KEPT_PIECES {
                 self.thin_out();
             }
         }
@@ -60,7 +60,7 @@ impl Passages {
 
     fn thin_out(&mut self) {
         self.kept.sort_unstable_by_key(|passage| (std::cmp::Reverse(passage.weight()), passage.at));
-        self.kept.truncate(KEPT);
+        self.kept.truncate(MAX_KEPT_PIECES);
         self.least = self.kept.last().map_or(0, Passage::weight);
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let heaviest = passages.heaviest(2);
         assert_eq!(heaviest.first(), Some(&Passage { at: 100, len: 700, count: 1000 }));
         assert_eq!(passages.heaviest(3).len(), 3);
-        assert!(passages.kept.len() < 2 * KEPT);
+        assert!(passages.kept.len() < 2 * MAX_KEPT_PIECES);
         for at in 0..50 {
             passages.add(Passage { at: 10_000_000 + at * 300_000, len: 1, count: 200_000 - at % 2 });
         }

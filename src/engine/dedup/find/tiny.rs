@@ -6,14 +6,14 @@ use super::gear::mix;
 use super::Rule;
 
 /// The longest window that is a number, in bytes.
-const LONGEST: u64 = 3;
+const MAX_WINDOW_BYTES: u64 = 3;
 /// Windows that are remembered, as a binary logarithm: half a MiB.
 const REMEMBERED: u32 = 15;
 
 impl Rule {
     /// Whether windows are so short that equal keys mean equal windows.
     pub(super) fn is_tiny(&self) -> bool {
-        self.is_plain() && self.min_length <= LONGEST
+        self.is_plain() && self.min_length <= MAX_WINDOW_BYTES
     }
 }
 
@@ -42,7 +42,7 @@ const NOWHERE: u64 = u64::MAX;
 
 impl Tiny {
     pub(super) fn new(rule: &Rule) -> Self {
-        let length = rule.min_length.clamp(1, LONGEST);
+        let length = rule.min_length.clamp(1, MAX_WINDOW_BYTES);
         let lately = vec![(0, NOWHERE); 1 << REMEMBERED];
         Self { length, mask: u64::MAX >> (64 - 8 * length), value: 0, read: 0, lately }
     }

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The longest window whose distances fit into a record. Documents of that length are read to their end and have no windows.
 pub(super) const LONGEST: u64 = u32::MAX as u64;
 /// The longest piece that is hashed.
-const LONGEST_PIECE: u64 = 64;
+const MAX_PIECE_BYTES: u64 = 64;
 /// Up to this length the window itself is the piece, so that each has its own key.
 const TINY: u64 = 16;
 /// From this length on, the hash of a piece has enough bits to be its key.
@@ -131,7 +131,7 @@ struct Chooser {
 impl Walk {
     pub(super) fn new(rule: &Rule, bits: Bits) -> Self {
         let window = Some(rule.min_length.max(1)).filter(|length| *length <= LONGEST).unwrap_or(0);
-        let k = if window < TINY { window.max(1) } else { (window / 2).min(LONGEST_PIECE) } as usize;
+        let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
             gear: Gear::new(k, w, bits.order),

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The longest directory that is read, in bytes, and the longest block.
-const LONGEST: u64 = 256 << 20;
-const LONGEST_BLOCK: u32 = 64 << 20;
+const MAX_DIRECTORY_BYTES: u64 = 256 << 20;
+const MAX_BLOCK_BYTES: u32 = 64 << 20;
 
 /// A document with ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Removed {
         let last = removed.file.len().checked_sub(24).ok_or_else(|| removed.damaged("it is too short"))?;
         removed.fill(last, &mut end)?;
         let (at, len) = (number_at(&end, 0), number_at(&end, 8));
-        if end.get(16..) != Some(&MAGIC[..]) || at.checked_add(len) != Some(last) || len > LONGEST {
+        if end.get(16..) != Some(&MAGIC[..]) || at.checked_add(len) != Some(last) || len > MAX_DIRECTORY_BYTES {
             return Err(removed.damaged("its end is not that of ranges"));
         }
         let mut json = vec![0; len as usize];
@@ -147,7 +147,7 @@ impl Removed {
         };
         let is_inside = block.at.checked_add(u64::from(block.len)).is_some_and(|end| end <= block_bytes)
             && block.before.checked_add(u64::from(block.documents)).is_some_and(|end| end <= documents)
-            && block.len <= LONGEST_BLOCK;
+            && block.len <= MAX_BLOCK_BYTES;
         is_inside.then_some(block).ok_or_else(|| self.damaged("a block reaches over its section"))
     }
 

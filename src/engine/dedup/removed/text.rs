@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The longest document that is shown, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
 /// A document as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel:
     };
     let (mut text, mut spare) = (String::new(), String::new());
     record.each_piece(&mut spare, &mut |piece| {
-        if text.len() + piece.len() > LONGEST {
+        if text.len() + piece.len() > MAX_DOCUMENT_BYTES {
             return Err(refuse("it is too long to be shown"));
         }
         text.push_str(piece);

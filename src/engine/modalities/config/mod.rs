@@ -21,7 +21,7 @@ use tokenizer::TokenizerConfig;
 /// What reading a configuration is called in errors.
 const WHAT: &str = "reading the configuration";
 /// The largest configuration that is read.
-const LARGEST: u64 = 16 << 20;
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// What a configuration says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct PackConfig {
 
 /// Reads a YAML file as a tree; nothing in it is resolved.
 pub fn read_yaml(path: &Path) -> Outcome<Node> {
-    let Some(bytes) = read_whole(path, LARGEST)? else {
+    let Some(bytes) = read_whole(path, MAX_CONFIG_BYTES)? else {
         return Err(Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()));
     };
     let wrong = |why: String| Failure::usage(WHAT, why).on(Subject::path(path));

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// References that lead on to references.
 const DEEPEST: usize = 16;
 /// Values that are looked at in all: a few lines of references to references could ask for more than any memory has.
-const MOST_STEPS: usize = 100_000;
+const MAX_STEPS: usize = 100_000;
 /// The longest text that is put together.
-const LONGEST: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// What a configuration can refer to besides itself.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Resolver<'_> {
 
     fn step(&mut self, depth: usize) -> Outcome<()> {
         self.steps += 1;
-        if self.steps > MOST_STEPS || depth > DEEPEST {
+        if self.steps > MAX_STEPS || depth > DEEPEST {
             return Err(failure("its references lead on without end"));
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Resolver<'_> {
                 return Ok(value);
             }
             out.push_str(&printed(&value).ok_or_else(|| within(name, &value))?);
-            if out.len() > LONGEST {
+            if out.len() > MAX_TEXT_BYTES {
                 return Err(failure("its references lead on without end"));
             }
         }

@@ -8,7 +8,7 @@ use crate::tokenize::Tokenizer;
 use std::path::Path;
 
 /// The largest `tokenizer_config.json` that is read.
-const LARGEST: u64 = 16 << 20;
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// The key of the token that fills texts up.
 const PAD_TOKEN: &str = "pad_token";
 /// Keys of special tokens that hold one text each.
@@ -162,6 +162,6 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
 fn stored_config(path: &str) -> Outcome<Node> {
     let path = Path::new(path);
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
-    let bytes = read_whole(&folder.join("tokenizer_config.json"), LARGEST)?.unwrap_or_default();
+    let bytes = read_whole(&folder.join("tokenizer_config.json"), MAX_CONFIG_BYTES)?.unwrap_or_default();
     Ok(std::str::from_utf8(&bytes).ok().and_then(|text| json_read::read(text).ok()).unwrap_or(Node::Null))
 }

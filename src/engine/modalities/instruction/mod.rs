@@ -17,7 +17,7 @@ use crate::storage::read::{open_read, ReadFile};
 use template::ChatTemplate;
 
 /// The longest line that is put through a template, in bytes.
-const LONGEST_LINE: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes of one read.
 const BLOCK: usize = 1 << 20;
 
@@ -114,7 +114,7 @@ fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) ->
         let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
-            is_long |= line.len() + text.len() > LONGEST_LINE;
+            is_long |= line.len() + text.len() > MAX_LINE_BYTES;
             if !is_long {
                 line.extend_from_slice(text);
             }

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use std::path::{Component, Path, PathBuf};
 
 /// The largest configuration that is read.
-const LARGEST: u64 = 16 << 20;
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 /// Hexadecimal digits of the configuration's hash in names.
 const HASH_DIGITS: usize = 7;
 
@@ -74,7 +74,7 @@ impl Settings {
     /// Reads a configuration and the one of packing that it names.
     pub fn read(path: &Path) -> Outcome<Self> {
         let tree = read_yaml(path)?;
-        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let bytes = read_whole(path, MAX_CONFIG_BYTES)?.unwrap_or_default();
         Self::of(&tree, bytes).map_err(|failure| {
             let subject = match failure.subject.path {
                 Some(_) => failure.subject.clone(),

@@ -23,7 +23,7 @@ use crate::model::{Failure, Outcome, Subject};
 /// The seed of the reference where nobody gave one.
 pub const DEFAULT_SEED: u32 = 1234;
 /// Data sets of one mixture, at most.
-pub const MOST_MEMBERS: usize = 1 << 16;
+pub const MAX_MEMBERS: usize = 1 << 16;
 
 const WHAT: &str = "the mixture";
 
@@ -67,8 +67,8 @@ impl Request {
         if members == 0 {
             return Err(Failure::usage(WHAT, "there is no data set"));
         }
-        if members > MOST_MEMBERS {
-            return Err(Failure::usage(WHAT, format!("{members} data sets are more than {MOST_MEMBERS}")));
+        if members > MAX_MEMBERS {
+            return Err(Failure::usage(WHAT, format!("{members} data sets are more than {MAX_MEMBERS}")));
         }
         let all = self.lengths.iter().try_fold(0_u64, |all, &length| all.checked_add(length));
         match all {

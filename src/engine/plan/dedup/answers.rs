@@ -7,7 +7,7 @@ use crate::model::{DedupPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
 
 /// More shards than this are a slip: each is a folder of its own.
-const MOST_SHARDS: u32 = 1 << 20;
+const MAX_SHARDS: u32 = 1 << 20;
 
 fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
@@ -82,8 +82,8 @@ fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
 
 fn of_exports(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
-    if plan.shards == 0 || plan.shards > MOST_SHARDS {
-        found.push(wrong(d::SHARDS, format!("a number from 1 to {MOST_SHARDS} is needed")));
+    if plan.shards == 0 || plan.shards > MAX_SHARDS {
+        found.push(wrong(d::SHARDS, format!("a number from 1 to {MAX_SHARDS} is needed")));
     }
     if plan.shards != 1 && plan.export_index.is_none() && plan.export_ranges.is_none() {
         let why = format!("shards are of what {} or {} writes", d::EXPORT_INDEX, d::EXPORT_RANGES);

@@ -14,7 +14,7 @@ const INDEX_OF_MASKS: &str = "index";
 /// Where Forager's samples stand, beside the index.
 const SAMPLES: &str = "tokenized-samples";
 /// A sample of more tokens than this is a slip, and would be held in memory.
-const MOST_TOKENS: u64 = 1 << 30;
+const MAX_TOKENS: u64 = 1 << 30;
 
 fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
@@ -146,7 +146,7 @@ fn of_nanosets(target: &NanosetsTarget) -> Vec<Problem> {
 
 fn of_forager(target: &ForagerTarget) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
-    if matches!(target.sample_size, SampleSize::Fixed(size) if size > MOST_TOKENS) {
+    if matches!(target.sample_size, SampleSize::Fixed(size) if size > MAX_TOKENS) {
         wrong_ones.push(wrong(p::SAMPLE_SIZE, "2^30 tokens at most"));
     }
     if target.masks.is_some() && target.sample_size == SampleSize::Variable {

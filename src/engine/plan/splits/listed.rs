@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Names that are spelled out in one message; more are counted.
-const NAMED: usize = 3;
+const MAX_NAMED_SHARDS: usize = 3;
 
 pub(super) fn divide(
     plan: &PreparePlan,
@@ -133,8 +133,8 @@ pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candid
 
 /// The first few names, and how many more there are.
 pub(super) fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMED) {
+    let shown = names.iter().take(MAX_NAMED_SHARDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED_SHARDS) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -6,7 +6,7 @@ use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Subject};
 use std::collections::HashSet;
 
 /// Items that are complained about one by one; more are counted.
-const NAMED: usize = 20;
+const MAX_NAMED_ITEMS: usize = 20;
 
 /// `--exclude`: each pattern must be usable and leave out at least one shard, or a file that looks like one.
 pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
@@ -58,14 +58,14 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
     for item in &plan.excludes {
         let Some(problem) = check_item(item, &names, facts) else { continue };
         lost += 1;
-        if lost <= NAMED {
+        if lost <= MAX_NAMED_ITEMS {
             problems.push(problem);
         }
     }
-    if lost > NAMED {
+    if lost > MAX_NAMED_ITEMS {
         let message = format!(
             "{} no shard of this data set",
-            crate::model::text::count_verb((lost - NAMED) as u64, "more exclude", "names", "name")
+            crate::model::text::count_verb((lost - MAX_NAMED_ITEMS) as u64, "more exclude", "names", "name")
         );
         problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field(flags::EXCLUDE_FROM), message));
     }

@@ -6,7 +6,7 @@ use crate::formats::python::Node as Value;
 use crate::model::nearest::nearest;
 
 /// Mistakes beyond these are not collected: the file is something else.
-const MOST: usize = 1_000;
+const MAX_MISTAKES: usize = 1_000;
 
 /// What is wrong with the file, as it is found.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Found {
 }
 
 fn push(list: &mut Vec<Mistake>, at: Mark, message: String, hint: Option<String>) {
-    if list.len() < MOST {
+    if list.len() < MAX_MISTAKES {
         list.push(Mistake { message, line: at.line, column: at.column, hint });
     }
 }

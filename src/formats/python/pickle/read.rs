@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 /// Memoized values that can be referred to later. Programs write references only to pairs that they put into the list twice.
 const REMEMBERED: usize = 1 << 18;
 /// The longest number in decimal digits that is read.
-const LONGEST_DECIMAL: usize = 24;
+const MAX_DECIMAL_DIGITS: usize = 24;
 
 /// What lies on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,11 +288,11 @@ impl<'a> IndexReader<'a> {
 
     /// A number in decimal digits up to the end of the line.
     fn decimal(&mut self, is_long: bool) -> Outcome<()> {
-        let mut text = Vec::with_capacity(LONGEST_DECIMAL);
+        let mut text = Vec::with_capacity(MAX_DECIMAL_DIGITS);
         loop {
             match self.take::<1>()? {
                 [b'\n'] => break,
-                [byte] if text.len() < LONGEST_DECIMAL => text.push(byte),
+                [byte] if text.len() < MAX_DECIMAL_DIGITS => text.push(byte),
                 _ => return Err(self.refuse("a number is greater than any file")),
             }
         }

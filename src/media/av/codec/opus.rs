@@ -1,7 +1,7 @@
 //! Packets of Opus (RFC 6716 §3).
 
 /// The longest packet, in samples at 48 kHz: 120 ms.
-const LONGEST: u32 = 5760;
+const MAX_PACKET_SAMPLES: u32 = 5760;
 
 /// Samples per channel at 48 kHz that a packet decodes to; `None` where it is not a packet of Opus.
 pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
@@ -12,7 +12,7 @@ pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
         _ => u32::from(rest.first()? & 0x3f),
     };
     let samples = frames * frame_samples(toc);
-    (frames > 0 && samples <= LONGEST).then_some(samples)
+    (frames > 0 && samples <= MAX_PACKET_SAMPLES).then_some(samples)
 }
 
 /// Samples of one frame, by the configuration in the first five bits.

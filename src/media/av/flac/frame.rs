@@ -22,7 +22,7 @@ pub struct Frame {
 }
 
 /// The longest header, in bytes.
-pub const LONGEST_HEADER: usize = 16;
+pub const MAX_HEADER_BYTES: usize = 16;
 
 impl Frame {
     /// Reads the header that `bytes` begin with; `None` where they begin with none: the checksum is looked at.

@@ -11,7 +11,7 @@ use super::{after_id3, AvProbed};
 use crate::media::bytes::LONGEST;
 use crate::media::{ProbeError, Reader};
 use crate::model::AvFacts;
-use frame::{Frame, LONGEST_HEADER};
+use frame::{Frame, MAX_HEADER_BYTES};
 
 /// The kinds of metadata blocks that are looked at.
 const STREAMINFO: u8 = 0;
@@ -64,7 +64,7 @@ struct Layout {
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let start = after_id3(reader)?;
     let Layout { info, cover, frames_at } = layout(reader, start)?;
-    let first = Frame::parse(reader.up_to(frames_at, LONGEST_HEADER)?)
+    let first = Frame::parse(reader.up_to(frames_at, MAX_HEADER_BYTES)?)
         .ok_or_else(|| ProbeError::broken("there is no sound after its header", frames_at))?;
     if first.bits.is_some_and(|bits| bits != info.bits) {
         return Err(ProbeError::broken("its header states other samples than its frames hold", frames_at));

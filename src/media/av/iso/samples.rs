@@ -36,7 +36,7 @@ pub struct Times {
 }
 
 /// Durations above this are taken for numbers below zero.
-const LARGEST: u32 = u32::MAX - 480_000;
+const MAX_DURATION: u32 = u32::MAX - 480_000;
 
 impl Times {
     /// From the beginning.
@@ -49,7 +49,7 @@ impl Times {
         let Some((count, told)) = self.words.pair(reader)? else { return Ok(None) };
         let samples = i64::from(count);
         let mut duration = i64::from(told);
-        if told > LARGEST {
+        if told > MAX_DURATION {
             duration = 1;
             let step = if (told as i32) < 0 { i64::from(told as i32) } else { 1 };
             self.corrected = self.corrected.saturating_add(step.saturating_mul(samples));

@@ -9,9 +9,9 @@ use crate::media::{ProbeError, Reader};
 /// Nanoseconds of a tick where nobody says otherwise.
 const SCALE: u64 = 1_000_000;
 /// Tracks that are kept; a hostile file may have a million.
-const MOST_TRACKS: usize = 1_000;
+const MAX_TRACKS: usize = 1_000;
 /// Bytes of a codec's name that are kept.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// A track of pictures or sound.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl Header {
     /// Reads all tracks.
     pub fn tracks(&mut self, reader: &mut Reader, tracks: &Element) -> Result<(), ProbeError> {
         children(reader, tracks, &mut |reader, element| {
-            if element.id == 0xae && self.tracks.len() < MOST_TRACKS {
+            if element.id == 0xae && self.tracks.len() < MAX_TRACKS {
                 self.tracks.extend(Entry::read(reader, element)?.track());
             }
             Ok(())
@@ -170,7 +170,7 @@ pub fn children(reader: &mut Reader, parent: &Element, visitor: &mut Visitor) ->
 
 /// The name of a codec, up to the zero that may end it.
 fn name(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()).min(LONGEST_NAME);
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()).min(MAX_NAME_BYTES);
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 

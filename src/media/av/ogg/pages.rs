@@ -7,11 +7,11 @@ pub(super) const FIRST: u8 = 2;
 pub(super) const LAST: u8 = 4;
 const CONTINUED: u8 = 1;
 /// The longest page in bytes: how far the next one is searched for.
-const LONGEST_PAGE: usize = 65_307;
+const MAX_PAGE_BYTES: usize = 65_307;
 /// Bytes in front of the segment lengths.
 const HEADER: usize = 27;
 /// The longest header packet that is kept, in bytes; of others, the beginning is enough.
-const KEPT: usize = 1 << 19;
+const MAX_KEPT_HEADER_BYTES: usize = 1 << 19;
 /// What is kept of packets with sound or pictures, in bytes.
 const BEGINNING: usize = 32;
 
@@ -76,10 +76,10 @@ impl Pages {
             Some(last) => last + 4,
             None => self.at,
         };
-        let bytes = reader.up_to(from, LONGEST_PAGE)?;
+        let bytes = reader.up_to(from, MAX_PAGE_BYTES)?;
         match memchr::memmem::find(bytes, b"OggS") {
             Some(offset) => Ok(Some(from + offset as u64)),
-            None if bytes.len() < LONGEST_PAGE => Ok(None),
+            None if bytes.len() < MAX_PAGE_BYTES => Ok(None),
             None => Err(ProbeError::broken("no page of Ogg follows", from)),
         }
     }
@@ -162,7 +162,7 @@ pub(super) struct Packets {
 impl Assembly {
     /// Adds a page. Of packets that are not `headers`, only the beginning is kept.
     pub(super) fn add(&mut self, page: &Page, headers: bool) -> Packets {
-        let kept = if headers { KEPT } else { BEGINNING };
+        let kept = if headers { MAX_KEPT_HEADER_BYTES } else { BEGINNING };
         let mut segments = page.segments.iter();
         let mut content = page.content.as_slice();
         let goes_on = page.flags & CONTINUED != 0 || self.unfinished;

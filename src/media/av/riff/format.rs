@@ -45,7 +45,7 @@ pub(super) struct SoundFormat {
 }
 
 /// The header with everything that has a meaning here, in bytes.
-const LONGEST: usize = 18 + 22;
+const MAX_HEADER_BYTES: usize = 18 + 22;
 /// The number that says: the kind of coding follows as a GUID.
 const EXTENSIBLE: u32 = 0xfffe;
 /// The second to the last group of GUIDs that only wrap a number.
@@ -99,7 +99,7 @@ impl SoundFormat {
                 at,
             ));
         }
-        let numbers = Numbers { bytes: reader.up_to(at, LONGEST)?, big_endian };
+        let numbers = Numbers { bytes: reader.up_to(at, MAX_HEADER_BYTES)?, big_endian };
         let told = numbers.u16(0);
         let rate = numbers.u32(4);
         let bit_rate = i64::from(numbers.u32(8)) * 8;

@@ -10,7 +10,7 @@ use crate::media::{ProbeError, Reader};
 const HEAD: usize = 8;
 
 /// Bytes outside of frames that are passed over before a file is given up.
-const MOST_JUNK: u64 = 16 << 20;
+const MAX_JUNK: u64 = 16 << 20;
 
 /// What was found in the frames.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Frames {
             let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?)))
             else {
                 self.junk += 1;
-                if self.junk > MOST_JUNK {
+                if self.junk > MAX_JUNK {
                     return Err(ProbeError::broken("its sound is not coded as its header says", at + done));
                 }
                 self.head.remove(0);

@@ -32,7 +32,7 @@ pub(super) struct Counted {
 }
 
 /// More channels than that no decoder takes.
-const MOST_CHANNELS: u32 = 512;
+const MAX_CHANNELS: u32 = 512;
 /// Packets are about a tenth of a second long.
 const PACKETS_PER_SECOND: i64 = 10;
 /// The size of packets where nothing is known, in bytes.
@@ -60,7 +60,7 @@ pub(super) fn count(
     format_at: u64,
 ) -> Result<Counted, ProbeError> {
     let channels = format.channels;
-    if channels == 0 || channels > MOST_CHANNELS {
+    if channels == 0 || channels > MAX_CHANNELS {
         return Err(ProbeError::broken(format!("{channels} is no number of channels"), format_at + 2));
     }
     match format.coding {

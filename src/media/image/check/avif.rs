@@ -7,11 +7,11 @@ use crate::model::ImageFacts;
 use re_rav1d::dav1d::{Decoder, Error, Settings};
 
 /// Pixels of the largest picture that is decoded; of larger ones the codes are checked to be there.
-const MOST_PIXELS: u32 = 40_000_000;
+const MAX_PIXELS: u32 = 40_000_000;
 /// Bytes of codes that are decoded.
-const MOST: u64 = 64 << 20;
+const MAX_CODED_BYTES: u64 = 64 << 20;
 /// Pictures within the codes of one picture, as in layers.
-const MOST_FRAMES: usize = 1000;
+const MAX_FRAMES: usize = 1000;
 const PIECE: u64 = 64 << 10;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
@@ -20,7 +20,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
             return Err(cut(reader));
         }
         let len = spans.iter().fold(0_u64, |sum, (_, len)| sum.saturating_add(*len));
-        if len > MOST || u64::from(facts.width) * u64::from(facts.height) > MOST_PIXELS.into() {
+        if len > MAX_CODED_BYTES || u64::from(facts.width) * u64::from(facts.height) > MAX_PIXELS.into() {
             continue;
         }
         let mut bytes = Vec::new();
@@ -49,11 +49,11 @@ fn decodes(codes: Vec<u8>) -> bool {
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
-    settings.set_frame_size_limit(MOST_PIXELS);
+    settings.set_frame_size_limit(MAX_PIXELS);
     let Ok(mut decoder) = Decoder::with_settings(&settings) else { return true };
     let mut sent = decoder.send_data(codes, None, None, None);
     let mut is_found = false;
-    for _ in 0..MOST_FRAMES {
+    for _ in 0..MAX_FRAMES {
         if sent.is_err_and(|error| !error.is_again()) {
             return false;
         }
@@ -67,7 +67,7 @@ fn decodes(codes: Vec<u8>) -> bool {
         }
     }
     // What it holds back has to be good as well.
-    for _ in 0..MOST_FRAMES {
+    for _ in 0..MAX_FRAMES {
         match decoder.get_picture() {
             Ok(_) => {}
             Err(error) => return is_found && error.is_again(),

@@ -13,9 +13,9 @@ use image::{ImageDecoder, ImageError, Limits};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 /// Bytes that the pixels may take.
-const MOST_MEMORY: u64 = 256 << 20;
+const MAX_MEMORY: u64 = 256 << 20;
 /// Pixels of the largest picture that is decoded.
-const MOST_PIXELS: u64 = 100_000_000;
+const MAX_PIXELS: u64 = 100_000_000;
 const PIECE: usize = 32 << 10;
 
 /// The picture as a file. Errors of reading are kept, for decoders make their own of them.
@@ -85,18 +85,18 @@ pub(super) fn tiff(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
 }
 
 fn fits(facts: &ImageFacts) -> Result<(), ProbeError> {
-    if u64::from(facts.width) * u64::from(facts.height) > MOST_PIXELS {
-        return Err(ProbeError::broken(format!("too large to decode: more than {MOST_PIXELS} pixels"), 0));
+    if u64::from(facts.width) * u64::from(facts.height) > MAX_PIXELS {
+        return Err(ProbeError::broken(format!("too large to decode: more than {MAX_PIXELS} pixels"), 0));
     }
     Ok(())
 }
 
 fn load(mut decoder: impl ImageDecoder) -> Result<(), ImageError> {
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_MEMORY);
+    limits.max_alloc = Some(MAX_MEMORY);
     decoder.set_limits(limits)?;
     let bytes = decoder.total_bytes();
-    let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes as u64 <= MOST_MEMORY);
+    let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes as u64 <= MAX_MEMORY);
     let bytes = bytes.ok_or(LimitError::from_kind(LimitErrorKind::InsufficientMemory)).map_err(ImageError::Limits)?;
     let mut pixels = vec![0; bytes];
     decoder.read_image(&mut pixels)
@@ -117,7 +117,7 @@ fn judge(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeErro
 /// stricter with than OpenJPEG, is no damage.
 pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), ProbeError> {
     let len = end.saturating_sub(begin);
-    if len > MOST_MEMORY {
+    if len > MAX_MEMORY {
         return Ok(());
     }
     let mut bytes = Vec::new();
@@ -140,7 +140,7 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
     };
     let pixels = u64::from(image.width()) * u64::from(image.height());
     // Each sample is a number of four bytes while it is decoded.
-    if pixels * 16 > MOST_MEMORY {
+    if pixels * 16 > MAX_MEMORY {
         return Ok(());
     }
     image.decode().map_or_else(judge, |_| Ok(()))

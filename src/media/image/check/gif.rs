@@ -6,7 +6,7 @@ use crate::media::{ProbeError, Reader};
 
 /// Codes have at most 12 bits.
 const CODES: usize = 4096;
-const LONGEST: u32 = 12;
+const MAX_CODE_BITS: u32 = 12;
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let frame = first_frame(reader).map_err(error)?;
@@ -48,7 +48,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
         done += u64::from(if code == next { longer } else { lengths[code] });
         if next < CODES {
             lengths[next] = longer;
-            if next + 1 == 1 << size && size < LONGEST {
+            if next + 1 == 1 << size && size < MAX_CODE_BITS {
                 size += 1;
             }
             next += 1;

@@ -4,7 +4,7 @@ use super::{cut, decoded};
 use crate::media::{ProbeError, Reader};
 
 /// Boxes, segments and parts of tiles; no real picture has as many.
-const MOST: usize = 1_000_000;
+const MAX_PARTS: usize = 1_000_000;
 
 /// The picture from `begin` to `end`.
 pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Result<(), ProbeError> {
@@ -34,7 +34,7 @@ fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
         return Ok(begin);
     }
     let mut at = begin;
-    for _ in 0..MOST {
+    for _ in 0..MAX_PARTS {
         let header = reader.exactly(at, 8)?;
         let (len, kind) = (u64::from(u32::from_be_bytes([header[0], header[1], header[2], header[3]])), &header[4..]);
         if kind == b"jp2c" {
@@ -54,7 +54,7 @@ fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
 
 /// Walks the segments and the parts of tiles from `at` to the end mark.
 fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
-    for _ in 0..MOST {
+    for _ in 0..MAX_PARTS {
         let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(cut(reader)) };
         match marker {
             [0xff, 0xd9] => return Ok(()),

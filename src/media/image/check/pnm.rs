@@ -6,7 +6,7 @@ use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
 
 /// Digits of the longest number.
-const LONGEST: usize = 10;
+const MAX_DIGITS: usize = 10;
 /// As much is read and judged at once by Pillow, in bytes.
 const BLOCK: u64 = 1 << 20;
 
@@ -70,7 +70,7 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
             Some(b' ' | 0x09..=0x0d) => true,
             Some(byte) => {
                 word.push(byte);
-                if word.len() > LONGEST {
+                if word.len() > MAX_DIGITS {
                     return Err(wrong(at));
                 }
                 false
@@ -97,11 +97,11 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
 /// A word at the end of the block in which the last number stands is looked at before that number, and may not be too long.
 fn last_word(reader: &mut Reader, start: u64, at: u64) -> Result<(), ProbeError> {
     let end = (start + (at - start).next_multiple_of(BLOCK)).min(reader.len());
-    let longest = LONGEST as u64 + 1;
+    let longest = MAX_DIGITS as u64 + 1;
     if end < at + longest {
         return Ok(());
     }
-    let last = reader.up_to(end - longest, LONGEST + 1)?;
+    let last = reader.up_to(end - longest, MAX_DIGITS + 1)?;
     if last.iter().any(|byte| matches!(byte, b' ' | b'#' | 0x09..=0x0d)) {
         return Ok(());
     }

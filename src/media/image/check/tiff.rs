@@ -12,7 +12,7 @@ use ruzstd::decoding::StreamingDecoder;
 use std::io::Read;
 
 /// Bytes that a strip may take, packed or not; of larger ones only the place is checked.
-const MOST: u64 = 64 << 20;
+const MAX_STRIP_BYTES: u64 = 64 << 20;
 /// Memory for the dictionary of LZMA.
 const DICTIONARY: u64 = 256 << 20;
 
@@ -34,7 +34,7 @@ fn unpack(reader: &mut Reader, kind: i64, parts: &[Packed]) -> Result<(), ProbeE
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     for part in parts {
         let (Ok(len), Ok(unpacked)) = (usize::try_from(part.len), usize::try_from(part.unpacked)) else { continue };
-        if part.len.max(part.unpacked) > MOST {
+        if part.len.max(part.unpacked) > MAX_STRIP_BYTES {
             continue;
         }
         bytes.clear();

@@ -17,7 +17,7 @@ use jaq_json::{read, Val};
 /// What reading a program is called in errors.
 const WHAT: &str = "reading the jq program";
 /// The longest program, in bytes.
-const LONGEST: usize = 4 << 10;
+const MAX_PROGRAM_BYTES: usize = 4 << 10;
 /// Brackets in each other, at most.
 const DEEPEST: usize = 100;
 /// Words that a program cannot have, and why.
@@ -64,7 +64,7 @@ pub(super) struct Program {
 impl Program {
     /// Compiles a program; a mistake in it is a usage error that names its place.
     pub(super) fn new(code: &str) -> Outcome<Self> {
-        if code.len() > LONGEST {
+        if code.len() > MAX_PROGRAM_BYTES {
             return Err(refused(code, 0, "it is longer than 4 KiB".into()));
         }
         if let Some(at) = too_deep(code) {

@@ -17,7 +17,7 @@ pub(super) use gpt2::Gpt2;
 pub(super) use numbers::Numbers;
 
 /// A run of spaces longer than this is more than the engine of the reference's patterns may go back over, or near to that.
-const LONGEST_SPACE: usize = 1 << 18;
+const MAX_SPACE_BYTES: usize = 1 << 18;
 
 /// Finds words.
 pub(super) trait Scan {
@@ -99,7 +99,7 @@ fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
 /// character, which goes to the word behind, unless that is all there is.
 #[inline]
 fn without_last(text: &[u8], at: usize, (end, last): (usize, usize)) -> usize {
-    if end - at > LONGEST_SPACE {
+    if end - at > MAX_SPACE_BYTES {
         at
     } else if end == text.len() || last == at {
         end

@@ -111,7 +111,7 @@ pub(super) fn lines_or_spaces(classes: &Classes, text: &[u8], at: usize) -> usiz
     let found = spaces(classes, text, at);
     let run = text.get(at..found.0).unwrap_or_default();
     match run.iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
-        Some(last) if run.len() <= super::LONGEST_SPACE => at + last + 1,
+        Some(last) if run.len() <= super::MAX_SPACE_BYTES => at + last + 1,
         _ => without_last(text, at, found),
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const FIRST_SEED: u64 = 1;
 
 /// Names of parts that are looked through for one that was meant.
-const MOST_PARTS: usize = 2_000;
+const MAX_PARTS: usize = 2_000;
 
 fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(level, words))]
@@ -94,7 +94,7 @@ impl BrowseScreen {
 
     fn apply_form(&mut self) {
         let mut parts: Vec<Arc<str>> = Vec::new();
-        for part in self.state.rows.samples().flat_map(|sample| &sample.parts).take(MOST_PARTS) {
+        for part in self.state.rows.samples().flat_map(|sample| &sample.parts).take(MAX_PARTS) {
             if !parts.contains(&part.name) {
                 parts.push(Arc::clone(&part.name));
             }

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 /// Bytes of another part of which the first line is shown.
 const PEEKED: usize = 400;
 /// Parts of which the first line is shown, at most.
-const MOST_PEEKS: usize = 12;
+const MAX_PEEKS: usize = 12;
 /// How long one look may take.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// Between two looks at whether the person moved on.
 const STEP: Duration = Duration::from_millis(20);
 /// Looks that may be under way or left to themselves at a time; more are not begun.
-const MOST_LEFT: usize = 16;
+const MAX_LEFT: usize = 16;
 
 /// What is to be looked at.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl PartBytes for PartOf<'_> {
 pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let look = question.look();
-    if LEFT.load(Ordering::Relaxed) >= MOST_LEFT {
+    if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
         return told(look, "earlier samples are still being decoded; look again in a moment");
     }
     let (sender, came) = channel();
@@ -193,7 +193,7 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     }
     let preview = Arc::new(preview::page(name, &part, from, cancel));
     let mut peeks = Vec::new();
-    for (index, part) in sample.parts.iter().enumerate().take(MOST_PEEKS) {
+    for (index, part) in sample.parts.iter().enumerate().take(MAX_PEEKS) {
         let is_shown = index == question.part;
         let is_text = is_text(&part.name) && !is_shown && !question.cancel.is_cancelled();
         let read = is_text.then(|| catalog.read(sample, index, 0, PEEKED).ok()).flatten();

@@ -7,11 +7,11 @@ use crate::source::decode::Value;
 use crate::tui::screens::page::{PageLine, Tone};
 
 /// Characters of a value that are shown.
-const SHOWN: usize = 600;
+const MAX_VALUE_CHARS: usize = 600;
 /// Lines of Python that are shown.
 const CODE_LINES: usize = 200;
 /// Lines that are shown in all.
-const MOST_LINES: usize = 4_000;
+const MAX_LINES: usize = 4_000;
 /// Bytes in a row of digits.
 const ROW: usize = 8;
 
@@ -20,7 +20,7 @@ fn line(tone: Tone, text: impl Into<String>) -> PageLine {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
         Some((end, _)) => {
             format!("{}  (and {} more)", text.get(..end).unwrap_or_default(), bytes((text.len() - end) as u64))
         }
@@ -49,7 +49,7 @@ pub fn loader_lines(view: &LoaderView) -> Vec<PageLine> {
         lines.push(line(Tone::Muted, "The file, as text; it is not run here:"));
         lines.extend(code.lines().take(CODE_LINES).map(|text| line(Tone::Plain, text)));
     }
-    lines.truncate(MOST_LINES);
+    lines.truncate(MAX_LINES);
     lines
 }
 
@@ -117,8 +117,8 @@ pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
         let words = format!("row of {}: {}; no entry begins there", row.name, place(row.byte_offset, row.byte_size));
         lines.push(PageLine::labelled(Tone::Error, "! ", words));
     }
-    if lines.len() > MOST_LINES {
-        lines.truncate(MOST_LINES);
+    if lines.len() > MAX_LINES {
+        lines.truncate(MAX_LINES);
         lines.push(line(Tone::Muted, "and more"));
     }
     lines

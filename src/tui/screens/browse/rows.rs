@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Rows of one piece.
 const PIECE: u64 = 32;
 /// Rows that are kept, at most; those far from the view go first.
-const KEPT: usize = 4_096;
+const MAX_KEPT_ROWS: usize = 4_096;
 
 /// What is known of a row.
 #[derive(Clone, Debug)]
@@ -187,10 +187,10 @@ impl Rows {
     }
 
     fn drop_far(&mut self, view: &Range<u64>, listing: &Listing, groups: &Groups) {
-        if self.known.len() <= KEPT {
+        if self.known.len() <= MAX_KEPT_ROWS {
             return;
         }
-        let near = KEPT as u64 / 8;
+        let near = MAX_KEPT_ROWS as u64 / 8;
         let (low, high) = (view.start.saturating_sub(near), view.end.saturating_add(near));
         let keeps = |at: &SampleAt| (low..high).contains(&listing.row_of(*at, groups));
         self.known.retain(|at, _| keeps(at));

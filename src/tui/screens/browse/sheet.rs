@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// A cell of the grid, its margin included.
 const CELL: (u16, u16) = (26, 9);
 /// Samples on a sheet, at most.
-const MOST: usize = 60;
+const MAX_SAMPLES: usize = 60;
 
 /// What is seen of one sample.
 struct Thumb {
@@ -106,7 +106,7 @@ impl Sheet {
 
     /// Draws the samples of the seed.
     fn deal(&mut self) {
-        self.drawn = random::distinct(&self.groups, self.matches.as_deref(), self.seed, MOST);
+        self.drawn = random::distinct(&self.groups, self.matches.as_deref(), self.seed, MAX_SAMPLES);
         self.thumbs.clear();
         self.selected = 0;
         self.worker.want(self.drawn.clone());

@@ -382,9 +382,9 @@ impl BrowseState {
         let here = self.at.unwrap_or_default();
         let listed = |at: &SampleAt| self.listing.contains(*at);
         let step = |at: SampleAt| if forward { find.found.after(at) } else { find.found.before(at) };
-        let ahead = std::iter::successors(step(here), |at| step(*at)).take(MOST_STEPS).find(listed);
+        let ahead = std::iter::successors(step(here), |at| step(*at)).take(MAX_STEPS).find(listed);
         let start = || if forward { find.found.first() } else { find.found.last() };
-        let round = || std::iter::successors(start(), |at| step(*at)).take(MOST_STEPS).find(listed);
+        let round = || std::iter::successors(start(), |at| step(*at)).take(MAX_STEPS).find(listed);
         let (at, told) = match ahead {
             Some(at) => (at, None),
             None => match round() {
@@ -402,7 +402,7 @@ impl BrowseState {
 }
 
 /// Samples that were found and are not listed which are passed over in one step, at most.
-const MOST_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 200_000;
 
 /// A number that looks drawn by chance, from one that does not (SplitMix64).
 pub fn scrambled(seed: u64) -> u64 {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// From this width on charts stand in two columns.
 const TWO_COLUMNS: u16 = 90;
 /// Classes of one chart that are drawn; the rest is counted.
-const MOST_BARS: usize = 12;
+const MAX_BARS: usize = 12;
 
 /// The facts view of whatever a path is. Nothing is read on this thread.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
@@ -140,7 +140,7 @@ impl FactsScreen {
         let mut lines = self.head(&sheet, usize::from(columns), ui);
         if columns < TWO_COLUMNS {
             for (at, chart) in sheet.charts.iter().enumerate() {
-                lines.extend(chart.lines(usize::from(columns), MOST_BARS, at, ui));
+                lines.extend(chart.lines(usize::from(columns), MAX_BARS, at, ui));
                 lines.push(Line::default());
             }
         } else {
@@ -160,7 +160,7 @@ fn two_columns(charts: &[Chart], columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     for (at, chart) in charts.iter().enumerate() {
         let [left, right] = &mut sides;
         let side = if left.len() <= right.len() { left } else { right };
-        side.extend(chart.lines(half, MOST_BARS, at, ui));
+        side.extend(chart.lines(half, MAX_BARS, at, ui));
         side.push(Line::default());
     }
     let [left, right] = sides;

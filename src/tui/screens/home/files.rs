@@ -13,9 +13,9 @@ use crate::storage::read::read_whole;
 use std::path::Path;
 
 /// A larger file is not looked into to tell whether it is a metadataset, in bytes.
-const MOST_YAML: u64 = 1 << 20;
+const MAX_YAML: u64 = 1 << 20;
 /// Members of a metadataset that are looked for, at most.
-const MOST_MEMBERS: usize = 200;
+const MAX_MEMBERS: usize = 200;
 
 /// What a metadataset says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn jsonl(path: &Path, look: Look) -> Look {
 /// Samples of a mixture index that are read to count its data sets.
 const MIXTURE_SAMPLES: u64 = 1 << 17;
 /// Files looked at in a folder of tokens, at most.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// A folder of tokens: how many files hold them, and their size. What describes them is left out.
 pub fn tokens(path: &Path, look: Look) -> Look {
@@ -72,7 +72,7 @@ pub fn tokens(path: &Path, look: Look) -> Look {
     let Ok(entries) = std::fs::read_dir(folder) else { return look };
     let mut found = look;
     for (seen, entry) in entries.flatten().enumerate() {
-        if seen >= MOST_FILES {
+        if seen >= MAX_FILES {
             found.more = true;
             break;
         }
@@ -115,7 +115,7 @@ pub fn outputs(path: &Path, look: Look) -> Look {
 /// How a prepared data set stands by the files that a loader opens first. Large ones are not read to tell.
 pub fn prepared(root: &Path) -> State {
     let is_small =
-        |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MOST_YAML);
+        |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
     let broken = |failure: &Failure| State::Broken(failure.to_string());
     if is_small(layout::INFO_JSON) || is_small(layout::INFO_YAML) {
         if let Err(failure) = Info::read(root) {
@@ -136,7 +136,7 @@ pub fn prepared(root: &Path) -> State {
 
 /// A YAML file: a metadataset, one with mistakes, or something else altogether.
 pub fn yaml(path: &Path, look: Look) -> Look {
-    let text = read_whole(path, MOST_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = read_whole(path, MAX_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(text) = text else { return Look { kind: DatasetKind::OtherFile, ..look } };
     match metadataset::read(&text) {
         Ok(found) => {
@@ -169,7 +169,7 @@ fn missing_member(found: &Metadataset, folder: &Path) -> Option<String> {
     let is_gone = |reference: &&Reference| {
         !reference.path.contains("://") && matches!(folder.join(&reference.path).try_exists(), Ok(false))
     };
-    references.take(MOST_MEMBERS).find(is_gone).map(|reference| reference.path.clone())
+    references.take(MAX_MEMBERS).find(is_gone).map(|reference| reference.path.clone())
 }
 
 fn mixture(found: &Metadataset) -> Mixture {

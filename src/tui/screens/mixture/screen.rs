@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Folders that are looked at, at most.
-const MOST_FOLDERS: usize = 2_000;
+const MAX_FOLDERS: usize = 2_000;
 
 type Found = Result<Vec<Member>, String>;
 /// What the answers come to.
@@ -156,7 +156,7 @@ fn place_of(member: &Indexed) -> Option<PathBuf> {
 /// The token folders that were asked for, in their order, and then the others directly in a folder.
 fn find(folder: &Path, also: &[PathBuf]) -> Found {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_FOLDERS).collect();
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MAX_FOLDERS).collect();
     paths.sort();
     paths.retain(|path| !also.contains(path));
     paths.splice(0..0, also.iter().cloned());

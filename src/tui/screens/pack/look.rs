@@ -19,15 +19,15 @@ const DOCUMENTS_EACH: usize = 32;
 /// Bytes of a block that documents are taken from.
 const BLOCK: usize = 256 << 10;
 /// A longer document is left alone.
-const LONGEST: usize = 1 << 20;
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// Bytes of a text that are kept to be shown, and encoded.
 const SHOWN_TEXT: usize = 20_000;
 /// Characters of an example.
 const EXAMPLE: usize = 200;
 /// Special tokens that are told.
-const MOST_SPECIALS: usize = 12;
+const MAX_SPECIALS: usize = 12;
 /// Tokenizers that are offered.
-const MOST_TOKENIZERS: usize = 50;
+const MAX_TOKENIZERS: usize = 50;
 /// Spellings of tokens that end documents.
 const ENDS: [&str; 6] = ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[SEP]"];
 
@@ -98,7 +98,7 @@ fn documents_of(file: &TextFile, found: &mut Documents, cancel: &Cancel) -> Outc
     let mut blocks = Blocks::open(file, BLOCK, Position::default(), cancel)?;
     let name: Arc<str> = Arc::from(file.name.as_str());
     if let Some(block) = blocks.next(Vec::new())? {
-        let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= LONGEST;
+        let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
         let filled = |line: &text::Line<'_>| !line.bytes.trim_ascii().is_empty();
         for line in block.lines().filter(whole).filter(filled).take(DOCUMENTS_EACH) {
             found.lines.push((Arc::clone(&name), line.number + 1, Arc::from(line.bytes)));
@@ -147,7 +147,7 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |path: PathBuf| {
         let name = path.to_string_lossy().into_owned();
-        if !found.contains(&name) && found.len() < MOST_TOKENIZERS {
+        if !found.contains(&name) && found.len() < MAX_TOKENIZERS {
             found.push(name);
         }
     };
@@ -216,7 +216,7 @@ pub fn look_at(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -
     }
     let mut look = TokenizerLook {
         usual_end,
-        specials: specials.take(MOST_SPECIALS).collect(),
+        specials: specials.take(MAX_SPECIALS).collect(),
         template: (spelled(&template.prefix), spelled(&template.suffix)),
         facts,
         text: None,

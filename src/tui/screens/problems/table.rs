@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Characters of a problem that become the note of its exclude, at most.
-const LONGEST_NOTE: usize = 160;
+const MAX_NOTE_CHARS: usize = 160;
 /// Excludes of one edit; many edits are made by a worker.
 const TOGETHER: usize = 50;
 
@@ -214,7 +214,7 @@ fn item(target: &Target) -> ExcludeItem {
 /// The problem as the comment of an exclude: one line, safe to print.
 fn note(problem: &Problem) -> String {
     let safe = display_safe(&problem.message);
-    match safe.char_indices().nth(LONGEST_NOTE) {
+    match safe.char_indices().nth(MAX_NOTE_CHARS) {
         None => safe.into_owned(),
         Some((end, _)) => format!("{}…", safe.get(..end).unwrap_or_default().trim_end()),
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Minimum lengths that one steps through, in bytes.
 const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 /// Bytes of text that are held at most, and at least.
-const MOST_TEXT: u64 = 512 << 20;
+const MAX_TEXT: u64 = 512 << 20;
 const LEAST_TEXT: u64 = 16 << 20;
 /// The part of the memory that the text may take: what is found in it takes some, too.
 const SHARE: u64 = 4;
@@ -50,7 +50,7 @@ pub struct Found {
 impl Found {
     /// What repeats in a target by the rules of a plan; the documents are read at once.
     pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
-        let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MOST_TEXT);
+        let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MAX_TEXT);
         let asked = Asked {
             is_whole_folder: matches!(target, Target::Folder(_)),
             target,

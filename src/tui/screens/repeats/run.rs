@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Rows that are kept, and asked for together.
-const KEPT: usize = 4_096;
+const MAX_KEPT_ROWS: usize = 4_096;
 const TOGETHER: usize = 128;
 
 /// Which document.
@@ -324,7 +324,7 @@ impl Ranges for RunRanges {
         match self.row_reader.take() {
             Some(Ok(rows)) => {
                 self.asked = None;
-                if self.rows.len() + rows.len() > KEPT {
+                if self.rows.len() + rows.len() > MAX_KEPT_ROWS {
                     self.rows.clear();
                 }
                 self.rows.extend(rows.into_iter().map(|row| (row.number, row)));

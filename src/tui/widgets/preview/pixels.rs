@@ -12,7 +12,7 @@ use ratatui_image::protocol::Protocol;
 use std::sync::Arc;
 
 /// Encoded pictures that are kept; the oldest go first.
-const KEPT: usize = 24;
+const MAX_KEPT_PICTURES: usize = 24;
 /// Pictures kept as cells; the oldest go first.
 const KEPT_GRIDS: usize = 12;
 
@@ -116,7 +116,7 @@ impl Pixels {
     /// Takes what was encoded.
     pub fn put(&mut self, encoded: Vec<Encoded>) {
         self.ready.extend(encoded);
-        let too_many = self.ready.len().saturating_sub(KEPT);
+        let too_many = self.ready.len().saturating_sub(MAX_KEPT_PICTURES);
         self.ready.drain(..too_many);
     }
 
@@ -205,6 +205,6 @@ mod tests {
             let wanted = pixels.take_wanted();
             pixels.put(Pixels::work(wanted, Graphics::Kitty, Some((1, 2))));
         }
-        assert_eq!(pixels.ready.len(), KEPT);
+        assert_eq!(pixels.ready.len(), MAX_KEPT_PICTURES);
     }
 }

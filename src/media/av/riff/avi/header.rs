@@ -6,11 +6,11 @@ use crate::media::av::riff::format::{Coding, SoundFormat};
 use crate::media::{ProbeError, Reader};
 
 /// Streams that a number of two digits can name.
-const MOST_STREAMS: usize = 100;
+const MAX_STREAMS: usize = 100;
 /// Chunks of the header that are walked through before a file is given up.
 const CHUNKS: u32 = 1 << 14;
 /// A chunk of the header that is longer is taken for the beginning of the data, in bytes.
-const LONGEST: u32 = 1_000_000;
+const MAX_CHUNK_BYTES: u32 = 1_000_000;
 
 /// The header.
 pub(super) struct Header {
@@ -146,7 +146,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Header, ProbeError> {
             b"strh" => reading.stream_header(reader, content)?,
             b"strf" if size > 0 => reading.format(reader, content, size)?,
             b"strd" | b"indx" | b"vprp" | b"IDIT" | b"dmlh" | b"strf" => {}
-            _ if size > LONGEST => return Ok(reading.finish(content, last_end)),
+            _ if size > MAX_CHUNK_BYTES => return Ok(reading.finish(content, last_end)),
             _ => {}
         }
     }
@@ -172,7 +172,7 @@ impl Reading {
         match &self.kind {
             b"pads" => return Ok(()),
             b"iavs" | b"ivas" => return Err(ProbeError::broken("it is a DV stream, which is not read", at)),
-            _ if self.streams.len() == MOST_STREAMS => {
+            _ if self.streams.len() == MAX_STREAMS => {
                 return Err(ProbeError::broken("it has too many streams", at));
             }
             _ => {}

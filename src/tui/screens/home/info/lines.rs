@@ -13,7 +13,7 @@ use crate::tui::widgets::split_bar;
 use std::time::Duration;
 
 /// Names of one list that are shown.
-const SHOWN: usize = 8;
+const MAX_SHOWN_NAMES: usize = 8;
 /// Nodes of one split that are listed.
 const NODES: usize = 200;
 /// Keys of the records that are listed.
@@ -109,8 +109,9 @@ fn spread(media: &MediaSpread, lines: &mut Vec<PageLine>) {
 }
 
 fn listed(list: &[(String, u64)]) -> String {
-    let shown: Vec<String> = list.iter().take(SHOWN).map(|(name, rows)| format!("{name} {}", grouped(*rows))).collect();
-    match list.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+    let shown: Vec<String> =
+        list.iter().take(MAX_SHOWN_NAMES).map(|(name, rows)| format!("{name} {}", grouped(*rows))).collect();
+    match list.len().checked_sub(MAX_SHOWN_NAMES).filter(|more| *more > 0) {
         Some(more) => format!("{}, and {more} more", shown.join(", ")),
         None => shown.join(", "),
     }

@@ -11,7 +11,7 @@ use crate::tui::screen::{Effect, Screen};
 use std::sync::Arc;
 
 /// How many changes of a draft are named when it is offered.
-const NAMED: usize = 5;
+const MAX_NAMED_CHANGES: usize = 5;
 
 impl SplitSession {
     /// Picks up what the workers brought. Returns whether something to be drawn changed.
@@ -86,9 +86,9 @@ impl SplitSession {
         let changes = count(edits.len() as u64, "change");
         let were = agree(edits.len() as u64, "was", "were");
         let mut lines = vec![format!("{changes} {were} left unwritten {}:", age(found.age))];
-        lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
-        if edits.len() > NAMED {
-            lines.push(format!("  and {} more", edits.len() - NAMED));
+        lines.extend(edits.iter().take(MAX_NAMED_CHANGES).map(|edit| format!("  {}", edit.title())));
+        if edits.len() > MAX_NAMED_CHANGES {
+            lines.push(format!("  and {} more", edits.len() - MAX_NAMED_CHANGES));
         }
         if made_on != base {
             lines.push("The file was changed since; they are made again on what is there now.".to_owned());
