@@ -3,7 +3,7 @@
 use super::args::Cli;
 use super::context::Context;
 use super::printer::Printer;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::model::text::count;
 use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use clap::error::ErrorKind;

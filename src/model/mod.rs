@@ -5,6 +5,7 @@
 mod apple_double;
 pub mod catch_panic;
 pub mod dedup;
+pub mod did_you_mean;
 pub mod facts;
 pub mod failure;
 pub mod field_map;
@@ -12,7 +13,6 @@ pub mod handles;
 pub mod lfs;
 pub mod media;
 pub mod mix;
-pub mod nearest;
 pub mod options;
 pub mod pack;
 pub mod plan;

@@ -12,7 +12,7 @@ use super::together::{in_turn, Join2};
 use super::warnings::warnings;
 use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
 use crate::model::problem::Subject;
-use crate::model::{nearest::nearest, Failure, Outcome};
+use crate::model::{did_you_mean::nearest, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokenizers::AddedToken;

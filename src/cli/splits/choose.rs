@@ -3,7 +3,7 @@
 use super::WHAT;
 use crate::engine::splits::{matching, SplitEditor};
 use crate::formats::python::braces;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::model::{Failure, Outcome, Subject};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -127,7 +127,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
     let (why, hint) = match names {
         Names::NoShard | Names::Broken => {
             let shard = item.split_inclusive(".tar").next().unwrap_or(item);
-            let near = crate::model::nearest::nearest(shard, known.iter().copied());
+            let near = crate::model::did_you_mean::nearest(shard, known.iter().copied());
             let near =
                 near.map(|near| format!("did you mean '{near}{}'? ", item.get(shard.len()..).unwrap_or_default()));
             (

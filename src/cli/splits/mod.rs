@@ -18,7 +18,7 @@ use super::end::{command_names, Finished};
 use super::paths;
 use crate::engine::splits::{Edit, SplitEditor};
 use crate::job::recover::before_looking;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::model::{DatasetKind, Failure, Outcome, ProblemLog, Subject};
 use crate::source::kind::kind_of;
 use args::{MoveArgs, SplitsCommand};

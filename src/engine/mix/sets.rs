@@ -7,7 +7,7 @@ use crate::formats::energon::layout;
 use crate::formats::energon::metadataset::{self, Metadataset, Mistake};
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::yaml_read;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::model::{DatasetKind, Failure, Outcome, Problem};
 use crate::source::kind::kind_of;
 use std::collections::{HashMap, HashSet};

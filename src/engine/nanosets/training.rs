@@ -2,7 +2,7 @@
 
 use super::mixture::TokenizerSettings;
 use crate::formats::python::{yaml_read, Node};
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::model::{Failure, Outcome, Subject};
 use std::path::Path;
 

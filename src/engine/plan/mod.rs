@@ -19,7 +19,7 @@ pub mod splits;
 pub mod suggest;
 mod validate;
 
-pub use crate::model::nearest::nearest;
+pub use crate::model::did_you_mean::nearest;
 pub use command::{command_line, command_line_after_run, shell_quote, CommandLine};
 pub use compare::differences;
 pub use inherit::inherited;

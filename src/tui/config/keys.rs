@@ -2,7 +2,7 @@
 
 use super::Mistake;
 use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, UserKeys};
 use crate::tui::theme::file::text_of;
 

@@ -27,7 +27,7 @@ use super::theme::file::{entries_of, text_of};
 use super::theme::{Theme, BUILT_IN};
 use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
 use crate::formats::python::Node;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::storage::read::read_whole;
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,7 @@
 use super::Theme;
 use crate::formats::python::yaml_read::{self, Mark, Marked, MarkedValue};
 use crate::formats::python::Node;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use ratatui::style::{Color, Modifier, Style};
 
 /// The themes that are built in, by name.

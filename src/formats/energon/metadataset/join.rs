@@ -5,8 +5,8 @@ use super::read::{is_null, MODULE};
 use super::{members, values, Join, JoinMember, Joiner, Mark};
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
 use crate::formats::python::Node as Value;
+use crate::model::did_you_mean::nearest;
 use crate::model::mix::Nonmatch;
-use crate::model::nearest::nearest;
 use crate::model::sample_type;
 
 const KEYS: [&str; 6] = ["join", "joiner", "split_part", "subflavors", "shuffle_over_epochs_multiplier", "subset"];

@@ -3,7 +3,7 @@
 use super::{Mark, Mistake};
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
 use crate::formats::python::Node as Value;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 
 /// Mistakes beyond these are not collected: the file is something else.
 const MAX_MISTAKES: usize = 1_000;

@@ -62,7 +62,7 @@ fn hint_for_none(keys: &Keys<'_>) -> Option<String> {
         return Some("'datasets' is of version 1; in version 2 it is 'blend'".into());
     }
     keys.names().find_map(|name| {
-        let near = crate::model::nearest::nearest(name, KINDS)?;
+        let near = crate::model::did_you_mean::nearest(name, KINDS)?;
         Some(format!("is '{name}' meant to be '{near}'?"))
     })
 }

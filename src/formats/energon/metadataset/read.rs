@@ -5,7 +5,7 @@ use super::{members, version1, Mark, Metadataset, Mistake, Node, Split};
 use crate::formats::energon::fields::MARKER;
 use crate::formats::python::yaml_read::{self, Marked, MarkedValue};
 use crate::formats::python::Node as Value;
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 
 /// The class of the current version.
 pub(super) const CLASS: &str = "MetadatasetV2";

@@ -1,7 +1,7 @@
 //! The dialog of the filter: a few questions over the browser. Pure.
 
 use crate::engine::browse::{KeyQuery, SampleFilter, SplitChoice};
-use crate::model::nearest::nearest;
+use crate::model::did_you_mean::nearest;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::row;
