@@ -1,6 +1,6 @@
 //! Records of anchors on a pile: in runs, each sorted by part of the keys, so that one part can be read without the others.
 
-use super::pile::{OpenFiles, SpillBuffer, Stored};
+use super::spill_buffer::{OpenFiles, SpillBuffer, Stored};
 use crate::engine::dedup::find::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use crate::model::Outcome;
 use serde::{Deserialize, Serialize};

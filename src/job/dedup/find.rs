@@ -1,9 +1,9 @@
 //! Second stage: all records of one part of the keys become intervals that are removable.
 
 use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
-use super::pile::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
+use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::texts::Texts;
 use crate::engine::dedup::find::{
     merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passage, Passages, Record, Resolver,

@@ -3,9 +3,9 @@
 use super::anchors::{interval_bytes, INTERVAL};
 use super::budget::Budget;
 use super::find::{Cursor, FoundPart};
-use super::pile::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
+use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
 use crate::formats::bsade::Range;
 use crate::model::Outcome;
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! A file of the result while it is written: hashed on the way.
 
-use super::pile::Mark;
+use super::spill_buffer::Mark;
 use crate::model::Outcome;
 use crate::storage::fs::{BufferedFile, Fs, WriteFile};
 use std::path::Path;

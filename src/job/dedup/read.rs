@@ -3,9 +3,9 @@
 use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
 use super::notes::Notes;
-use super::pile::{Mark, SpillBuffer, Stored};
 use super::run::Job;
 use super::source::{each_line, Line, Stretch};
+use super::spill_buffer::{Mark, SpillBuffer, Stored};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
 use crate::engine::dedup::noted::LineNote;

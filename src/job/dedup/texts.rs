@@ -1,6 +1,6 @@
 //! The text of all documents, read by position.
 
-use super::pile::{OpenFiles, Stored};
+use super::spill_buffer::{OpenFiles, Stored};
 use crate::engine::dedup::find::{MatchCache, TextAt};
 use crate::model::Outcome;
 
@@ -86,7 +86,7 @@ impl TextAt for Texts<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::budget::Budget;
-    use super::super::pile::SpillBuffer;
+    use super::super::spill_buffer::SpillBuffer;
     use super::*;
     use crate::storage::fs::RealFs;
 

@@ -2,10 +2,10 @@
 
 use super::export::Placed;
 use super::merge::Ranges;
-use super::pile::Mark;
 use super::run::Job;
 use super::sheet::{OrderedOutput, OutputState};
 use super::source::{each_noted_line, Line, Stretch};
+use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
 use super::Figures;
 use crate::engine::dedup::removed::{Gathered, SectionFacts};
