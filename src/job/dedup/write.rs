@@ -2,8 +2,8 @@
 
 use super::export::Placed;
 use super::merge::Ranges;
+use super::ordered_output::{OrderedOutput, OutputState};
 use super::run::Job;
-use super::sheet::{OrderedOutput, OutputState};
 use super::source::{each_noted_line, Line, Stretch};
 use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
