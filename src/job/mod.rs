@@ -3,6 +3,7 @@
 pub mod browse;
 pub mod check;
 pub mod dedup;
+mod exclusive_output;
 pub mod export;
 mod in_order;
 pub mod index;
@@ -31,7 +32,6 @@ pub mod task;
 pub mod times;
 pub mod unfinished;
 pub mod watch;
-mod work_place;
 
 use crate::model::handles::ProgressReading;
 use crate::model::{Problem, ProblemKind, Severity};

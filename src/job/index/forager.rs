@@ -3,11 +3,11 @@
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
 use crate::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
+use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::{folder_of, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::text::{bytes as size, count};
 use crate::model::{Failure, Outcome, PackFormat, RunOptions, Subject};

@@ -3,11 +3,11 @@
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
 use crate::formats::modalities::raw_index::default_path;
+use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::text::bytes as size;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};

@@ -1,9 +1,9 @@
 //! Ranges of a file scanned by several threads and put together in order, as soon as all before are done.
 
 use crate::engine::jsonl::{index_unit, units, Counts, Merge};
+use crate::job::exclusive_output::still_the_same;
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
-use crate::job::work_place::still_the_same;
 use crate::model::{Failure, Handles, Outcome, RunOptions};
 use crate::source::jsonl::{Unit, UnitLines};
 use crate::storage::read::ReadFile;

@@ -2,9 +2,9 @@
 
 use super::rewrite::make_parent;
 use crate::engine::modalities::repair::{write_repaired, Repair};
+use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{BufferedFile, Fs, RealFs};

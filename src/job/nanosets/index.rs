@@ -3,9 +3,9 @@
 use super::{absolute, check_room, make_folder, names_there, publish, Before};
 use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
+use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
 pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};

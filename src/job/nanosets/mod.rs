@@ -8,8 +8,8 @@ mod tests;
 pub use files::{start_merge, start_merge_dry, start_merge_on, start_windows, start_windows_dry, FilesReport};
 pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
 
+use super::exclusive_output::ExclusiveOutput;
 use super::task::TaskContext;
-use super::work_place::ExclusiveOutput;
 use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::publish::Publication;
