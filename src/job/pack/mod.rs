@@ -5,6 +5,7 @@
 //! and a journal says how far they are; nothing is visible before all of it is finished.
 
 mod assemble;
+mod disk_space;
 mod feed;
 mod findings;
 mod finish;
@@ -20,7 +21,6 @@ mod preview_places;
 mod publish;
 mod record;
 mod report;
-mod room;
 mod run;
 mod spool;
 mod stats;

@@ -10,7 +10,7 @@ use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{findings, outputs, room, stats, PackReport, Skipped, TargetReport, Tuning};
+use super::{disk_space, findings, outputs, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, EncodingSpec};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
@@ -164,7 +164,7 @@ impl<'a> Job<'a> {
         write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
         self.logs().begin()?;
         let (mut journal, mut begin, mut record) = self.journal()?;
-        room::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
+        disk_space::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
         let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
         let mut told = None;
         loop {
