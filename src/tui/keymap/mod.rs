@@ -8,13 +8,13 @@ mod action;
 mod bindings;
 mod context;
 mod key;
-mod own;
+mod user_keys;
 
 pub use action::Action;
 pub use bindings::{bindings, Binding};
 pub use context::Context;
 pub use key::{Chord, ChordError};
-pub use own::{Clash, UserKeys};
+pub use user_keys::{Clash, UserKeys};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
