@@ -4,7 +4,6 @@
 //! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
-mod bell;
 mod clusters;
 pub mod config;
 mod drafts;
@@ -26,6 +25,7 @@ pub mod term;
 mod testing;
 pub mod theme;
 mod title;
+mod waker;
 pub mod widgets;
 pub mod work;
 
