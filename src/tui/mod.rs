@@ -4,10 +4,10 @@
 //! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
-mod clusters;
 pub mod config;
 mod drafts;
 pub mod form;
+mod grapheme_backend;
 pub mod graphics;
 mod input;
 pub mod jobs;

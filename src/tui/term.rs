@@ -2,7 +2,7 @@
 //!
 //! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
 
-use super::clusters::{ClusterBackend, GraphemeBackend};
+use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
 use super::line::{self, Busy, TerminalWriter};
 use super::work::Wake;
 use crate::model::catch_panic::is_caught;
