@@ -1,6 +1,6 @@
 //! What keys and the mouse do in the browser.
 
-use super::carry::folder_of;
+use super::export::folder_of;
 use super::prompt::{number, Asked, Prompt};
 use super::screen::{BrowseScreen, Place, Sifting, Stage};
 use super::sheet::{Sheet, Source};

@@ -5,10 +5,10 @@
 
 mod act;
 mod begin;
-mod carry;
 mod columns;
 mod detail;
 mod edits;
+mod export;
 mod filter;
 mod found;
 mod leads;

@@ -1,7 +1,7 @@
 //! The screen: what the frame asks of it, and the workers that it keeps busy.
 
-use super::carry::Carrier;
 use super::detail::{Body, Detail, Look, Question};
+use super::export::Carrier;
 use super::filter::FilterForm;
 use super::leads::Leads;
 use super::listing::Listing;
