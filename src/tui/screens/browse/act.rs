@@ -1,9 +1,9 @@
 //! What keys and the mouse do in the browser.
 
+use super::contact_sheet::{Sheet, Source};
 use super::export::folder_of;
 use super::prompt::{number, Asked, Prompt};
 use super::screen::{BrowseScreen, Place, Sifting, Stage};
-use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
 use crate::model::text::{display_safe, grouped};

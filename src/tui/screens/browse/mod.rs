@@ -6,6 +6,7 @@
 mod act;
 mod begin;
 mod columns;
+mod contact_sheet;
 mod detail;
 mod edits;
 mod export;
@@ -20,7 +21,6 @@ mod reader;
 mod rows;
 mod sample_view;
 mod screen;
-mod sheet;
 mod state;
 mod view;
 mod workers;
