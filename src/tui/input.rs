@@ -1,7 +1,7 @@
 //! The thread that reads the terminal, and the one that hears signals. Both only send events.
 
 use super::app::Event;
-use super::graphics::{self, late::StaleReplies};
+use super::graphics::{self, stale_replies::StaleReplies};
 use super::waker::{bytes_wait, Waker};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};

@@ -4,8 +4,8 @@
 //! what was typed meanwhile ([`sieve`]). Answers that come later are swallowed ([`late`]). Inside a multiplexer, and where a
 //! person said how pictures are to be shown, nothing is asked.
 
-pub(super) mod late;
 pub(super) mod sieve;
+pub(super) mod stale_replies;
 
 use super::screen::UiEnv;
 use super::theme::ColourMode;
