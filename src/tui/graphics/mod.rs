@@ -4,15 +4,15 @@
 //! what was typed meanwhile ([`sieve`]). Answers that come later are swallowed ([`late`]). Inside a multiplexer, and where a
 //! person said how pictures are to be shown, nothing is asked.
 
-pub(super) mod sieve;
+pub(super) mod escape_parser;
 pub(super) mod stale_replies;
 
 use super::screen::UiEnv;
 use super::theme::ColourMode;
 use crate::preview::pixels::Graphics;
+use escape_parser::{EscapeParser, Found};
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
-use sieve::{EscapeParser, Found};
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
