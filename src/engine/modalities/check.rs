@@ -1,6 +1,6 @@
 //! `info`, `lint` and `verify` of packed files and raw indexes.
 
-use super::judge::{IndexChecker, Verdict};
+use super::index_checker::{IndexChecker, Verdict};
 use crate::engine::check::Checked;
 use crate::formats::modalities::packed::{Layout, Packed};
 use crate::formats::modalities::raw_index;

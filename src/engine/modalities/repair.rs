@@ -1,7 +1,7 @@
 //! Putting right what the reference's merger places wrongly. Lengths are right there, and documents lie back to back, so each offset is
 //! the sum of the lengths before it. That every document then ends with the same token shows that it is so.
 
-use super::judge::{judge, Verdict};
+use super::index_checker::{judge, Verdict};
 use super::source::{check_unchanged, stamp_of};
 use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
 use crate::formats::python::pickle::IndexWriter;

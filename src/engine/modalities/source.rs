@@ -1,6 +1,6 @@
 //! Documents of a packed file, or lines of a text file, to be copied out in any order.
 
-use super::judge::{judge, Verdict};
+use super::index_checker::{judge, Verdict};
 use crate::formats::modalities::packed::{Index, Layout, Packed};
 use crate::model::problem::Subject;
 use crate::model::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind};
