@@ -2,7 +2,7 @@
 
 use super::anchor::Anchor;
 use super::bytes::{common_prefix, common_suffix};
-use super::known::{Repeat, Side};
+use super::match_cache::{Repeat, Side};
 use super::{Rule, TextAt};
 use crate::model::{Failure, Outcome};
 

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::distribute::distribute_and_sort;
 use super::filter;
 use super::interval::Interval;
-use super::known::{Compared, MatchCache, Side};
+use super::match_cache::{Compared, MatchCache, Side};
 use super::passages::{Passage, Passages};
 use super::{Rule, TextAt};
 use crate::model::{Cancel, Outcome};
