@@ -1,6 +1,6 @@
 //! Equal records side by side: when they are a leak, of what kind, and what can be done.
 
-use super::sieve::PartRef;
+use super::sample_hasher::PartRef;
 use super::{Between, LeakCount, LeakKind, LeakPlace, Repair, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

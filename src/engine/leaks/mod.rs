@@ -12,8 +12,8 @@
 
 mod group;
 mod names;
+mod sample_hasher;
 mod search;
-mod sieve;
 
 pub use search::{LeakSearch, LeakUnit, RecordBuffer, Taken};
 

@@ -1,8 +1,8 @@
 //! Names: records by the last component of a key, and the keys of what was found.
 
 use super::group::{Group, Grouped, Matcher};
+use super::sample_hasher::PartRef;
 use super::search::NullProblemSink;
-use super::sieve::PartRef;
 use super::LeakKind;
 use crate::engine::check::Prepared;
 use crate::model::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};

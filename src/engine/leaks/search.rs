@@ -2,7 +2,7 @@
 
 use super::group::{repairs, Contents, Group, Grouped, Matcher, Place};
 use super::names;
-use super::sieve::{bit, PartRef, SampleHasher};
+use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
