@@ -1,7 +1,7 @@
 //! One shard scanned afresh, every row held against `.tar.idx` and the tables as it comes.
 
 use super::pieces::{KeySpools, Pieces};
-use super::watch::Watch;
+use super::sample_checks::Watch;
 use super::words::Words;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};

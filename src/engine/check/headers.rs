@@ -2,7 +2,7 @@
 //! content. Jumps from row to row; what it cannot judge alone is left to a full scan of the shard.
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
-use super::watch::Watch;
+use super::sample_checks::Watch;
 use super::words::Words;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};

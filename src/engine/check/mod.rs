@@ -14,9 +14,9 @@ pub mod media;
 pub mod outputs;
 mod pieces;
 mod prepared;
+mod sample_checks;
 pub mod single;
 pub mod verify;
-mod watch;
 mod words;
 
 pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};

@@ -2,7 +2,7 @@
 
 use super::compare::compare_shard;
 use super::media::Depth;
-use super::watch::Watch;
+use super::sample_checks::Watch;
 use super::{Checked, Prepared, Remembering};
 use crate::engine::index;
 use crate::formats::energon::layout;

@@ -7,7 +7,7 @@ pub(super) mod splits;
 
 use super::media::{self, Depth};
 use super::pieces::KeySpools;
-use super::watch::FieldParts;
+use super::sample_checks::FieldParts;
 use super::{Checked, Prepared};
 use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use crate::formats::energon::layout;
