@@ -2,7 +2,7 @@
 
 use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
-use super::words::Words;
+use super::tar_idx_reader::Words;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};
 use crate::model::{

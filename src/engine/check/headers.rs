@@ -3,7 +3,7 @@
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
-use super::words::Words;
+use super::tar_idx_reader::Words;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};
 use crate::model::{Failure, Handles, Outcome, Shard, ShardId};

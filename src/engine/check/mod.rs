@@ -16,8 +16,8 @@ mod pieces;
 mod prepared;
 mod sample_checks;
 pub mod single;
+mod tar_idx_reader;
 pub mod verify;
-mod words;
 
 pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::shard::has_same_headers;

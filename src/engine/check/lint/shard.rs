@@ -5,7 +5,7 @@ use crate::engine::check::compare::{compare_shard, REDO};
 use crate::engine::check::headers::{check_rows, Verdict};
 use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
-use crate::engine::check::words::Words;
+use crate::engine::check::tar_idx_reader::Words;
 use crate::engine::check::{Checked, Prepared};
 use crate::model::text::{bytes, count, count_verb, grouped};
 use crate::model::{
