@@ -1,7 +1,7 @@
 //! The lines of a file without those that `lint` reports as problems.
 
 use super::lint::problem;
-use super::words::bad_line;
+use super::messages::bad_line;
 use crate::model::{Failure, Handles, Outcome, Problem, Severity, Subject};
 use crate::source::jsonl::Unit;
 use crate::source::jsonl::{each_line, BadLine, Checker, Ends, Line, LONGEST_LINE};

@@ -1,6 +1,6 @@
 //! What the first records of a JSONL file tell: for the facts view, for Home and for `info`.
 
-use super::{words, Lengths};
+use super::{messages, Lengths};
 use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::{Cancel, Failure, Outcome, Problem};
 use crate::source::jsonl::{each_line, start_of, Ends, FileStart, Line, Unit};
@@ -121,7 +121,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
         FileStart::Text => {}
         start => {
             facts.is_complete = file.is_empty();
-            facts.problems.extend(words::refused_start(path, start));
+            facts.problems.extend(messages::refused_start(path, start));
             return Ok(facts);
         }
     }
@@ -140,7 +140,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
                 let bad = crate::source::jsonl::BadLine { line: line.number, start: line.start, ends };
                 seen.facts.bad_lines += 1;
                 if seen.facts.problems.len() < KEPT_PROBLEMS {
-                    seen.facts.problems.push(words::bad_line(&file, &bad));
+                    seen.facts.problems.push(messages::bad_line(&file, &bad));
                 }
             }
             Some(_) => seen.record(line),

@@ -6,9 +6,9 @@ mod facts;
 mod lengths;
 mod lint;
 mod merge;
+mod messages;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use clean::{clean_lines, has_bad_line, CleanLines};
 pub use compare::IndexCompare;
@@ -16,7 +16,7 @@ pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;
 pub use lint::lint_unit;
 pub use merge::{Counts, Merge};
-pub use words::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
+pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
 
 use crate::model::{Cancel, Outcome, Progress};
 use crate::source::jsonl::{self, Unit, UnitLines};
