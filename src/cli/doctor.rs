@@ -8,7 +8,7 @@ use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::text::{bytes, count, count_verb, display_safe};
 use crate::model::Outcome;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use crate::storage::{publish, space, xdg};
 use serde_json::{json, Map};
 use std::borrow::Cow;

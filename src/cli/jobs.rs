@@ -8,7 +8,7 @@ use crate::job::dedup::scratch_elsewhere;
 use crate::job::unfinished::{self, State, Unfinished};
 use crate::model::text::{count_verb, display_safe};
 use crate::model::{Failure, Subject};
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use crate::storage::xdg;
 use crate::tui::recent;
 use serde_json::{json, Map};

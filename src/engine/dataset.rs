@@ -9,8 +9,8 @@ use crate::model::{
     ProblemKind, Shard, ShardFacts, Subject,
 };
 use crate::source::{discover, kind};
-use crate::storage::own::RunFolder;
 use crate::storage::read::{read_whole, stamp_at};
+use crate::storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What a finished run leaves in its report for the next one: the plan it carried out and the state of its inputs.
 
 use crate::model::{FileStamp, Outcome, Shard};
-use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
+use crate::storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 

@@ -5,9 +5,9 @@ use crate::model::FileStamp;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::{is_held, DatasetLock};
-use crate::storage::own::RunFolder;
 use crate::storage::publish::recover;
 use crate::storage::read::{stamp_at, ReadFile};
+use crate::storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// How often a folder that another run is just taking away is made again.

@@ -4,8 +4,8 @@
 use super::record::{Recorded, RecordedPlan};
 use crate::model::Outcome;
 use crate::storage::fs::{BufferedFile, Fs};
-use crate::storage::own::RunFolder;
 use crate::storage::publish::Publication;
+use crate::storage::run_folder::RunFolder;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;

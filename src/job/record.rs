@@ -7,8 +7,8 @@ use crate::model::text::display_safe;
 use crate::model::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
 };
-use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
+use crate::storage::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::model::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use crate::storage::fs::{Fs, RealFs};
-use crate::storage::own::RunFolder;
 use crate::storage::publish::recover_at_start;
+use crate::storage::run_folder::RunFolder;
 use std::path::Path;
 
 /// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.

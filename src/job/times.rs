@@ -7,9 +7,9 @@ use crate::engine::recorded::{Recorded, LARGEST};
 use crate::model::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::storage::read::{read_whole, stamp_at};
+use crate::storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

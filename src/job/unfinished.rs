@@ -5,9 +5,9 @@ use crate::engine::plan::file::{read, PlanFile};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::model::Outcome;
 use crate::storage::lock::{DatasetLock, Holder};
-use crate::storage::own::RunFolder;
 use crate::storage::publish;
 use crate::storage::read::read_whole;
+use crate::storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// A plan larger than this was not written by us.

@@ -1,8 +1,8 @@
 //! Finding the shards of a data set. See docs/formats/energon.md §2.
 
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
-use crate::storage::own::is_beside_output;
 use crate::storage::read::stamp_of;
+use crate::storage::run_folder::is_beside_output;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 
 use crate::model::text::display_safe_bytes;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
-use crate::storage::own::is_beside_output;
+use crate::storage::run_folder::is_beside_output;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::compressed::{Compression, Decompressed};
 use crate::model::{Cancel, Failure, Outcome, Shard, Subject};
 use crate::storage::fs::{Fs, WriteFile};
-use crate::storage::own::RunFolder;
 use crate::storage::read::open_read;
+use crate::storage::run_folder::RunFolder;
 use crate::storage::space::same_filesystem;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

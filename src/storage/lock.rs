@@ -2,7 +2,7 @@
 
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
-use super::own::RunFolder;
+use super::run_folder::RunFolder;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
 use rustix::fs::{FlockOperation, Mode, OFlags};

@@ -4,8 +4,8 @@
 use super::places::{place_of, Place};
 use super::{BrowseSample, Catalog, SampleAt};
 use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
-use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
+use crate::storage::run_folder::RunFolder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -146,7 +146,7 @@ pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
 fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
     let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let name = absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let own = crate::storage::own::RunFolder::for_webdataset(root);
+    let own = crate::storage::run_folder::RunFolder::for_webdataset(root);
     InfoReport {
         name,
         path: root.to_string_lossy().into_owned(),

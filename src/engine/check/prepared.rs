@@ -7,9 +7,9 @@ use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::energon::tables::{open_readonly, Tables};
 use crate::model::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use crate::source::kind::kind_of;
-use crate::storage::own::RunFolder;
 use crate::storage::publish;
 use crate::storage::read::stamp_at;
+use crate::storage::run_folder::RunFolder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

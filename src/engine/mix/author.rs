@@ -12,7 +12,7 @@ use crate::formats::python::Node as Value;
 use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
-use crate::storage::own::is_beside_output;
+use crate::storage::run_folder::is_beside_output;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ use crate::formats::python::pickle::IndexWriter;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind};
 use crate::storage::fs::BufferedFile;
-use crate::storage::own::is_beside_output;
+use crate::storage::run_folder::is_beside_output;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 

@@ -237,7 +237,7 @@ pub fn command_line_after_run(plan: &PreparePlan) -> String {
         return line.text();
     }
     let root = std::path::Path::new(&plan.path);
-    let saved = crate::storage::own::RunFolder::for_webdataset(root).plan();
+    let saved = crate::storage::run_folder::RunFolder::for_webdataset(root).plan();
     format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
 }
 

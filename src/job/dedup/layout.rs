@@ -2,7 +2,7 @@
 
 use super::leftover::folder_name;
 use crate::model::{DedupPlan, Failure, Outcome, RunOptions, Subject};
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// Where a plan's files go.

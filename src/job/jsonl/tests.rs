@@ -7,9 +7,9 @@ use crate::job::JobState;
 use crate::model::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
 use crate::source::jsonl::units;
 use crate::storage::fs::Fs;
-use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::storage::read::open_read;
+use crate::storage::run_folder::RunFolder;
 use std::path::PathBuf;
 
 fn put(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {

@@ -13,8 +13,8 @@ use crate::model::problem::settle_media;
 use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
 use crate::storage::publish::replace_file;
+use crate::storage::run_folder::RunFolder;
 use std::path::Path;
 
 /// Permission bits of our own record.

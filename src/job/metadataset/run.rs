@@ -280,7 +280,7 @@ impl FileWork<'_> {
 }
 
 fn has_own_folder(file: &Path) -> bool {
-    crate::storage::own::RunFolder::for_output(file).exists()
+    crate::storage::run_folder::RunFolder::for_output(file).exists()
 }
 
 /// Whether the very same index is there already.

@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// Forager's folder of samples.

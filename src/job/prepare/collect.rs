@@ -7,7 +7,7 @@ use super::super::scan::{unchanged, unreadable_ends_the_run};
 use super::Context;
 use crate::engine::index::SpooledShard;
 use crate::model::{text, Failure, Outcome, Shard, Subject};
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

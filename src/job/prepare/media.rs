@@ -10,7 +10,7 @@ use crate::job::{pool, Phase};
 use crate::model::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ use crate::model::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
     Subject,
 };
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use crate::storage::space;
 use serde::Serialize;
 use std::collections::HashSet;

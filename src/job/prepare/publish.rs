@@ -8,8 +8,8 @@ use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::formats::energon::layout;
 use crate::model::{Failure, Outcome, Rerun, Scope, Shard};
-use crate::storage::own::RunFolder;
 use crate::storage::publish::Publication;
+use crate::storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

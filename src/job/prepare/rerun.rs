@@ -15,7 +15,7 @@ use crate::model::{
     utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
     Rerun, Scope, Shard, SplitPlan,
 };
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;

@@ -23,7 +23,7 @@ use crate::model::{
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -330,7 +330,7 @@ fn a_refused_run_leaves_nothing_to_resume() {
     let folder = tempfile::tempdir().unwrap();
     let plan = twins(folder.path());
     run_with(&plan, 1).unwrap_err();
-    let own = crate::storage::own::RunFolder::for_webdataset(folder.path());
+    let own = crate::storage::run_folder::RunFolder::for_webdataset(folder.path());
     assert!(!own.journal().exists() && !own.work().exists());
 }
 

@@ -4,7 +4,7 @@
 //! there. So going forward may begin anywhere, and any number of times.
 
 use super::super::fs::{rename_here, Fs};
-use super::super::own::RunFolder;
+use super::super::run_folder::RunFolder;
 use super::list::{Entry, RenameList, State};
 use super::parent_of;
 use crate::model::problem::Subject;

@@ -13,8 +13,8 @@
 //! Paths are relative to the root where they lie below it, so that a data set may be moved; bytes outside printable ASCII,
 //! spaces and `%` are percent-encoded.
 
-use super::super::own::RunFolder;
 use super::super::read::read_whole;
+use super::super::run_folder::RunFolder;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
 use std::ffi::OsString;

@@ -8,8 +8,8 @@ mod apply;
 mod list;
 
 use super::fs::{BufferedFile, Fs};
-use super::own::RunFolder;
 use super::read::open_read;
+use super::run_folder::RunFolder;
 use crate::model::problem::Subject;
 use crate::model::{ExitClass, Failure, Outcome, Progress};
 use apply::{is_there, Renamer};

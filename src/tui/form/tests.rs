@@ -3,8 +3,8 @@
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::model::{DedupPlan, RunOptions};
 use crate::storage::fs::RealFs;
-use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
+use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::dedup;

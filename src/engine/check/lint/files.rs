@@ -9,7 +9,7 @@ use crate::model::shard::index_name;
 use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use crate::source::discover::discover;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 

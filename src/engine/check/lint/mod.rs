@@ -13,7 +13,7 @@ use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSourc
 use crate::formats::energon::layout;
 use crate::model::text::count;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -119,7 +119,7 @@ pub struct KnownPassage {
 pub fn beside(path: &Path) -> Option<(PathBuf, String)> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().take(ABOVE).find_map(|folder| {
-        let ranges = crate::storage::own::RunFolder::for_output(folder).ranges();
+        let ranges = crate::storage::run_folder::RunFolder::for_output(folder).ranges();
         let name = path.strip_prefix(folder).ok()?.to_string_lossy().into_owned();
         (folder.file_name().is_some() && ranges.is_file()).then_some((ranges, name))
     })

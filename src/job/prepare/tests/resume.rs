@@ -16,7 +16,7 @@ fn stopped_at(root: &Path, at: u64) -> usize {
     let options = RunOptions { threads: 1, ..RunOptions::default() };
     let failure = PrepareJob::start_on(plan_at(root), options, None, fs).unwrap().wait().unwrap_err();
     assert_eq!(failure.class, ExitClass::Environment, "{failure}");
-    let journal = crate::storage::own::RunFolder::for_webdataset(root).journal();
+    let journal = crate::storage::run_folder::RunFolder::for_webdataset(root).journal();
     std::fs::read_to_string(journal).map_or(0, |text| text.lines().filter(|line| line.contains("\"unit\"")).count())
 }
 

@@ -5,7 +5,7 @@ use crate::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
 use crate::model::pack::NanosetsTarget;
 use crate::model::{DedupPlan, PackPlan};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::Context;
 use crate::tui::recent::remember_now;
 use crate::tui::screen::Ui;

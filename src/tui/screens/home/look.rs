@@ -12,7 +12,7 @@ use crate::model::text::{bytes, count};
 use crate::model::DatasetKind;
 use crate::source::kind::{kind_of, output_folder_kind, token_folder_kind};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::{is_beside_output, RunFolder};
+use crate::storage::run_folder::{is_beside_output, RunFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};

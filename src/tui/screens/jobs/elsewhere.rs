@@ -5,7 +5,7 @@ use crate::engine::plan::file::PlanFile;
 use crate::engine::plan::shell_quote;
 use crate::job::unfinished::{self, begun, InterruptedRun, State, Unfinished};
 use crate::model::text::count;
-use crate::storage::own::RunFolder;
+use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, UiEnv};

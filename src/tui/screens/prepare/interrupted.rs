@@ -3,8 +3,8 @@
 use crate::engine::plan::{file, inherited};
 use crate::job::journal::Journal;
 use crate::model::{PreparePlan, PreparedFacts};
-use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
+use crate::storage::run_folder::RunFolder;
 use std::path::Path;
 
 /// A plan larger than this was not written by us.
