@@ -1,7 +1,7 @@
 //! `browse`: the browser where there is a full screen, else a few samples line by line.
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::exit::{fields, Done, Finished};
 use super::paths;
 use super::printer::{paint, Look};
 use crate::engine::browse::places::place_of;

@@ -1,7 +1,7 @@
 //! `doctor`: is this machine fit for the work, and is a data set in a good state?
 
 use super::context::Context;
-use super::end::{Done, Finished, Status};
+use super::exit::{Done, Finished, Status};
 use super::printer::{paint, Look};
 use super::report;
 use crate::formats::energon::jsonl_idx::{self, IndexState};

@@ -1,7 +1,7 @@
 //! What commands print of a data set that they looked at: its name, one fact a line, what was found.
 
 use super::context::Context;
-use super::end::Done;
+use super::exit::Done;
 use super::printer::{paint, Look};
 use crate::model::text::{display_safe, grouped};
 use crate::model::{DatasetKind, Problem};

@@ -1,7 +1,7 @@
 //! `index`: raw indexes of Modalities, plain indexes of Forager.
 
 use super::context::Context;
-use super::end::{fields, Done, Finished, Stopped};
+use super::exit::{fields, Done, Finished, Stopped};
 use super::prepare::summary;
 use super::printer::{paint, Look};
 use super::task::{follow, tell};

@@ -1,7 +1,7 @@
 //! `info`: what a prepared data set holds.
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::exit::{fields, Done, Finished};
 use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
 use super::printer::{paint, Look};

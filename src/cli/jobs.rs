@@ -1,7 +1,7 @@
 //! `jobs`: what runs and what was interrupted, told from the folders that runs leave beside their data sets.
 
 use super::context::Context;
-use super::end::{Done, Finished};
+use super::exit::{Done, Finished};
 use super::table::{Align, Table};
 use crate::engine::plan::shell_quote;
 use crate::job::dedup::scratch_elsewhere;

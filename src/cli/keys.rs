@@ -1,7 +1,7 @@
 //! `keys`: which key does what, from the table that the screens use, with the person's own keys in it.
 
 use super::context::Context;
-use super::end::{Done, Finished};
+use super::exit::{Done, Finished};
 use super::printer::{paint, Look};
 use super::table::{Align, Table};
 use crate::tui::keymap::{Context as Place, Keymap};

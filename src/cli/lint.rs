@@ -1,7 +1,7 @@
 //! `lint` and `verify`: is a prepared data set what it says?
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::exit::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;

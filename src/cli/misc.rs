@@ -2,7 +2,7 @@
 
 use super::args::Cli;
 use super::context::Context;
-use super::end::{commands_hint, Finished};
+use super::exit::{commands_hint, Finished};
 use super::plainly_done;
 use crate::model::{Failure, Outcome, Subject};
 use crate::tui::Start;

@@ -10,7 +10,7 @@ mod dedup;
 mod demo;
 mod doctor;
 mod dropin;
-mod end;
+mod exit;
 mod facts;
 mod index;
 mod info;
@@ -46,7 +46,7 @@ use crate::model::{Failure, Subject};
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
-use end::{Done, Finished};
+use exit::{Done, Finished};
 use printer::Printer;
 use std::ffi::OsString;
 
@@ -58,7 +58,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let printer = Printer::from_raw_args(&args);
     let mut cli = match parse(&args) {
         Ok(cli) => cli,
-        Err(error) => return end::usage(&printer, &error, &args),
+        Err(error) => return exit::usage(&printer, &error, &args),
     };
     if let Some(Command::Energon(args)) = &cli.command {
         dropin::energon::adjust(args, &mut cli.globals);
@@ -73,7 +73,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);
     let finished = logging::start(&context, name).map_err(Into::into).and_then(|()| dispatch(cli.command, &context));
-    end::report(&context, name, finished)
+    exit::report(&context, name, finished)
 }
 
 fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {

@@ -1,7 +1,7 @@
 //! `info` of folders of outputs: tokens packed in several formats, and indexes of mixtures.
 
 use super::context::Context;
-use super::end::{fields, Finished};
+use super::exit::{fields, Finished};
 use super::facts::{head, item, more, size, told, LISTED};
 use super::table::{Align, Table};
 use crate::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};

@@ -5,7 +5,7 @@
 //! away is no error; any other failure to write is remembered and ends the program with exit code 3.
 
 use super::args::{Color, Globals};
-use super::end::error_value;
+use super::exit::error_value;
 use crate::model::text::{display_safe, display_safe_lines, is_printable};
 use crate::model::{Failure, Problem, Severity};
 use anstream::ColorChoice;

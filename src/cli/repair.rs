@@ -1,7 +1,7 @@
 //! `repair`: puts right what a program is known to have written wrongly. Each format says what that is.
 
 use super::context::Context;
-use super::end::Finished;
+use super::exit::Finished;
 use super::{jsonl, mix, modalities, paths};
 use crate::engine::plan::shell_quote;
 use crate::model::{DatasetKind, Failure, Subject};

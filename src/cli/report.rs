@@ -1,7 +1,7 @@
 //! `bug-report`: versions and terminal capabilities, never data; and the facts that `doctor` shows.
 
 use super::context::Context;
-use super::end::{Done, Finished};
+use super::exit::{Done, Finished};
 use crate::model::text::display_safe;
 use serde_json::{json, Map};
 use std::io::IsTerminal;

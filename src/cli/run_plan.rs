@@ -1,7 +1,7 @@
 //! `run`: replays a saved plan.
 
 use super::context::Context;
-use super::end::Finished;
+use super::exit::Finished;
 use super::{dedup, jsonl, media, mix, nanosets, pack, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
 use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};

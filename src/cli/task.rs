@@ -1,7 +1,7 @@
 //! Following a job from its start to its end: progress, stop requests, and what it found on the way.
 
 use super::context::Context;
-use super::end::Stopped;
+use super::exit::Stopped;
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;

@@ -2,7 +2,7 @@
 
 use super::run_options;
 use crate::cli::context::Context;
-use crate::cli::end::Finished;
+use crate::cli::exit::Finished;
 use crate::cli::lint::{checked, Words};
 use crate::job::dedup::{is_index, verify_index};
 use std::path::Path;

@@ -10,7 +10,7 @@ mod tests;
 pub use args::DedupArgs;
 
 use super::context::Context;
-use super::end::{fields, Done, Finished, Stopped};
+use super::exit::{fields, Done, Finished, Stopped};
 use super::{prepare, task};
 use crate::engine::plan::dedup::{open_questions, refusals};
 use crate::engine::plan::{file, CommandLine};

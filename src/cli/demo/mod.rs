@@ -9,7 +9,7 @@ mod scenes;
 mod shards;
 
 use super::context::Context;
-use super::end::Finished;
+use super::exit::Finished;
 use super::{paths, prepare};
 use crate::job::pool::run_units;
 use crate::model::plan::FieldExpr;

@@ -2,7 +2,7 @@
 
 use super::super::args::Globals;
 use super::super::context::Context;
-use super::super::end::{Done, Finished, Status};
+use super::super::exit::{Done, Finished, Status};
 use super::super::{info, jsonl, lint, media, mix, paths, prepare};
 use super::fix_duplicates::without_renames;
 use crate::engine::check::LintOptions;

@@ -1,6 +1,6 @@
 //! `energon prepare --fix-duplicates`, which renames entries inside of shards there.
 
-use super::super::end::Stopped;
+use super::super::exit::Stopped;
 use crate::model::ProblemKind;
 
 /// Names the flag where keys occur twice, and a way that keeps all samples.

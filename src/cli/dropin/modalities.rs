@@ -2,7 +2,7 @@
 
 use super::super::args::Globals;
 use super::super::context::Context;
-use super::super::end::{Done, Finished, Status};
+use super::super::exit::{Done, Finished, Status};
 use super::super::modalities::{instruction, rewrite};
 use super::super::{index, pack, paths};
 use crate::engine::modalities::chunk::{files_of_list, Chunk};

@@ -1,7 +1,7 @@
 //! `gristmill nanotron preprocess_data …`: the arguments of nanotron's `tools/preprocess_data.py` (docs/formats/nanosets.md §9).
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished, Status};
+use super::super::exit::{Done, Finished, Status};
 use super::super::{pack, paths};
 use crate::model::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
 use crate::model::{utc, Failure, Outcome, PackPlan, Subject};

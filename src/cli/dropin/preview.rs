@@ -1,7 +1,7 @@
 //! `energon preview`: one sample after the other, as the trainer will get it.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
+use super::super::exit::{Done, Finished};
 use super::super::paths;
 use super::super::printer::{paint, Look};
 use super::energon::PreviewArgs;

@@ -1,7 +1,7 @@
 //! `lint` and `verify` of a JSONL file.
 
 use super::super::context::Context;
-use super::super::end::Finished;
+use super::super::exit::Finished;
 use super::super::lint::{checked, Words};
 use crate::job::jsonl::{run_lint, run_verify};
 use std::path::Path;

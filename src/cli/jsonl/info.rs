@@ -1,7 +1,7 @@
 //! `info` of a JSONL file.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, name_of, size};
 use super::super::printer::{paint, Look};
 use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};

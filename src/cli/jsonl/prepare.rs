@@ -1,7 +1,7 @@
 //! `prepare FILE.jsonl`: no question is open, so none is asked.
 
 use super::super::context::Context;
-use super::super::end::Finished;
+use super::super::exit::Finished;
 use super::super::prepare::direct::{begin, end, Told};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};

@@ -9,7 +9,7 @@ pub use facts::spread_lines;
 pub use summary::{outlook_lines, summary_line};
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::exit::{fields, Done, Finished};
 use super::{paths, prepare, task};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::media::{preview, start, MediaReport};

@@ -1,7 +1,7 @@
 //! `mix check`, and `info`, `lint` and `verify` of a metadataset.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};

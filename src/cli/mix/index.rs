@@ -1,7 +1,7 @@
 //! `mix index`: the index that nanotron's Nanoset would make, as files.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::{self, summary};
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};

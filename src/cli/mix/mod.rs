@@ -14,7 +14,7 @@ pub use new::execute;
 pub use prepare::prepare;
 
 use super::context::Context;
-use super::end::Finished;
+use super::exit::Finished;
 use crate::model::DatasetKind;
 use crate::source::kind::kind_of;
 use args::MixCommand;

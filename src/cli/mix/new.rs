@@ -1,7 +1,7 @@
 //! `mix new`: flags → plan → file.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};
 use super::super::{paths, prepare, prepare::summary};

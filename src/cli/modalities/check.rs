@@ -1,7 +1,7 @@
 //! `info`, `lint`, `verify` and `repair` of packed files and raw indexes.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, size, told};
 use super::super::lint::{checked, vocabulary, Words};
 use super::super::prepare::summary;

@@ -1,7 +1,7 @@
 //! The preparation of instruction data on the command line.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};

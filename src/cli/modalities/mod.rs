@@ -12,7 +12,7 @@ pub use args::{digits, seed, ModalitiesArgs};
 
 use super::context::Context;
 use super::dropin;
-use super::end::Finished;
+use super::exit::Finished;
 use args::ModalitiesCommand;
 
 /// Does what a command asks for.

@@ -1,7 +1,7 @@
 //! Commands that make one file out of others.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished, Stopped};
+use super::super::exit::{fields, Done, Finished, Stopped};
 use super::super::paths;
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};

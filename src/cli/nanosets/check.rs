@@ -1,7 +1,7 @@
 //! `info`, `lint` and `verify` of folders of token files and of Forager's samples.
 
 use super::super::context::Context;
-use super::super::end::{fields, Finished};
+use super::super::exit::{fields, Finished};
 use super::super::facts::{head, item, more, size, told, LISTED};
 use super::super::lint::{checked, vocabulary, Words};
 use super::super::table::{Align, Table};

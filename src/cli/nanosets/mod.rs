@@ -6,7 +6,7 @@ pub mod check;
 pub use args::NanosetsArgs;
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::exit::{fields, Done, Finished};
 use super::paths;
 use super::prepare::{self, summary};
 use super::printer::{paint, Look};

@@ -11,7 +11,7 @@ pub use args::PackArgs;
 pub use config::{adjust, threads_of};
 
 use super::context::Context;
-use super::end::{fields, Done, Finished, Stopped};
+use super::exit::{fields, Done, Finished, Stopped};
 use super::{prepare, task};
 use crate::engine::plan::pack::{missing_or_wrong, notes, open_questions};
 use crate::engine::plan::{file, CommandLine};

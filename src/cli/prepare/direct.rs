@@ -1,7 +1,7 @@
 //! Preparing what leaves no question open: JSONL files and metadatasets.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done};
+use super::super::exit::{fields, Done};
 use super::super::jsonl::refuse_flags;
 use super::super::task::{report_earlier_problems, tell};
 use super::{save_plan, summary};

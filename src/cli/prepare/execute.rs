@@ -1,7 +1,7 @@
 //! Running a complete plan: the job, its progress, its end.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished, Stopped};
+use super::super::exit::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
 use super::super::task::report_earlier_problems;
 use super::summary;

@@ -1,7 +1,7 @@
 //! `prepare` with questions: the full screen where the terminal can, else plain prompts.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
+use super::super::exit::{Done, Finished};
 use super::super::logging;
 use crate::model::{Failure, PreparePlan, Subject};
 use crate::tui::theme::ColourMode;

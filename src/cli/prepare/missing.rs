@@ -1,7 +1,7 @@
 //! What must be said by flags when no question may be asked.
 
 use super::super::context::Context;
-use super::super::end::Stopped;
+use super::super::exit::Stopped;
 use crate::engine::dataset;
 use crate::engine::plan::already_prepared;
 use crate::engine::plan::classes;

@@ -16,7 +16,7 @@ pub use missing::{refuse_missing, Confirmation};
 pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_name};
 
 use super::context::Context;
-use super::end::Finished;
+use super::exit::Finished;
 use super::{jsonl, mix, paths};
 use crate::model::PreparePlan;
 

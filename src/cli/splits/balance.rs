@@ -1,7 +1,7 @@
 //! `splits balance`.
 
 use super::super::context::Context;
-use super::super::end::Finished;
+use super::super::exit::Finished;
 use super::super::table::{Align, Table};
 use super::change::Change;
 use super::{is_split, no_split, open};

@@ -1,7 +1,7 @@
 //! A change of `split.yaml` from the first edit to the last byte: what it does, the difference, the question, the file.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
+use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Look};
 use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
 use crate::job::splits::write;

@@ -1,7 +1,7 @@
 //! `splits check`: mistakes in the file, and leaks between the splits.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
+use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};

@@ -1,7 +1,7 @@
 //! `splits diff`: the file against an older one, or against the changes that the editor keeps.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
+use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Look};
 use super::change::{diff_lines, shown_path};
 use crate::engine::splits::{diff_of, SplitEditor};

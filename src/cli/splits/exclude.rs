@@ -1,7 +1,7 @@
 //! `splits exclude` and `splits include`.
 
 use super::super::context::Context;
-use super::super::end::{Finished, Stopped};
+use super::super::exit::{Finished, Stopped};
 use super::super::paths;
 use super::super::prepare::exclude_lines;
 use super::args::ExcludeArgs;

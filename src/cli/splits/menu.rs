@@ -1,7 +1,7 @@
 //! The editor where there is no full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished, Stopped};
+use super::super::exit::{Done, Finished, Stopped};
 use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
 use super::change::{diff_lines, Change};
 use super::{balance, check, exclude, moving, open, show};

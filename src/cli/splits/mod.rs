@@ -14,7 +14,7 @@ pub use args::SplitsArgs;
 
 use super::args::Cli;
 use super::context::Context;
-use super::end::{command_names, Finished};
+use super::exit::{command_names, Finished};
 use super::paths;
 use crate::engine::splits::{Edit, SplitEditor};
 use crate::job::recover::before_looking;

@@ -1,7 +1,7 @@
 //! `splits show`.
 
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
+use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
 use super::change::shown_path;
