@@ -3,7 +3,6 @@
 //! Owns questions and their order. Decides nothing itself: every answer goes into the plan, and what it means comes from
 //! `engine::plan`. For screen readers, logs, and terminals that can do no more.
 
-mod again;
 mod ask;
 mod dedup;
 mod excludes;
@@ -13,6 +12,7 @@ mod loading;
 mod media;
 mod pack;
 mod plain;
+mod rerun;
 mod review;
 mod settings;
 mod splits;
