@@ -10,13 +10,13 @@ mod fields;
 mod keys;
 mod loading;
 mod media;
+mod next_action;
 mod pack;
 mod plain;
 mod rerun;
 mod review;
 mod settings;
 mod splits;
-mod what_now;
 
 pub use ask::Ask;
 pub use dedup::{dedup, dedup_input};
@@ -30,10 +30,10 @@ use crate::model::{
 };
 use crate::preview::text::cut_end;
 use crate::source::decode::Value;
+use next_action::LastLook as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use what_now::LastLook as _;
 
 /// A shown value is cut here, in columns.
 const SHOWN_COLUMNS: usize = 100;

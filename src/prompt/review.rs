@@ -1,7 +1,7 @@
 //! The last look before anything is written.
 
 use super::ask::Ask;
-use super::what_now::{tell_problems, Choice, LastLook};
+use super::next_action::{tell_problems, Choice, LastLook};
 use super::Guide;
 use crate::engine::plan::{command_line, file, same_keys};
 use crate::job::prepare::preview;

@@ -3,7 +3,7 @@
 mod review;
 
 use super::ask::Ask;
-use super::what_now::LastLook as _;
+use super::next_action::LastLook as _;
 use crate::engine::plan::dedup::flags as d;
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count};

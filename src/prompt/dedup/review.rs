@@ -1,8 +1,8 @@
 //! The last look before anything is written.
 
 use super::super::ask::Ask;
+use super::super::next_action::{tell_problems, Choice, LastLook};
 use super::super::settings;
-use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
 use crate::engine::plan::dedup::{missing_or_wrong, DedupSetting};
 use crate::engine::plan::{file, CommandLine};

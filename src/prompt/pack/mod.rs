@@ -4,7 +4,7 @@ mod documents;
 mod review;
 
 use super::ask::Ask;
-use super::what_now::LastLook as _;
+use super::next_action::LastLook as _;
 use crate::engine::plan::pack::{flags as p, FIRST_SAMPLE_SIZE};
 use crate::model::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
 use crate::model::text::{count, display_safe, grouped};
