@@ -4,7 +4,7 @@ use super::bpe::Lists;
 use super::byte_level;
 use super::facts::{Padding, PaddingLength, Side, Template, Truncation};
 use super::file::{File, ModelFile};
-use super::judge::{Raw, ReferenceModel};
+use super::reference_model::{Raw, ReferenceModel};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::wordwise::LazyReferenceModel;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::file::File;
-use crate::tokenize::judge::{Raw, ReferenceModel};
 use crate::tokenize::reference::made_of;
+use crate::tokenize::reference_model::{Raw, ReferenceModel};
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
 use crate::tokenize::together::in_turn;
 use serde_json::{json, Value};

@@ -1,7 +1,7 @@
 //! Added tokens in a text, found as the reference finds them.
 
 use super::classes::{Classes, WORD};
-use crate::tokenize::judge::Raw;
+use crate::tokenize::reference_model::Raw;
 use aho_corasick::{AhoCorasick, MatchKind};
 use tokenizers::{AddedToken, NormalizedString, Normalizer as _};
 

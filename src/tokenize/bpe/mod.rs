@@ -34,7 +34,7 @@ mod words;
 mod tests;
 
 use super::file::File;
-use super::judge::Raw;
+use super::reference_model::Raw;
 use added::{Added, Part};
 use classes::Classes;
 use model::Model;
