@@ -1,7 +1,7 @@
 //! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
 
+use super::join::{both, Join2};
 use super::lists::{Merges, Vocab};
-use super::together::{both, Join2};
 use memchr::memmem;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -140,8 +140,8 @@ impl<'a> Spelling<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::join::in_turn;
     use crate::tokenize::tests::golden;
-    use crate::tokenize::together::in_turn;
     use serde_json::json;
 
     /// Tokens and merges.

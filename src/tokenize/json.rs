@@ -7,8 +7,8 @@
 use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::Fast;
 use super::file::File;
+use super::join::{both, Join2};
 use super::reference::Reference;
-use super::together::{both, Join2};
 
 /// What a file became.
 pub(super) struct LoadedTokenizer {

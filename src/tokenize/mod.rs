@@ -13,6 +13,7 @@ mod facts;
 mod fast;
 mod file;
 mod foreign;
+mod join;
 mod json;
 mod lists;
 mod load;
@@ -22,7 +23,6 @@ mod reference_model;
 mod sentencepiece;
 mod special;
 mod stored;
-mod together;
 mod tokenizer;
 mod warnings;
 mod wordwise;
@@ -31,10 +31,10 @@ pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
 #[cfg(test)]
 pub use fast::DIFFERS;
+pub use join::Join2;
 pub use load::meant_by;
 pub use parity_check::{Mismatch, ParityCheck};
 pub use special::SpecialTokenFinder;
-pub use together::Join2;
 pub use tokenizer::Tokenizer;
 
 #[cfg(test)]

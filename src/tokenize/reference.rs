@@ -302,8 +302,8 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::join::in_turn;
     use crate::tokenize::tests::lists_of;
-    use crate::tokenize::together::in_turn;
 
     #[test]
     fn a_file_put_together_from_parts_is_what_the_reference_reads() {

@@ -13,7 +13,7 @@ pub(super) fn golden(name: &str) -> PathBuf {
 
 /// The lists of a file.
 pub(super) fn lists_of<'a>(file: &'a file::ModelFile<'a>) -> Result<bpe::Lists<'a>, String> {
-    bpe::Lists::new(file, &together::in_turn, || ()).0
+    bpe::Lists::new(file, &join::in_turn, || ()).0
 }
 
 /// Texts, and for each tokenizer the ids of each, as the Python packages gave them (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).

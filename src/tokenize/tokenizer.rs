@@ -3,12 +3,12 @@
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::Fast;
 use super::foreign::{foreign_kind, other_encoding, HINT};
+use super::join::{in_turn, Join2};
 use super::json::{self, LoadedTokenizer};
 use super::load::FileState;
 use super::reference::Reference;
 use super::sentencepiece::Model;
 use super::special::{make_special, SpecialTokenFinder};
-use super::together::{in_turn, Join2};
 use super::warnings::warnings;
 use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
 use crate::model::problem::Subject;

@@ -3,10 +3,10 @@
 use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::file::File;
+use crate::tokenize::join::in_turn;
 use crate::tokenize::reference::made_of;
 use crate::tokenize::reference_model::{Raw, ReferenceModel};
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
-use crate::tokenize::together::in_turn;
 use serde_json::{json, Value};
 
 /// A tokenizer of the tests with some parts of its model replaced: as the reference reads it, and word by word.

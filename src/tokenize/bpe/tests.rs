@@ -5,9 +5,9 @@ use super::symbols::Symbols;
 use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::byte_level;
+use crate::tokenize::join::in_turn;
 use crate::tokenize::reference::Reference;
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
-use crate::tokenize::together::in_turn;
 use serde_json::{json, Value};
 
 /// Where something is in a file, and what is put there.

@@ -4,8 +4,8 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::pairs::{Merge, IDS};
 use crate::tokenize::file::ModelFile;
+use crate::tokenize::join::{both, Join2};
 use crate::tokenize::lists::{Merges, Vocab};
-use crate::tokenize::together::{both, Join2};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Merges whose halves are looked up together.
@@ -152,7 +152,7 @@ impl<'a> Vocabulary<'a> {
 mod tests {
     use super::*;
     use crate::tokenize::file::File;
-    use crate::tokenize::together::in_turn;
+    use crate::tokenize::join::in_turn;
     use serde_json::json;
 
     /// A file of all pairs of a hundred characters, with these merges in the place of others.
