@@ -15,6 +15,7 @@ mod file;
 mod foreign;
 mod join;
 mod json;
+mod lazy_reference_model;
 mod lists;
 mod load;
 mod parity_check;
@@ -25,7 +26,6 @@ mod special;
 mod stored;
 mod tokenizer;
 mod warnings;
-mod wordwise;
 
 pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};

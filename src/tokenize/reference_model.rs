@@ -1,6 +1,6 @@
 //! The models of the reference, as the reference's tokenizer has them.
 
-use super::wordwise::LazyReferenceModel;
+use super::lazy_reference_model::LazyReferenceModel;
 use serde::{Deserialize, Deserializer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

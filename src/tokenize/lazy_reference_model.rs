@@ -408,5 +408,5 @@ impl Filter {
 }
 
 #[cfg(test)]
-#[path = "wordwise_tests.rs"]
+#[path = "lazy_reference_model_tests.rs"]
 mod tests;
