@@ -4,9 +4,9 @@
 //! GPT-4o made common ([`split`]), and vocabularies that spell a blank as `▁` ([`marks`]). Everything else is left to others.
 
 mod added;
+mod boundary_filter;
 mod cache;
 mod classes;
-mod cuts;
 mod entry;
 mod hash;
 mod index;

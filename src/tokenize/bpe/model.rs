@@ -1,6 +1,6 @@
 //! The model of byte pairs, made from the file.
 
-use super::cuts::BoundaryFilter;
+use super::boundary_filter::BoundaryFilter;
 use super::hash::of_bytes;
 use super::index::Index;
 use super::made::MergedTokens;

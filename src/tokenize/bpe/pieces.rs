@@ -4,8 +4,8 @@
 //! is, and for each piece by itself where a word is cut at places over which none of their tokens reaches. Such pieces are short and
 //! few, so that most were met before; what is left to join is what the later merges join.
 
+use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
-use super::cuts::{BoundaryFilter, LONG};
 use super::entry::{ids_of, FEW, MOST};
 use super::hash::fold;
 use super::keys::{Key, ShortKey, LONGEST, SHORT};

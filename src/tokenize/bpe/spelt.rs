@@ -1,6 +1,6 @@
 //! What the spellings of merges tell, whatever ids they have.
 
-use super::cuts::BoundaryFilter;
+use super::boundary_filter::BoundaryFilter;
 use super::pieces::{PrefixMerges, REACHING};
 use super::seeds::FirstMergeRanks;
 use super::shape::Shape;
