@@ -5,7 +5,7 @@
 
 use super::entry::{Entry, Known, LongEntry, ShortEntry, MOST};
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
-use super::longer::LongWords;
+use super::long_words::LongWords;
 use super::table::Table;
 use std::ops::Range;
 

@@ -12,7 +12,7 @@ mod hash;
 mod index;
 mod join;
 mod keys;
-mod longer;
+mod long_words;
 mod made;
 mod marks;
 mod merge;
