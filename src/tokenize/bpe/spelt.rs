@@ -1,8 +1,8 @@
 //! What the spellings of merges tell, whatever ids they have.
 
 use super::boundary_filter::BoundaryFilter;
+use super::first_merge_ranks::FirstMergeRanks;
 use super::pieces::{PrefixMerges, REACHING};
-use super::seeds::FirstMergeRanks;
 use super::shape::Shape;
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{File, ModelFile};

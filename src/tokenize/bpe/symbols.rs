@@ -30,7 +30,7 @@ pub(super) enum Start {
     Missing,
 }
 
-/// Symbols of bytes, and of characters whose bytes are joined before they take part in anything else ([`FirstMergeRanks`](super::seeds::Seeds)).
+/// Symbols of bytes, and of characters whose bytes are joined before they take part in anything else ([`FirstMergeRanks`](super::first_merge_ranks::Seeds)).
 #[derive(Debug)]
 pub(super) struct Bytes {
     ids: [u32; 256],
