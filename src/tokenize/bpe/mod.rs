@@ -17,12 +17,12 @@ mod long_words;
 mod made;
 mod marks;
 mod merge;
+mod merge_stats;
 mod model;
 mod order;
 mod pairs;
 mod pieces;
 mod shape;
-mod spelt;
 mod split;
 mod symbols;
 mod table;
@@ -47,8 +47,8 @@ use words::Words;
 
 pub(super) use hash::of_bytes;
 pub(super) use index::Index;
+pub(super) use merge_stats::MergeStats;
 pub(super) use pairs::Merge;
-pub(super) use spelt::MergeStats;
 pub(super) use vocabulary::Lists;
 
 /// A tokenizer that is known.

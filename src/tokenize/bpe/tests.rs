@@ -308,7 +308,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
         assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
         for reaching in [1, 2, 5, 12, 30] {
             let mut early = PrefixMerges::until(reaching);
-            spelt::tokens(&file.model, |rank, token| early.add(rank, token));
+            merge_stats::tokens(&file.model, |rank, token| early.add(rank, token));
             own.model.early = Some(early);
             let mut scratch = Scratch::default();
             for count in [6, 8, 13, 21, 34, 70, 130, 400] {
