@@ -22,8 +22,8 @@ use std::time::Duration;
 
 /// Samples that are printed when none is named.
 const PRINTED: usize = 10;
-/// Between two looks at a scan that goes on.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What `browse` takes.
 #[derive(Args, Clone, Debug)]
@@ -163,7 +163,7 @@ fn wait_until(catalog: &dyn Catalog, is_enough: impl Fn(&Groups) -> bool) -> Arc
         if groups.is_complete || is_enough(&groups) {
             return groups;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

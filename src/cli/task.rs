@@ -11,8 +11,8 @@ use crate::model::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 
-/// Looking at how the job stands so often.
-const POLL: Duration = Duration::from_millis(50);
+/// How often the progress of the job is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. Of one that failed, what it found is printed and stands in the result.
 pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, context: &Context) -> Result<R, Stopped> {
@@ -23,7 +23,7 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
     };
     let mut asked = false;
     view.update(&task.status());
-    while !task.ends_within(POLL) {
+    while !task.ends_within(POLL_INTERVAL) {
         if stop.is_cancelled() && !asked {
             asked = true;
             task.cancel();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a thread that waits for its turn looks whether it was asked to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a thread that waits for its turn checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where finished units stand in line.
 pub(super) struct InOrder<T, S> {
@@ -39,7 +39,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
         let mut inner = self.inner();
         while number >= inner.next + self.room {
             cancel.check()?;
-            inner = self.moved.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            inner = self.moved.wait_timeout(inner, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }

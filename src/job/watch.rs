@@ -4,8 +4,8 @@ use crate::model::{Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How often the work is observed.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Does `work` on a thread of its own and calls `look` about twenty times a second until it ends.
 pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
@@ -16,7 +16,7 @@ pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl
             let _sender = sender;
             work()
         });
-        while done.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+        while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             look();
         }
         worker.join().unwrap_or_else(|_| {
@@ -35,7 +35,7 @@ mod tests {
         let mut looks = 0;
         let result = watched(
             || {
-                std::thread::sleep(PAUSE * 4);
+                std::thread::sleep(POLL_INTERVAL * 4);
                 Ok(7)
             },
             || looks += 1,

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 /// Real samples that every expression is tried on.
 const SAMPLES: usize = 3;
-/// Waiting for them at most this long.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for samples.
+const SAMPLES_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Guide {
     /// Asks for one expression per field; `None` goes back to the sample type.
     pub(super) fn field_map(&self, sample_type: &str) -> Outcome<Option<Vec<FieldExpr>>> {
-        let facts = self.facts_when(PATIENCE, |facts| facts.sketches.len() >= SAMPLES);
+        let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.sketches.len() >= SAMPLES);
         let samples: Vec<DecodedSample> = facts.sketches.iter().take(SAMPLES).map(|s| load(&facts.root, s)).collect();
         if samples.is_empty() {
             self.ask.tell("No sample was read yet; expressions are not checked now, but before anything is written.");

@@ -7,8 +7,8 @@ use crate::model::text::display_safe;
 use crate::model::{Loading, Outcome, Rerun};
 use std::time::Duration;
 
-/// Waiting for the first samples at most this long before the sample type is asked for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait for the first samples before the sample type is asked for.
+const SAMPLES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One line of the choice.
 enum Choice {
@@ -22,7 +22,7 @@ enum Choice {
 impl Guide {
     /// Asks for the sample type and what belongs to it, until both fit.
     pub(super) fn loading(&mut self) -> Outcome<()> {
-        let facts = self.facts_when(PATIENCE, |facts| facts.samples_seen > 0);
+        let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.samples_seen > 0);
         let mut parts: Vec<String> = Vec::new();
         for (name, part) in &facts.parts {
             let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;

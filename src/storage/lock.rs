@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How often, and how long apart, a lock that is just changing hands is looked at.
 const LOOKS: u32 = 40;
-const PAUSE: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Lock files are small; anything larger is none of ours.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 
@@ -92,7 +92,7 @@ impl DatasetLock {
         let mut holder = None;
         for look in 0..LOOKS {
             if look > 0 {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(POLL_INTERVAL);
             }
             let system = if use_system { system_lock(own.path()) } else { SystemLock::Unknown };
             let folder = match system {

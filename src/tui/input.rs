@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How long bytes are waited for that are known to be there.
 const SOON: Duration = Duration::from_millis(50);
-/// How long the one who pauses waits for the reader, which may sit in the middle of a sequence that does not end.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long a pause waits for the reader, which may be in the middle of a sequence that does not end.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct InputPause {
     state: Mutex<GateState>,
@@ -60,7 +60,8 @@ impl Reader {
         state.pause = true;
         self.gate.bell.ring();
         while !state.paused && !state.stop {
-            let (next, waited) = self.gate.changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) =
+                self.gate.changed.wait_timeout(state, PAUSE_TIMEOUT).unwrap_or_else(PoisonError::into_inner);
             state = next;
             if waited.timed_out() {
                 break;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that go out at once: at 1 KB/s a throw-away takes effect within half a second.
 const CHUNK: usize = 512;
-/// How long the way out waits for a terminal that takes nothing any more.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long leaving waits for a terminal that takes no more output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Ends whatever sequence was cut in the middle: CAN, then the string terminator for those that take no CAN.
 pub(super) const CUT: &[u8] = b"\x18\x1b\\";
 
@@ -81,7 +81,7 @@ impl Busy {
 impl Shared {
     fn clear(&self) -> bool {
         self.drop_it.store(true, Ordering::SeqCst);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + EXIT_TIMEOUT;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let had_some = !state.waiting.is_empty();
         state.waiting.clear();

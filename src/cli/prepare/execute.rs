@@ -21,8 +21,8 @@ use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::time::Duration;
 
-/// Looking at how the job stands so often.
-const POLL: Duration = Duration::from_millis(50);
+/// How often the progress of the job is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
 pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
@@ -89,7 +89,7 @@ pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Ou
     let mut view = ProgressView::new(context);
     let mut asked = false;
     view.update(&job.status());
-    while !job.ends_within(POLL) {
+    while !job.ends_within(POLL_INTERVAL) {
         if stop.is_cancelled() && !asked {
             asked = true;
             job.cancel();

@@ -6,8 +6,8 @@ use crate::model::{Cancel, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two publications.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Time between two published results.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
 /// Samples between two looks at the clock.
 const PROGRESS_EVERY: u64 = 4_096;
 
@@ -187,7 +187,7 @@ struct Clock {
 impl Clock {
     /// The first look is always due: what is found first should be seen first.
     fn is_due(&mut self) -> bool {
-        if self.is_running && self.last.elapsed() < PAUSE {
+        if self.is_running && self.last.elapsed() < PUBLISH_INTERVAL {
             return false;
         }
         self.is_running = true;

@@ -5,8 +5,8 @@ use crate::model::Cancel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two states that are handed out.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Time between two published states.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The groups of a catalog that is being scanned.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Inner {
 impl Inner {
     fn publish(&mut self, at_once: bool) {
         let is_complete = self.is_listed && self.uncounted == 0;
-        if !at_once && !is_complete && self.published.is_some_and(|last| last.elapsed() < PAUSE) {
+        if !at_once && !is_complete && self.published.is_some_and(|last| last.elapsed() < PUBLISH_INTERVAL) {
             return;
         }
         self.published = Some(Instant::now());

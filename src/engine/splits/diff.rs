@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const CONTEXT: usize = 3;
 /// More lines than this are only counted.
 const MAX_LINES: usize = 5_000;
-/// The smallest set of changes is searched for this long; after that a larger one will do.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long the smallest set of changes is searched for; after that a larger one is taken.
+const MINIMAL_DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// What a line of a diff is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -77,7 +77,7 @@ pub fn diff_of(old: &str, new: &str) -> Vec<DiffLine> {
     let keep = back.saturating_sub(CONTEXT);
     let (a, b) =
         (old.get(from..old.len() - keep).unwrap_or_default(), new.get(from..new.len() - keep).unwrap_or_default());
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, a, b, Some(Instant::now() + PATIENCE));
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, a, b, Some(Instant::now() + MINIMAL_DIFF_TIME));
     let mut lines = Vec::new();
     let mut more = 0u64;
     let number = |index: usize| u32::try_from(from + index + 1).ok();

@@ -14,8 +14,8 @@ use crate::storage::fs::BufferedFile;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long one waits for its turn before it looks whether the run was cancelled.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How often a thread that waits for its turn checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A piece of a file of which the output is made by one thread.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl OrderedOutput {
         let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
         while down.next != piece {
             cancel.check()?;
-            down = self.turn.wait_timeout(down, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            down = self.turn.wait_timeout(down, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(down)
     }

@@ -28,8 +28,8 @@ pub struct MediaPreview {
 const ROW_BYTES: u64 = 180;
 /// An empty database with its tables, in bytes.
 const EMPTY_BYTES: u64 = 28_672;
-/// Between two looks at a scan.
-const PAUSE: Duration = Duration::from_millis(5);
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What `plan` would do. Walks the folder, or opens the data set; reads headers of the first few entries.
 pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaPreview> {
@@ -56,7 +56,7 @@ fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> 
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
     while !scan.is_finished() {
         cancel.check()?;
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(outlook(&*scan.wait()?, &plan.media))
 }

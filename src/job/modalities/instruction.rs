@@ -22,8 +22,8 @@ use std::time::Duration;
 const FILE_MODE: u32 = 0o644;
 /// Bytes that are handed to the system at once.
 const BUFFER: usize = 1 << 20;
-/// Between two looks at how packing stands.
-const POLL: Duration = Duration::from_millis(20);
+/// How often the progress of packing is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
@@ -196,7 +196,7 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
 /// Packs and waits for it; what it finds is found by this run too.
 fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
     let task = pack::start(plan, context.options.clone())?;
-    while !task.ends_within(POLL) {
+    while !task.ends_within(POLL_INTERVAL) {
         if context.cancel.is_cancelled() {
             task.cancel();
         }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a thread that waits for room looks whether it was asked to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a thread that waits for room checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Memory that a piece takes in all, as a multiple of its text, until it is known.
 const FACTOR: usize = 3;
 /// Memory of pieces larger than this many blocks is given back.
@@ -158,7 +158,7 @@ impl Pipeline<'_, '_> {
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
             cancel.check()?;
             stop.check()?;
-            flow = self.moved.wait_timeout(flow, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            flow = self.moved.wait_timeout(flow, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
         flow.in_flight = flow.in_flight.saturating_add(wanted);
         Ok(flow.spares.pop().unwrap_or_default())

@@ -17,12 +17,12 @@ use std::io::IsTerminal as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an answer is waited for.
-pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+/// How long to wait for a reply of the terminal.
+pub(super) const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long the rest of something that has begun is waited for besides.
 const REST: Duration = Duration::from_millis(30);
-/// Between two looks at the terminal while an answer is waited for.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often the terminal is checked for a reply.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Whether kitty's graphics are known, how large a cell is, and what kind of terminal it is. Every terminal answers the
 /// last question, so its answer ends the waiting.
@@ -116,7 +116,7 @@ pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
             Err(_) => None,
         }
     };
-    listen_to(read, PATIENCE, &mut pass)
+    listen_to(read, REPLY_TIMEOUT, &mut pass)
 }
 
 /// As [`listen`], to anything: `read` gives what is there without waiting, `None` when it can give nothing any more.
@@ -145,7 +145,7 @@ fn listen_to(
         if is_over && (!sieve.has_rest() || now - last >= REST) {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     let is_inside = sieve.finish(pass);
     let graphics = match (is_kitty, attributes) {

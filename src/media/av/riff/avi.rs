@@ -16,8 +16,8 @@ use sound::Sound;
 /// The pairs of names that such a file may begin with.
 const NAMES: [([u8; 4], [u8; 4]); 5] =
     [(*b"RIFF", *b"AVI "), (*b"RIFF", *b"AVIX"), (*b"RIFF", *b"AVI\x19"), (*b"ON2 ", *b"ON2f"), (*b"RIFF", *b"AMV ")];
-/// Bytes that are looked through at once in search of a chunk.
-const LOOK: usize = 4 << 10;
+/// Bytes that are read at once in search of a chunk.
+const SEARCH_BYTES: usize = 4 << 10;
 /// A chunk of a palette has at most so many bytes.
 const PALETTE: u32 = 4 * 256 + 4;
 
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         // Where the search for the next chunk began.
         let mut from = at;
         'look: loop {
-            let bytes = reader.sparse(at, LOOK)?;
+            let bytes = reader.sparse(at, SEARCH_BYTES)?;
             let mut here = 0;
             while let Some(head) = bytes.get(here..).and_then(|rest| rest.first_chunk::<8>().copied()) {
                 let position = at + here as u64;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 const PEEKED: usize = 400;
 /// Parts of which the first line is shown, at most.
 const MAX_PEEKS: usize = 12;
-/// How long one look may take.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long reading one sample may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(8);
 /// Between two looks at whether the person moved on.
 const STEP: Duration = Duration::from_millis(20);
 /// Looks that may be under way or left to themselves at a time; more are not begun.
@@ -122,7 +122,7 @@ pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
         return told(look, &format!("no thread could be started: {error}"));
     }
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + READ_TIMEOUT;
     loop {
         match came.recv_timeout(STEP) {
             Ok(body) => return Detail { look, body },
