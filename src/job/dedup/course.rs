@@ -59,7 +59,7 @@ pub(super) struct Placed {
 }
 
 /// Goes through all stages.
-pub(super) fn course(
+pub(super) fn run_stages(
     job: &Job<'_>,
     lock: &DatasetLock,
     report: impl Fn(Figures) -> DedupReport,

@@ -1,7 +1,7 @@
 //! The course of one `dedup`, from opening to the published files.
 
 use super::budget::Budget;
-use super::course::course;
+use super::course::run_stages;
 use super::inputs::{self, Inputs};
 use super::layout::{settled, with_output, Layout};
 use super::leftover;
@@ -237,7 +237,7 @@ impl<'a> Opened<'a> {
         }
         write_file(fs, &own.running_plan(), dedup_to_yaml(&with_output(self.plan)?)?.as_bytes(), 0o600)?;
         let job = self.job()?;
-        course(&job, lock, |totals| self.report(totals, false), &self.hash)
+        run_stages(&job, lock, |totals| self.report(totals, false), &self.hash)
             .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))
     }
 
