@@ -8,7 +8,6 @@
 mod anchors;
 mod budget;
 mod check;
-mod course;
 mod estimate;
 mod export;
 mod find;
@@ -35,6 +34,7 @@ mod source;
 mod spill_buffer;
 mod split;
 mod spool;
+mod stages;
 mod texts;
 mod write;
 

@@ -1,7 +1,7 @@
 //! The ranges of all files in one file beside the report, for looking at what was removed.
 
-use super::course::Merged;
 use super::run::Job;
+use super::stages::Merged;
 use super::write::Written;
 use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};
 use crate::model::{Failure, Outcome};
@@ -61,7 +61,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 
 /// The passages that repeat most, with the lines that the writing came by.
 fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<KnownPassage> {
-    let of = |placed: &super::course::Placed| {
+    let of = |placed: &super::stages::Placed| {
         let passage = placed.passage.clone();
         let own = placed.file.checked_sub(job.inputs.earlier);
         let lines = own.and_then(|file| written.get(file)).map(|written| &written.lines);

@@ -1,13 +1,13 @@
 //! The course of one `dedup`, from opening to the published files.
 
 use super::budget::Budget;
-use super::course::run_stages;
 use super::inputs::{self, Inputs};
 use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::publish::make_folder;
 use super::record::{decide, Decision};
 use super::split::{anchors, Division, Memory};
+use super::stages::run_stages;
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::dedup::find::Rule;
 use crate::engine::plan::dedup::plan_hash;
