@@ -8,7 +8,7 @@ use super::progress::ProgressView;
 use super::{dedup, jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
-use crate::job::{check, watch, JobState, JobStatus, Phase};
+use crate::job::{check, poll, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
 use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
 use crate::source::discover::is_shard_file;
@@ -139,7 +139,7 @@ pub fn checked(
         status.share = status.share.map(|_| most);
         view.update(&status);
     };
-    let result = watch::watched(|| work(&handles), look);
+    let result = poll::watched(|| work(&handles), look);
     view.finish();
     let mut problems = log.kept();
     // Shards are checked side by side; the list shall not depend on which was faster.

@@ -19,6 +19,7 @@ pub mod nanosets;
 pub mod outputs;
 mod overall;
 pub mod pack;
+pub mod poll;
 pub mod pool;
 pub mod prepare;
 mod publish;
@@ -31,7 +32,6 @@ mod status;
 pub mod task;
 pub mod times;
 pub mod unfinished;
-pub mod watch;
 
 use crate::model::handles::ProgressReading;
 use crate::model::{Problem, ProblemKind, Severity};
