@@ -188,3 +188,40 @@ fn every_relative_link_of_the_documents_names_a_file() {
     assert!(missing.is_empty(), "links to files that do not exist:\n{}", missing.join("\n"));
     assert!(count > 10, "only {count} links were found");
 }
+
+/// Code paths of a document, such as `job::pack::pipeline`, that begin with a module of this crate.
+fn code_paths(text: &str) -> BTreeSet<&str> {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    let words = text.split(|c| !is_path(c)).map(|word| word.trim_end_matches(':'));
+    words.filter(|word| word.split_once("::").is_some_and(|(first, _)| module(first).is_some())).collect()
+}
+
+/// The file or the folder of a module, `a::b` or `a`.
+fn module(path: &str) -> Option<PathBuf> {
+    let place = root().join("src").join(path.replace("::", "/"));
+    let file = place.with_extension("rs");
+    [file, place.join("mod.rs")].into_iter().find(|path| path.is_file())
+}
+
+#[test]
+fn code_paths_in_the_documents_exist() {
+    let mut found = 0;
+    let mut wrong = Vec::new();
+    for name in ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        for path in code_paths(&text).into_iter().filter(|path| !path.contains("COMMAND")) {
+            found += 1;
+            let (parent, item) = path.rsplit_once("::").unwrap();
+            let is_item = || {
+                let declaration =
+                    regex::Regex::new(&format!(r"\b(fn|struct|enum|trait|use|type)\b.*\b{item}\b")).unwrap();
+                module(parent).is_some_and(|file| declaration.is_match(&std::fs::read_to_string(file).unwrap()))
+            };
+            if module(path).is_none() && !is_item() {
+                wrong.push(format!("{name}: {path}"));
+            }
+        }
+    }
+    assert!(found > 15, "{found}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
