@@ -1,8 +1,8 @@
 //! Loss masks: of documents that say where they are not trained on (docs/formats/nanosets.md §2), and of documents
 //! in parts (docs/formats/forager.md §3.4).
 
+use super::encoding_spec::{EncodingSpec, End};
 use super::packed::{shape, EncodedBlock};
-use super::recipe::{EncodingSpec, End};
 use crate::model::pack::MaskedParts;
 use crate::model::Outcome;
 use crate::source::text::{value_of, Document, Text};

@@ -4,15 +4,15 @@
 //! into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend on nothing but
 //! their own lines, so any thread may take any of them; whoever puts them together does that in the order of the text.
 
+mod encoding_spec;
 mod identity;
 mod masks;
 mod packed;
 mod packer;
 mod places;
-mod recipe;
 
+pub use encoding_spec::{recipes, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{FileBlock, Packer};
 pub use places::{forager_names, pbin_names};
-pub use recipe::{recipes, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};

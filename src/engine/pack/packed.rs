@@ -1,6 +1,6 @@
 //! What comes out of a piece of text.
 
-use super::recipe::{EncodingSpec, End};
+use super::encoding_spec::{EncodingSpec, End};
 use crate::model::pack::TokenType;
 use crate::model::{Outcome, ProblemKind};
 use crate::tokenize::{Mismatch, Side};

@@ -1,8 +1,8 @@
 //! A piece of a file through tokenizer and recipes.
 
+use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use super::recipe::{EncodingSpec, Kind};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
