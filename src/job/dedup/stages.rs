@@ -1,6 +1,6 @@
 //! The stages, one after the other.
 
-use super::export::{check_table, export_all, Placed as PlacedFile, PlacedPart};
+use super::export::{check_table, export_all, PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::forecast;
 use super::merge::{merge_unit, UnitRanges};

@@ -3,7 +3,7 @@
 use super::contact_sheet::{Sheet, Source};
 use super::export::folder_of;
 use super::prompt::{number, Asked, Prompt};
-use super::screen::{BrowseScreen, Place, Sifting, Stage};
+use super::screen::{BrowseScreen, ScreenArea, Sifting, Stage};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
 use crate::model::text::{display_safe, grouped};
@@ -397,23 +397,29 @@ impl BrowseScreen {
             return Vec::new();
         }
         match self.places.gesture(mouse) {
-            Some(Gesture::Wheel { on: Place::Preview | Place::Pane(Pane::Detail), rows }) => match self.state.mode {
-                Mode::Parts => self.preview.scroll(rows),
-                Mode::Loader | Mode::Offsets => self.page.scroll(rows),
-            },
-            Some(Gesture::Wheel { on: Place::Rows(pane) | Place::Pane(pane), rows }) => self.state.scroll(pane, rows),
-            Some(Gesture::Click { on: Place::Rows(pane), line, .. }) => {
+            Some(Gesture::Wheel { on: ScreenArea::Preview | ScreenArea::Pane(Pane::Detail), rows }) => {
+                match self.state.mode {
+                    Mode::Parts => self.preview.scroll(rows),
+                    Mode::Loader | Mode::Offsets => self.page.scroll(rows),
+                }
+            }
+            Some(Gesture::Wheel { on: ScreenArea::Rows(pane) | ScreenArea::Pane(pane), rows }) => {
+                self.state.scroll(pane, rows)
+            }
+            Some(Gesture::Click { on: ScreenArea::Rows(pane), line, .. }) => {
                 self.state.click(pane, line);
             }
-            Some(Gesture::Click { on: Place::Pane(pane), .. }) => self.state.pane = pane,
-            Some(Gesture::Click { on: Place::Preview, line, .. }) => {
+            Some(Gesture::Click { on: ScreenArea::Pane(pane), .. }) => self.state.pane = pane,
+            Some(Gesture::Click { on: ScreenArea::Preview, line, .. }) => {
                 self.state.pane = Pane::Detail;
                 if self.preview.click(line) {
                     self.preview.act(Action::Toggle);
                 }
             }
-            Some(Gesture::DoubleClick { on: Place::Rows(_) | Place::Pane(_), .. }) => return self.act(Action::Read),
-            Some(Gesture::DoubleClick { on: Place::Preview, .. }) | None => {}
+            Some(Gesture::DoubleClick { on: ScreenArea::Rows(_) | ScreenArea::Pane(_), .. }) => {
+                return self.act(Action::Read)
+            }
+            Some(Gesture::DoubleClick { on: ScreenArea::Preview, .. }) | None => {}
         }
         Vec::new()
     }

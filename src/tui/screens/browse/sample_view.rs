@@ -2,7 +2,7 @@
 
 use super::detail::{Body, Look};
 use super::rows::Row;
-use super::screen::{BrowseScreen, Place};
+use super::screen::{BrowseScreen, ScreenArea};
 use super::state::{Mode, Pane};
 use crate::engine::browse::BrowseSample;
 use crate::model::text::{bytes, grouped};
@@ -30,7 +30,7 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, Place::Pane(Pane::Detail));
+        self.places.put(area, ScreenArea::Pane(Pane::Detail));
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         if inner.is_empty() {
             return;
@@ -170,7 +170,7 @@ impl BrowseScreen {
                 let focused = self.state.pane == Pane::Detail;
                 let look = PreviewLook { ui, depth: self.depth };
                 let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &look);
-                self.places.put(drawn, Place::Preview);
+                self.places.put(drawn, ScreenArea::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
             }
             Body::Page(page) => {

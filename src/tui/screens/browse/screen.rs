@@ -22,7 +22,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::Feed;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
-use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
+use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
 use crate::tui::widgets::{Level, Places, PreviewState, Scroll, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
@@ -50,7 +50,7 @@ pub(super) enum Stage {
 
 /// What lies at a place of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ScreenArea {
     /// A pane, its border included.
     Pane(Pane),
     /// The rows of a list.
@@ -117,12 +117,12 @@ pub struct BrowseScreen {
     pub(super) start: Start,
     opener: Opener,
     /// Where things were drawn last, for the mouse.
-    pub(super) places: Places<Place>,
+    pub(super) places: Places<ScreenArea>,
     /// What is shown of the part, and where in it one is.
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
     pub(super) depth: Depth,
-    encoder: Latest<Vec<Wanted>, Vec<Encoded>>,
+    encoder: Latest<Vec<PictureRequest>, Vec<Encoded>>,
     /// Rows in view, from which what is wanted follows.
     pub(super) view: std::ops::Range<u64>,
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Neighbour};
 use super::rows::Row;
-use super::screen::{BrowseScreen, Place, Stage};
+use super::screen::{BrowseScreen, ScreenArea, Stage};
 use super::state::{Breadth, Pane};
 use crate::engine::browse::{BrowseSample, SampleAt};
 use crate::model::text::grouped;
@@ -137,8 +137,8 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, Place::Pane(Pane::Groups));
-        self.places.put(inner, Place::Rows(Pane::Groups));
+        self.places.put(area, ScreenArea::Pane(Pane::Groups));
+        self.places.put(inner, ScreenArea::Rows(Pane::Groups));
         let groups = Arc::clone(&self.state.groups);
         let marks = Arc::clone(&self.marks);
         let marked = self.state.marked_rows().filter(|_| focused);
@@ -205,12 +205,12 @@ impl BrowseScreen {
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.places.put(area, Place::Pane(Pane::Samples));
+        self.places.put(area, ScreenArea::Pane(Pane::Samples));
         let foot = self.lone_failure(usize::from(inner.width), ui);
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
         draw_lines(frame.buffer_mut(), below(inner, inner.height - foot_rows), foot);
         let inner = Rect { height: inner.height - foot_rows, ..inner };
-        self.places.put(inner, Place::Rows(Pane::Samples));
+        self.places.put(inner, ScreenArea::Rows(Pane::Samples));
         if self.state.list.len == 0 {
             let words = match self.state.groups.is_complete && !self.is_sifting() {
                 true if self.sifting.is_some() => "the filter leaves none",

@@ -16,7 +16,7 @@ use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::screen::UiEnv;
 use crate::tui::screens::media::seen::Seen;
-use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
+use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
 use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub struct Workers {
     preview: Latest<Case, Arc<Preview>>,
     media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<Seen>)>,
     draft: Latest<DraftWork, ()>,
-    pixels: Latest<Vec<Wanted>, Vec<Encoded>>,
+    pixels: Latest<Vec<PictureRequest>, Vec<Encoded>>,
     plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
 }
 
@@ -128,7 +128,7 @@ impl Workers {
         self.media.take()
     }
     /// Encodes pictures for the terminal.
-    pub fn encode(&mut self, wanted: Vec<Wanted>) {
+    pub fn encode(&mut self, wanted: Vec<PictureRequest>) {
         self.pixels.ask(wanted);
     }
     /// Whether pictures are being encoded: another question would take their place.

@@ -15,7 +15,7 @@ mod search;
 
 pub use deadline::{within, DECODE_DEADLINE};
 pub use draw::{draw_short, token_line, PreviewLook};
-pub use pixels::{Encoded, Pixels, Wanted};
+pub use pixels::{Encoded, PictureRequest, Pixels};
 
 use crate::preview::tree::{self, LineKind, TreeLine};
 use crate::preview::{self, Drawable, PartPreview, ReadFrom};

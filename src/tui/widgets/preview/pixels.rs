@@ -18,7 +18,7 @@ const KEPT_GRIDS: usize = 12;
 
 /// A picture and the box of cells it is to fill.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct PictureRequest {
     picture: Arc<Picture>,
     columns: u16,
     rows: u16,
@@ -26,7 +26,7 @@ pub struct Wanted {
     answer: Option<Answer>,
 }
 
-impl Wanted {
+impl PictureRequest {
     fn is(&self, picture: &Arc<Picture>, columns: u16, rows: u16) -> bool {
         Arc::ptr_eq(&self.picture, picture) && (self.columns, self.rows) == (columns, rows)
     }
@@ -35,7 +35,7 @@ impl Wanted {
 /// A picture ready to be sent to the terminal; without a protocol it stays a picture of cells.
 #[derive(Clone)]
 pub struct Encoded {
-    wanted: Wanted,
+    wanted: PictureRequest,
     protocol: Option<Protocol>,
 }
 
@@ -51,8 +51,8 @@ pub struct Pixels {
     graphics: Graphics,
     cell: Option<(u16, u16)>,
     ready: Vec<Encoded>,
-    wanted: Vec<Wanted>,
-    grids: Vec<(Wanted, Depth, Arc<CellGrid>)>,
+    wanted: Vec<PictureRequest>,
+    grids: Vec<(PictureRequest, Depth, Arc<CellGrid>)>,
 }
 
 impl Default for Pixels {
@@ -91,7 +91,7 @@ impl Pixels {
             Some(at) => self.ready.get(at).and_then(|e| e.protocol.as_ref()),
             None => {
                 if !self.wanted.iter().any(|w| w.is(picture, columns, rows)) {
-                    self.wanted.push(Wanted { picture: Arc::clone(picture), columns, rows, answer });
+                    self.wanted.push(PictureRequest { picture: Arc::clone(picture), columns, rows, answer });
                 }
                 None
             }
@@ -99,14 +99,14 @@ impl Pixels {
     }
 
     /// What is to be encoded, for [`work`](Self::work); empty when nothing is.
-    pub fn take_wanted(&mut self) -> Vec<Wanted> {
+    pub fn take_wanted(&mut self) -> Vec<PictureRequest> {
         std::mem::take(&mut self.wanted)
     }
 
     /// Encodes for a terminal that understands `graphics`, unless it said otherwise meanwhile. Takes milliseconds per
     /// picture, so it runs on a worker.
-    pub fn work(wanted: Vec<Wanted>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
-        let encode_one = |wanted: Wanted| {
+    pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
+        let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
             Encoded { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
         };
@@ -152,7 +152,8 @@ impl Pixels {
             return Arc::clone(grid);
         }
         let grid = Arc::new(cells::render(picture, area.width, area.height, depth));
-        let wanted = Wanted { picture: Arc::clone(picture), columns: area.width, rows: area.height, answer: None };
+        let wanted =
+            PictureRequest { picture: Arc::clone(picture), columns: area.width, rows: area.height, answer: None };
         self.grids.push((wanted, depth, Arc::clone(&grid)));
         let too_many = self.grids.len().saturating_sub(KEPT_GRIDS);
         self.grids.drain(..too_many);
