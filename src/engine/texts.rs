@@ -143,7 +143,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, Visited, Wanted};
+    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, VisitFields, Visited};
     use crate::model::{DatasetKind, Failure};
     use std::path::Path;
     use std::sync::Arc;
@@ -212,7 +212,7 @@ mod tests {
         fn shard(&self, _: u32) -> Outcome<Option<crate::model::Shard>> {
             Ok(None)
         }
-        fn visit(&self, _: u32, _: Wanted, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+        fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
             Ok(())
         }
     }

@@ -1,7 +1,7 @@
 //! Samples by what they are: in a split, with or without a part, excluded, of a size, of a key, with a problem.
 
 use super::matches::{BitsBuilder, MatchesBuilder};
-use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, Visited, Wanted};
+use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, Visited};
 use crate::model::{Cancel, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -110,8 +110,8 @@ impl SampleFilter {
             || self.problems
     }
 
-    fn wanted(&self, group: u32, marks: &Marks) -> Wanted {
-        Wanted {
+    fn wanted(&self, group: u32, marks: &Marks) -> VisitFields {
+        VisitFields {
             keys: self.key.is_some() || (self.excluded.is_some() && marks.samples_named_in(group) > 0),
             sizes: self.min_bytes.is_some() || self.max_bytes.is_some(),
             parts: !self.has.is_empty() || !self.lacks.is_empty(),

@@ -3,7 +3,7 @@
 
 use super::packed::PackedNames;
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::formats::energon::layout::NV_META;
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::storage::read::stamp_at;
@@ -267,7 +267,7 @@ impl Catalog for Folder {
     fn visit(
         &self,
         group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {

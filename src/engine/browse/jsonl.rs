@@ -3,9 +3,9 @@
 
 use super::bytes::{Bytes, Plain, Spilled, WHAT};
 use super::packed::PackedOffsets;
-use super::problems::{Known, ProblemList};
+use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use crate::source::jsonl::{each_line, is_white, start_of, Checker, Ends, FileStart, Issue, Unit};
@@ -143,7 +143,7 @@ impl Shared {
         let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
         let checked = each_line(file, unit, MAX_CHECKED_LINE_BYTES, &Mutex::new(()), cancel, |line| {
             let Some(ends) = Ends::of(line.start, line.bytes) else { return Ok(true) };
-            let mut found: Option<Known> = None;
+            let mut found: Option<SampleProblem> = None;
             if line.is_whole() && ends.is_object() {
                 checker.check(line.bytes, |at, issue| {
                     if found.is_none() && issue.is_problem() {
@@ -151,7 +151,7 @@ impl Shared {
                             Issue::DuplicateKey => ProblemKind::RepeatedField,
                             _ => ProblemKind::BadJson,
                         };
-                        found = Some(Known::new(kind, format!("column {}: {}", at + 1, issue.title())));
+                        found = Some(SampleProblem::new(kind, format!("column {}: {}", at + 1, issue.title())));
                     }
                 });
             }
@@ -170,7 +170,7 @@ impl Shared {
     fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {
         let mut buffer = vec![0; PIECE];
         let (mut at, mut line) = (0u64, Line::default());
-        let mut found = Found { shared: self, begin: 0, batch: Vec::new() };
+        let mut found = ListBatch { shared: self, begin: 0, batch: Vec::new() };
         loop {
             cancel.check()?;
             let read = source.next(&mut buffer)?;
@@ -209,13 +209,13 @@ impl Line {
 }
 
 /// Lines on their way into the list.
-struct Found<'a> {
+struct ListBatch<'a> {
     shared: &'a Shared,
     begin: u64,
     batch: Vec<(u64, u64, bool)>,
 }
 
-impl Found<'_> {
+impl ListBatch<'_> {
     /// Takes a line that ends at `end`. Blank ones belong to the sample before them, at the beginning to the first.
     fn line(&mut self, line: Line, end: u64) {
         let Some(first) = line.first else {
@@ -253,7 +253,7 @@ impl Found<'_> {
             let list = Arc::make_mut(&mut problems);
             let why: Arc<str> = Arc::from(NO_OBJECT);
             for index in bad {
-                let known = Known::new(ProblemKind::BadLine, Arc::clone(&why));
+                let known = SampleProblem::new(ProblemKind::BadLine, Arc::clone(&why));
                 list.add(SampleAt { group: 0, index }, with_key(known, index));
             }
         }
@@ -262,8 +262,8 @@ impl Found<'_> {
 }
 
 /// The key of a line is its number.
-fn with_key(known: Known, index: u64) -> Known {
-    Known { key: Some(Arc::from(index.to_string())), ..known }
+fn with_key(known: SampleProblem, index: u64) -> SampleProblem {
+    SampleProblem { key: Some(Arc::from(index.to_string())), ..known }
 }
 
 /// What is said of a line that is no object by its ends.
@@ -368,7 +368,7 @@ impl Catalog for Jsonl {
     fn visit(
         &self,
         _group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {

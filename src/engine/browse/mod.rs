@@ -29,8 +29,8 @@ pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
 pub use marks::{Marks, SplitCount};
 pub use matches::Matches;
-pub use places::Place;
-pub use problems::{Known, ProblemList};
+pub use places::SubjectLocation;
+pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::TokenView;
 
@@ -99,7 +99,7 @@ impl BrowseSample {
 
 /// What a visit of all samples of a group is to be told about each; the less, the faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VisitFields {
     /// [`Visited::key`].
     pub keys: bool,
     /// [`Visited::byte_size`].
@@ -179,7 +179,7 @@ pub trait Catalog: Send + Sync {
     fn visit(
         &self,
         group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()>;
@@ -199,7 +199,7 @@ pub struct Opening {
 }
 
 /// How a path is looked at.
-enum Way {
+enum SourceKind {
     Prepared,
     Raw,
     Jsonl,
@@ -208,15 +208,15 @@ enum Way {
 }
 
 /// How a path is looked at, by names only; what cannot be browsed is a failure that says what can.
-fn way_of(path: &Path) -> Outcome<Way> {
+fn way_of(path: &Path) -> Outcome<SourceKind> {
     Ok(match kind_of(path)? {
-        DatasetKind::PreparedWebDataset => Way::Prepared,
-        DatasetKind::RawWebDataset => Way::Raw,
-        DatasetKind::Jsonl => Way::Jsonl,
-        DatasetKind::OtherFile if is_packed_jsonl(path) => Way::Jsonl,
-        DatasetKind::OtherFile if is_shard_file(path) => Way::Raw,
-        kind if kind.is_tokens() => Way::Tokens(kind),
-        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => Way::Folder(kind),
+        DatasetKind::PreparedWebDataset => SourceKind::Prepared,
+        DatasetKind::RawWebDataset => SourceKind::Raw,
+        DatasetKind::Jsonl => SourceKind::Jsonl,
+        DatasetKind::OtherFile if is_packed_jsonl(path) => SourceKind::Jsonl,
+        DatasetKind::OtherFile if is_shard_file(path) => SourceKind::Raw,
+        kind if kind.is_tokens() => SourceKind::Tokens(kind),
+        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => SourceKind::Folder(kind),
         kind => {
             return Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
                 .on(Subject::path(path))
@@ -238,11 +238,11 @@ pub fn can_open(path: &Path) -> Outcome<()> {
 /// What cannot be browsed is a failure that says what can.
 pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
     match way_of(path)? {
-        Way::Prepared => prepared::open(path),
-        Way::Raw => raw::open(path),
-        Way::Jsonl => jsonl::open(path),
-        Way::Tokens(kind) => tokens::open(path, kind, view),
-        Way::Folder(kind) => folder::open(path, kind),
+        SourceKind::Prepared => prepared::open(path),
+        SourceKind::Raw => raw::open(path),
+        SourceKind::Jsonl => jsonl::open(path),
+        SourceKind::Tokens(kind) => tokens::open(path, kind, view),
+        SourceKind::Folder(kind) => folder::open(path, kind),
     }
 }
 
@@ -299,7 +299,7 @@ fn find_by_visits(
     let mut group = 0;
     while goes_on && catalog.groups().group(group).is_some() {
         cancel.check()?;
-        let wanted = Wanted { keys: true, ..Wanted::default() };
+        let wanted = VisitFields { keys: true, ..VisitFields::default() };
         let visited = catalog.visit(group, wanted, cancel, &mut |sample| {
             if query.matches(sample.key) {
                 goes_on = found(SampleAt { group, index: sample.index });
@@ -330,7 +330,7 @@ fn locate_by_visits(
     let mut found = None;
     for group in range {
         cancel.check()?;
-        let wanted = Wanted { keys: true, ..Wanted::default() };
+        let wanted = VisitFields { keys: true, ..VisitFields::default() };
         let visited = catalog.visit(group, wanted, cancel, &mut |sample| {
             if sample.key == key {
                 found = Some(SampleAt { group, index: sample.index });

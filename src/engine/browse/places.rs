@@ -1,13 +1,13 @@
 //! Where in a data set the subject of a problem is: its sample, or what is nearest to it.
 
-use super::{BrowseSample, Catalog, SampleAt, Wanted};
+use super::{BrowseSample, Catalog, SampleAt, VisitFields};
 use crate::model::{Cancel, DatasetKind, Outcome, Subject};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Where a subject is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SubjectLocation {
     /// It is a sample, or lies in one.
     Sample {
         /// Where the sample is.
@@ -23,7 +23,7 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
+impl SubjectLocation {
     /// The sample to look at: of a group its first one.
     pub fn sample(&self, catalog: &dyn Catalog) -> Option<SampleAt> {
         match self {
@@ -39,51 +39,51 @@ impl Place {
 
 /// Finds the subject of a problem: by its shard and key (of a sample, or of an entry of one), by a byte of its shard or file, or by
 /// its line. A path is that of the data set, or of a file in its folder.
-pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<Place> {
+pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     if let (Some(path), None) = (&subject.path, &subject.shard) {
         return in_file(catalog, Path::new(path), subject, cancel);
     }
     if let Some(key) = &subject.key {
         if let Some((at, key)) = named(catalog, subject.shard.as_deref(), key, cancel)? {
-            return Ok(Place::Sample { at, key });
+            return Ok(SubjectLocation::Sample { at, key });
         }
     }
     let Some(group) = subject.shard.as_deref().and_then(|shard| catalog.groups().named(shard)) else {
-        return Ok(Place::Nowhere);
+        return Ok(SubjectLocation::Nowhere);
     };
     match subject.byte_offset {
         Some(offset) => over(catalog, group, offset, cancel),
-        None => Ok(Place::Group(group)),
+        None => Ok(SubjectLocation::Group(group)),
     }
 }
 
 /// A file that is the data set, or lies in its folder.
-fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<Place> {
+fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let (root, path) = (absolute(catalog.root()), absolute(path));
     if root != path {
         return match catalog.kind() {
             DatasetKind::PlainFolder | DatasetKind::Filesystem => loose_file(catalog, &root, &path, cancel),
-            _ => Ok(Place::Nowhere),
+            _ => Ok(SubjectLocation::Nowhere),
         };
     }
     if catalog.groups().group(0).is_none() {
-        return Ok(Place::Nowhere);
+        return Ok(SubjectLocation::Nowhere);
     }
     if let Some(tokens) = catalog.tokens() {
         let row = match subject.byte_offset {
             Some(byte) => tokens.row_holding(0, byte)?,
             None => None,
         };
-        return Ok(row.map_or(Place::Group(0), Place::Near));
+        return Ok(row.map_or(SubjectLocation::Group(0), SubjectLocation::Near));
     }
     let offset = match (subject.byte_offset, subject.line) {
         (Some(offset), _) => Some(offset),
         (None, Some(line)) => catalog.line_start(line, cancel)?,
-        (None, None) => return Ok(Place::Group(0)),
+        (None, None) => return Ok(SubjectLocation::Group(0)),
     };
     match offset {
         Some(offset) => over(catalog, 0, offset, cancel),
-        None => Ok(Place::Nowhere),
+        None => Ok(SubjectLocation::Nowhere),
     }
 }
 
@@ -92,14 +92,14 @@ fn absolute(path: &Path) -> std::path::PathBuf {
 }
 
 /// A file of a folder whose groups are folders and whose samples are files.
-fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) -> Outcome<Place> {
-    let Ok(relative) = path.strip_prefix(root) else { return Ok(Place::Nowhere) };
+fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    let Ok(relative) = path.strip_prefix(root) else { return Ok(SubjectLocation::Nowhere) };
     let name = relative.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let folder = relative.parent().map(|folder| folder.to_string_lossy()).filter(|folder| !folder.is_empty());
     let folder = folder.unwrap_or_else(|| ".".into());
-    let Some(group) = catalog.groups().named(&folder) else { return Ok(Place::Nowhere) };
+    let Some(group) = catalog.groups().named(&folder) else { return Ok(SubjectLocation::Nowhere) };
     let mut found = None;
-    let wanted = Wanted { keys: true, parts: true, ..Wanted::default() };
+    let wanted = VisitFields { keys: true, parts: true, ..VisitFields::default() };
     catalog.visit(group, wanted, cancel, &mut |sample| {
         let part = sample.parts.first().copied().unwrap_or_default();
         let rest = name.strip_prefix(sample.key);
@@ -108,7 +108,7 @@ fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) 
         }
         found.is_none()
     })?;
-    Ok(found.map_or(Place::Group(group), |(at, key)| Place::Sample { at, key }))
+    Ok(found.map_or(SubjectLocation::Group(group), |(at, key)| SubjectLocation::Sample { at, key }))
 }
 
 /// The name of a sample, or of an entry of one.
@@ -126,7 +126,7 @@ fn named(
 }
 
 /// The sample whose bytes hold an offset of a group, or the last one before it.
-fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<Place> {
+fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let is_in = |sample: &BrowseSample| offset < sample.byte_offset.saturating_add(sample.byte_size);
     let (mut low, mut high) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
     let mut before: Option<BrowseSample> = None;
@@ -144,8 +144,8 @@ fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outc
         before = Some(sample);
     }
     Ok(match before {
-        Some(sample) if is_in(&sample) => Place::Sample { at: sample.at, key: sample.key },
-        Some(sample) => Place::Near(sample.at),
-        None => Place::Group(group),
+        Some(sample) if is_in(&sample) => SubjectLocation::Sample { at: sample.at, key: sample.key },
+        Some(sample) => SubjectLocation::Near(sample.at),
+        None => SubjectLocation::Group(group),
     })
 }

@@ -2,7 +2,9 @@
 //! sample has no row.
 
 use super::rows::Asking;
-use super::{headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{
+    headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited,
+};
 use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
@@ -237,7 +239,7 @@ impl Catalog for Prepared {
     fn visit(
         &self,
         group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {

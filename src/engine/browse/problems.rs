@@ -1,7 +1,7 @@
 //! Samples with something wrong, in the order of the data set: what the last run reported, what the scan found, and what was met
 //! while looking.
 
-use super::places::{place_of, Place};
+use super::places::{place_of, SubjectLocation};
 use super::{BrowseSample, Catalog, SampleAt};
 use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::storage::read::read_whole;
@@ -17,7 +17,7 @@ pub const MOST: usize = 100_000;
 
 /// What is wrong with one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SampleProblem {
     /// What it is about.
     pub kind: ProblemKind,
     /// The key of the sample, raw, where it was known when the problem was found.
@@ -26,7 +26,7 @@ pub struct Known {
     pub why: Arc<str>,
 }
 
-impl Known {
+impl SampleProblem {
     /// A problem of a sample whose key is not known.
     pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
         Self { kind, key: None, why: why.into() }
@@ -36,7 +36,7 @@ impl Known {
 /// Places with problems; each has the first problem that was found there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProblemList {
-    places: BTreeMap<SampleAt, Known>,
+    places: BTreeMap<SampleAt, SampleProblem>,
     /// Reported problems that are about no sample: of a whole shard, of the plan.
     others: Vec<Arc<Problem>>,
     /// There were more than are kept.
@@ -60,12 +60,12 @@ impl ProblemList {
     }
 
     /// The problem of a sample.
-    pub fn known(&self, at: SampleAt) -> Option<&Known> {
+    pub fn known(&self, at: SampleAt) -> Option<&SampleProblem> {
         self.places.get(&at)
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &Known)> {
+    pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &SampleProblem)> {
         self.places.iter().map(|(at, known)| (*at, known))
     }
 
@@ -91,7 +91,7 @@ impl ProblemList {
     }
 
     /// Adds one; whether it is new.
-    pub fn add(&mut self, at: SampleAt, known: Known) -> bool {
+    pub fn add(&mut self, at: SampleAt, known: SampleProblem) -> bool {
         if self.places.contains_key(&at) {
             return false;
         }
@@ -114,7 +114,7 @@ impl ProblemList {
         for sample in window {
             if let Some(defect) = &sample.defect {
                 let key = Some(&sample.key).filter(|key| !key.is_empty()).map(Arc::clone);
-                is_new |= self.add(sample.at, Known { kind, key, why: Arc::clone(defect) });
+                is_new |= self.add(sample.at, SampleProblem { kind, key, why: Arc::clone(defect) });
             }
         }
         is_new
@@ -179,14 +179,16 @@ pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> 
         let kind = serde_json::from_value(problem.kind).unwrap_or(ProblemKind::Other);
         let Reported { message, hint, subject, .. } = problem;
         match place_of(catalog, &subject, cancel)? {
-            Place::Sample { at, key } => {
-                list.add(at, Known { kind, key: Some(key), why: Arc::from(message) });
+            SubjectLocation::Sample { at, key } => {
+                list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
             }
-            Place::Near(_) | Place::Group(_) | Place::Nowhere if list.others.len() < MOST => {
+            SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
+                if list.others.len() < MOST =>
+            {
                 let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
                 list.others.push(Arc::new(problem));
             }
-            Place::Near(_) | Place::Group(_) | Place::Nowhere => list.is_cut = true,
+            SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => list.is_cut = true,
         }
     }
     Ok(list)
@@ -200,7 +202,7 @@ mod tests {
     fn problems_are_gone_through_forward_and_back_and_keep_their_first_reason() {
         let at = |group, index| SampleAt { group, index };
         let mut list = ProblemList::default();
-        let known = |why: &str| Known::new(ProblemKind::Other, why);
+        let known = |why: &str| SampleProblem::new(ProblemKind::Other, why);
         assert!(list.add(at(1, 5), known("a")) && list.add(at(0, 9), known("b")));
         assert!(!list.add(at(1, 5), known("c")));
         assert_eq!(list.get(at(1, 5)).map(|why| &**why), Some("a"));
@@ -218,7 +220,7 @@ mod tests {
     fn no_more_than_so_many_are_kept_and_it_is_known_that_there_were_more() {
         let mut list = ProblemList::default();
         for index in 0..1_000_000 {
-            list.add(SampleAt { group: 0, index }, Known::new(ProblemKind::BadLine, Arc::from("")));
+            list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, Arc::from("")));
         }
         assert_eq!((list.len(), list.is_cut()), (MOST, true));
     }

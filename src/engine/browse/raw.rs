@@ -2,9 +2,9 @@
 //! its place is kept.
 
 use super::packed::PackedOffsets;
-use super::problems::{Known, ProblemList};
+use super::problems::{ProblemList, SampleProblem};
 use super::state::{GroupsState, Turns};
-use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::model::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
@@ -146,7 +146,7 @@ impl Shared {
 
 /// Problems of one shard that say where they are.
 #[derive(Default)]
-struct Findings(Mutex<Vec<(u64, Known)>>);
+struct Findings(Mutex<Vec<(u64, SampleProblem)>>);
 
 impl ProblemSink for Findings {
     fn report(&self, problem: Problem) -> Outcome<()> {
@@ -154,7 +154,7 @@ impl ProblemSink for Findings {
         if let (Some(offset), true) =
             (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < MAX_KEPT_PROBLEMS)
         {
-            kept.push((offset, Known::new(problem.kind, problem.message)));
+            kept.push((offset, SampleProblem::new(problem.kind, problem.message)));
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Catalog for Raw {
     fn visit(
         &self,
         group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {
@@ -262,7 +262,7 @@ impl Catalog for Raw {
 /// Goes through the headers of a shard.
 pub(super) fn visit_shard(
     shard: &Shard,
-    wanted: Wanted,
+    wanted: VisitFields,
     cancel: &Cancel,
     take: &mut dyn FnMut(Visited<'_>) -> bool,
 ) -> Outcome<()> {
@@ -278,7 +278,7 @@ pub(super) fn visit_shard(
 }
 
 struct VisitSink<'a> {
-    wanted: Wanted,
+    wanted: VisitFields,
     take: &'a mut dyn FnMut(Visited<'_>) -> bool,
     cancel: &'a Cancel,
     parts: super::rows::PartNames,

@@ -1,7 +1,7 @@
 //! Windows and visits out of `index.sqlite`, whatever nonsense its rows hold: a value of the wrong kind is a defect of one
 //! sample, never the end of the list.
 
-use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, Visited, Wanted, MAX_PARTS};
+use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, Visited, MAX_PARTS};
 use crate::formats::energon::tables::{failure, Tables};
 use crate::model::{Cancel, Failure, Outcome};
 use rusqlite::types::ValueRef;
@@ -89,7 +89,12 @@ impl Asking<'_> {
     }
 
     /// All samples of a shard that have a row, in order.
-    pub(super) fn visit(&self, group: u32, wanted: Wanted, take: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+    pub(super) fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
         let connection = self.tables.connection();
         let columns = match (wanted.keys, wanted.sizes) {
             (false, false) => "sample_index, NULL, NULL",

@@ -2,7 +2,7 @@
 
 use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
-use super::tar_idx_reader::Words;
+use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};
 use crate::model::{
@@ -34,7 +34,7 @@ pub(super) fn compare_shard(
     handles: &Handles<'_>,
 ) -> Outcome<Checked> {
     let tables = prepared.tables()?;
-    let words = Words::open(&prepared.root.join(shard.index_name()));
+    let words = TarIdxReader::open(&prepared.root.join(shard.index_name()));
     let words = match words {
         Ok(words) => Some(words),
         Err(failure) if failure.is_cancelled() => return Err(failure),
@@ -265,7 +265,7 @@ struct Compare<'a, 's, 'p, 'w, 'k> {
     shard: &'a Shard,
     id: ShardId,
     tables: Option<&'a Tables>,
-    words: Option<Words>,
+    words: Option<TarIdxReader>,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
     /// Position of the sample whose parts come.

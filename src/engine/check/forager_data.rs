@@ -45,7 +45,7 @@ impl<'a> Samples<'a> {
         let Some(size) = file.bytes else { return Ok(()) };
         let open = open_read(&file.path)?;
         let end = file.sample_bytes.min(size);
-        let mut found = Found { file: &open, handles, number: 0 };
+        let mut found = FileFindings { file: &open, handles, number: 0 };
         if holds_text(&file.path) {
             return lines(&mut found, end);
         }
@@ -61,7 +61,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    fn sample(&self, found: &mut Found<'_>, schema: &Schema, begin: u64) -> Outcome<()> {
+    fn sample(&self, found: &mut FileFindings<'_>, schema: &Schema, begin: u64) -> Outcome<()> {
         for array in &schema.arrays {
             let Some(code) = TokenCode::of_numpy(&array.dtype) else { continue };
             let from = begin.saturating_add(array.offset);
@@ -79,7 +79,7 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    fn ids(&self, found: &mut Found<'_>, from: u64, to: u64) -> Outcome<()> {
+    fn ids(&self, found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {
         let Some(code) = self.code else { return each_piece(found, from, to, |_, _, _| Ok(())) };
         let greatest = self.vocabulary.map_or(i128::MAX, |vocabulary| i128::from(vocabulary.greatest));
         each_piece(found, from, to, |found, at, bytes| {
@@ -103,7 +103,7 @@ fn holds_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
-fn masks(found: &mut Found<'_>, from: u64, to: u64) -> Outcome<()> {
+fn masks(found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {
     each_piece(found, from, to, |found, at, bytes| {
         for (place, mask) in (0_u64..).zip(bytes).filter(|(_, mask)| **mask > 1) {
             found.tell(at + place, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
@@ -113,7 +113,7 @@ fn masks(found: &mut Found<'_>, from: u64, to: u64) -> Outcome<()> {
 }
 
 /// Lines that the reader cannot parse; it fails when it comes to them. A line of more than 64 MiB is passed over.
-fn lines(found: &mut Found<'_>, end: u64) -> Outcome<()> {
+fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
     let (mut line, mut begin, mut is_long) = (Vec::new(), 0_u64, false);
     each_piece(found, 0, end, |found, at, bytes| {
         let mut from = 0;
@@ -136,7 +136,7 @@ fn lines(found: &mut Found<'_>, end: u64) -> Outcome<()> {
     Ok(())
 }
 
-fn judge(found: &mut Found<'_>, begin: u64, line: &[u8], is_long: bool) -> Outcome<()> {
+fn judge(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bool) -> Outcome<()> {
     if is_long {
         return Ok(());
     }
@@ -150,13 +150,13 @@ fn judge(found: &mut Found<'_>, begin: u64, line: &[u8], is_long: bool) -> Outco
 }
 
 /// The file at work, and how much of it was told.
-struct Found<'a> {
+struct FileFindings<'a> {
     file: &'a ReadFile,
     handles: &'a Handles<'a>,
     number: u64,
 }
 
-impl Found<'_> {
+impl FileFindings<'_> {
     fn tell(&mut self, at: u64, message: impl FnOnce() -> String) -> Outcome<()> {
         self.number += 1;
         if self.number > TOLD {
@@ -170,10 +170,10 @@ impl Found<'_> {
 
 /// Hands on a stretch of a file piece by piece, each with its place; ends early where the file grew shorter.
 fn each_piece<'a>(
-    found: &mut Found<'a>,
+    found: &mut FileFindings<'a>,
     from: u64,
     to: u64,
-    mut take: impl FnMut(&mut Found<'a>, u64, &[u8]) -> Outcome<()>,
+    mut take: impl FnMut(&mut FileFindings<'a>, u64, &[u8]) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut bytes = Vec::new();
     let mut at = from;

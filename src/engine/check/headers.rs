@@ -3,7 +3,7 @@
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
-use super::tar_idx_reader::Words;
+use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};
 use crate::model::{Failure, Handles, Outcome, Shard, ShardId};
@@ -74,7 +74,7 @@ pub(super) fn check_rows(
     let mut parts = tables.connection().prepare(PARTS_SQL).map_err(bad)?;
     let mut pass = Pass {
         blocks: Blocks::open(shard)?,
-        words: match Words::open(&prepared.root.join(shard.index_name())) {
+        words: match TarIdxReader::open(&prepared.root.join(shard.index_name())) {
             Ok(words) => words,
             Err(_) => return Ok(Verdict::Doubt),
         },
@@ -93,7 +93,7 @@ pub(super) fn check_rows(
 
 struct Pass<'s, 'p> {
     blocks: Blocks,
-    words: Words,
+    words: TarIdxReader,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
     checked: Checked,

@@ -78,7 +78,7 @@ pub fn check_rows(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
         if count.is_multiple_of(CANCEL_EVERY) {
             handles.cancel.check()?;
         }
-        let Some(found) = Found::of(row, 0).map_err(failed)? else {
+        let Some(found) = MediaRow::of(row, 0).map_err(failed)? else {
             handles.problems.report(no_text(&database))?;
             continue;
         };
@@ -100,13 +100,13 @@ fn stale(subject: Subject) -> Problem {
 }
 
 /// A row.
-struct Found {
+struct MediaRow {
     key: String,
     kind: String,
     json: String,
 }
 
-impl Found {
+impl MediaRow {
     /// The row whose three columns begin at `first`; `None` when one of them is no text.
     fn of(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let text = |column: usize| row.get_ref(first + column).map(|value| value.as_str().ok().map(str::to_owned));
@@ -130,7 +130,7 @@ impl Found {
 }
 
 /// What entries are looked into with, at a depth.
-struct Look<'a> {
+struct EntryChecker<'a> {
     prober: Prober<'a>,
     depth: Depth,
     handles: &'a Handles<'a>,
@@ -141,8 +141,8 @@ fn plan_of(depth: Depth) -> MediaPlan {
     MediaPlan { filter: MediaFilter::Extension, decode: depth == Depth::Decode }
 }
 
-impl Look<'_> {
-    fn at(&mut self, row: &Found, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
+impl EntryChecker<'_> {
+    fn at(&mut self, row: &MediaRow, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
         let wanted = match self.depth {
             Depth::Rows => None,
             Depth::Decode => row.media_type().filter(|kind| *kind == MediaType::Image),
@@ -203,7 +203,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
     let mut statement = connection.prepare(ENTRIES).map_err(failed)?;
     let mut rows = statement.query([id.0]).map_err(failed)?;
     let plan = plan_of(depth);
-    let mut look = Look { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
     let mut without = Without::default();
     let mut count = 0_u64;
     while let Some(row) = rows.next().map_err(failed)? {
@@ -212,7 +212,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
             handles.cancel.check()?;
         }
         let Ok(Ok(name)) = row.get_ref(0).map(|name| name.as_str()) else { continue };
-        let Some(found) = Found::of(row, 3).map_err(failed)? else {
+        let Some(found) = MediaRow::of(row, 3).map_err(failed)? else {
             without.note(name, filters.iter().any(|filter| picks(filter, name)));
             continue;
         };
@@ -308,13 +308,13 @@ pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let mut rows = statement.query([slice.after, slice.up_to]).map_err(failed)?;
     let plan = plan_of(depth);
-    let mut look = Look { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
     let mut count = 0;
     while let Some(row) = rows.next().map_err(failed)? {
         handles.cancel.check()?;
         count += 1;
         handles.progress.add(1, 0);
-        let Some(found) = Found::of(row, 0).map_err(failed)? else {
+        let Some(found) = MediaRow::of(row, 0).map_err(failed)? else {
             handles.problems.report(no_text(&database))?;
             continue;
         };

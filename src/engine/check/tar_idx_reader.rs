@@ -8,7 +8,7 @@ const WORD: usize = 8;
 const BUFFER: usize = 1 << 16;
 
 /// The offsets of one `.tar.idx`; unlike the format's own reader it hands out words in any order of size.
-pub(super) struct Words {
+pub(super) struct TarIdxReader {
     file: ReadFile,
     buffer: Vec<u8>,
     filled: usize,
@@ -16,7 +16,7 @@ pub(super) struct Words {
     at: u64,
 }
 
-impl Words {
+impl TarIdxReader {
     /// Opens a file; its length may be anything.
     pub(super) fn open(path: &Path) -> Outcome<Self> {
         Ok(Self { file: open_read(path)?, buffer: vec![0; BUFFER], filled: 0, used: 0, at: 0 })

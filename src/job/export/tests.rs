@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::browse::{BrowsePart, Groups, KeyQuery, SampleAt, Visited, Wanted};
+use crate::engine::browse::{BrowsePart, Groups, KeyQuery, SampleAt, VisitFields, Visited};
 use crate::model::{DatasetKind, Shard};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Catalog for One {
     fn shard(&self, _: u32) -> Outcome<Option<Shard>> {
         Ok(None)
     }
-    fn visit(&self, _: u32, _: Wanted, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+    fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
         Ok(())
     }
 }

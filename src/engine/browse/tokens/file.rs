@@ -15,7 +15,7 @@ pub(super) const ROW: u64 = 24;
 
 /// Where a row lies: bytes from the beginning of the data of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RowSpan {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) defect: Option<Arc<str>>,
@@ -90,15 +90,15 @@ impl TokenFile {
     }
 
     /// Where documents lie. What the table claims is held against the file.
-    pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<Place>> {
+    pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
         let mut places = match &self.table {
             Table::Ends(index) => self.by_ends(index, first, count)?,
             Table::List(list) => {
                 let spans = list.lock().unwrap_or_else(PoisonError::into_inner).spans(first, count);
-                spans.into_iter().map(|(from, to)| Place { from, to, defect: None }).collect()
+                spans.into_iter().map(|(from, to)| RowSpan { from, to, defect: None }).collect()
             }
             Table::Rows(table, begin, rows, number) => by_rows(table, *begin, *rows, *number, first, count)?,
-            Table::Whole => vec![Place { from: 0, to: self.data_bytes, defect: None }],
+            Table::Whole => vec![RowSpan { from: 0, to: self.data_bytes, defect: None }],
         };
         for place in &mut places {
             let why = match () {
@@ -117,20 +117,20 @@ impl TokenFile {
     }
 
     /// What the size of a row is a multiple of.
-    fn unit(&self, place: &Place) -> u64 {
+    fn unit(&self, place: &RowSpan) -> u64 {
         match self.loss {
             Some(Loss::Behind(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
             _ => self.code.size(),
         }
     }
 
-    fn by_ends(&self, index: &Index, first: u64, count: usize) -> Outcome<Vec<Place>> {
+    fn by_ends(&self, index: &Index, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
         let before = u64::from(first > 0);
         let mut ends = index.ends(first - before, count.saturating_add(1))?.into_iter();
         let mut from = if first > 0 { ends.next().unwrap_or(0) } else { 0 };
         let size = self.code.size();
         let place = |end: u64| {
-            let place = Place { from: from.saturating_mul(size), to: end.saturating_mul(size), defect: None };
+            let place = RowSpan { from: from.saturating_mul(size), to: end.saturating_mul(size), defect: None };
             from = end;
             place
         };
@@ -168,15 +168,15 @@ fn numbers(file: &ReadFile, offset: u64, count: u64) -> Outcome<Vec<u64>> {
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
-fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, count: usize) -> Outcome<Vec<Place>> {
+fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
     let count = (count as u64).min(rows.saturating_sub(first));
     let words = numbers(table, (begin + first) * ROW, count * 3)?;
     let place = |row: &[u64]| {
-        let [file, from, length] = row else { return Place::default() };
+        let [file, from, length] = row else { return RowSpan::default() };
         let is_elsewhere = *file != number;
         let defect =
             is_elsewhere.then(|| Arc::from("its row names another file: the table is not in the order of files"));
-        Place { from: *from, to: from.saturating_add(*length), defect }
+        RowSpan { from: *from, to: from.saturating_add(*length), defect }
     };
     Ok(words.chunks_exact(3).map(place).collect())
 }
@@ -224,7 +224,7 @@ impl Window {
         self.count(tokens) + u64::from(self.waste(tokens) > 0)
     }
 
-    pub(super) fn places(self, tokens: u64, code: TokenCode, first: u64, count: usize) -> Vec<Place> {
+    pub(super) fn places(self, tokens: u64, code: TokenCode, first: u64, count: usize) -> Vec<RowSpan> {
         let whole = self.count(tokens);
         let last = self.rows(tokens).min(first.saturating_add(count as u64));
         let place = |index: u64| {
@@ -232,7 +232,7 @@ impl Window {
                 true => (index * self.stride, index * self.stride + self.block),
                 false => (tokens - self.waste(tokens), tokens),
             };
-            Place { from: from * code.size(), to: to * code.size(), defect: None }
+            RowSpan { from: from * code.size(), to: to * code.size(), defect: None }
         };
         (first..last).map(place).collect()
     }

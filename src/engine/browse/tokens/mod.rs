@@ -19,11 +19,11 @@ pub use page::page;
 pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::model::text::{count, grouped};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::preview::tokens::TokenCode;
-use file::{Place, TokenFile};
+use file::{RowSpan, TokenFile};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl TokenSet {
     }
 }
 
-fn row(file: &TokenFile, at: SampleAt, place: Place) -> BrowseSample {
+fn row(file: &TokenFile, at: SampleAt, place: RowSpan) -> BrowseSample {
     let byte_offset = file.data_from.saturating_add(place.from);
     let byte_size = place.to.saturating_sub(place.from);
     let part = |name: &str| BrowsePart { name: Arc::from(name), byte_offset, byte_size };
@@ -241,7 +241,7 @@ impl Catalog for TokenSet {
     fn visit(
         &self,
         group: u32,
-        wanted: Wanted,
+        wanted: VisitFields,
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {

@@ -5,7 +5,7 @@ use crate::engine::check::compare::{compare_shard, REDO};
 use crate::engine::check::headers::{check_rows, Verdict};
 use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
-use crate::engine::check::tar_idx_reader::Words;
+use crate::engine::check::tar_idx_reader::TarIdxReader;
 use crate::engine::check::{Checked, Prepared};
 use crate::model::text::{bytes, count, count_verb, grouped};
 use crate::model::{
@@ -191,7 +191,7 @@ pub(in crate::engine::check) fn index_length(
     let path = prepared.root.join(shard.index_name());
     let report =
         |kind, message: String| problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(REDO));
-    let mut words = match Words::open(&path) {
+    let mut words = match TarIdxReader::open(&path) {
         Ok(words) => words,
         Err(failure) => {
             let message = format!(

@@ -15,7 +15,7 @@ const PARTITION: usize = 8 << 20;
 const PIECE: usize = 1 << 20;
 
 /// Keeps the records of some partitions.
-struct Kept<R> {
+struct PartitionRecords<R> {
     /// The number of the first one that is kept, and of all.
     first: u32,
     all: u32,
@@ -24,7 +24,7 @@ struct Kept<R> {
     passages: Passages,
 }
 
-impl<R: Record> Sink for Kept<R> {
+impl<R: Record> Sink for PartitionRecords<R> {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
         let partition = partition_of(anchor.key, self.all).wrapping_sub(self.first);
         if let Some(records) = self.partitions.get_mut(partition as usize) {
@@ -75,9 +75,10 @@ fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Ou
     let step = all.div_ceil(passes.max(1));
     for first in (0..all).step_by(step as usize) {
         let partitions = vec![Vec::new(); step.min(all - first) as usize];
-        let mut kept = Kept::<R> { first, all, partitions, intervals: Vec::new(), passages: Passages::default() };
+        let mut kept =
+            PartitionRecords::<R> { first, all, partitions, intervals: Vec::new(), passages: Passages::default() };
         scan(text, rule, &mut kept, cancel)?;
-        let Kept { partitions, intervals, passages, .. } = kept;
+        let PartitionRecords { partitions, intervals, passages, .. } = kept;
         // What the scan itself finds is the same every time.
         if first == 0 {
             found.intervals = intervals;
@@ -96,7 +97,7 @@ fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Ou
     Ok(found)
 }
 
-fn scan<R: Record>(text: &[u8], rule: &Rule, kept: &mut Kept<R>, cancel: &Cancel) -> Outcome<()> {
+fn scan<R: Record>(text: &[u8], rule: &Rule, kept: &mut PartitionRecords<R>, cancel: &Cancel) -> Outcome<()> {
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {

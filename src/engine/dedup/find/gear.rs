@@ -26,13 +26,13 @@ pub(super) struct Gear {
 }
 
 /// Candidates of one block, in order.
-pub(super) struct Found {
+pub(super) struct CandidateBlock {
     at: [u32; BLOCK],
     hash: [u64; BLOCK],
     len: usize,
 }
 
-impl Found {
+impl CandidateBlock {
     pub(super) fn new() -> Self {
         Self { at: [0; BLOCK], hash: [0; BLOCK], len: 0 }
     }
@@ -72,7 +72,7 @@ impl Gear {
     }
 
     /// Hashes at most [`BLOCK`] bytes and notes candidates; gives the hash at their end.
-    pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
+    pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut CandidateBlock) -> u64 {
         found.len = 0;
         for (place, byte) in bytes.iter().enumerate() {
             hash = self.next(hash, *byte);

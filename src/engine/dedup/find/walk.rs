@@ -3,7 +3,7 @@
 //! Text that goes on repeating itself is passed over without hashing it, where the visitor knows what to do with it.
 
 use super::bytes::common_prefix;
-use super::gear::{mix, Found, Gear, BLOCK, CANDIDATES, SPARSE};
+use super::gear::{mix, CandidateBlock, Gear, BLOCK, CANDIDATES, SPARSE};
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{Owned, Owners};
 use super::Rule;
@@ -98,7 +98,7 @@ struct SkippedText {
 /// Reads one document after the other. Memory: some multiples of the window, whatever the documents.
 pub(super) struct Walk {
     chooser: Chooser,
-    found: Box<(Found, Candidates)>,
+    found: Box<(CandidateBlock, Candidates)>,
     tail: Tail,
     passing: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than can be looked for.
@@ -148,7 +148,7 @@ impl Walk {
         };
         Self {
             chooser,
-            found: Box::new((Found::new(), Candidates::new())),
+            found: Box::new((CandidateBlock::new(), Candidates::new())),
             tail: Tail { bytes: Vec::new(), base: 0 },
             passing: None,
             window,
@@ -272,7 +272,7 @@ impl Chooser {
     }
 
     /// Hashes bytes `[from, to)`, one block at most.
-    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut (Found, Candidates)) {
+    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut (CandidateBlock, Candidates)) {
         if self.grams.is_some() {
             return self.scan_grams(tail, to, &mut found.1);
         }

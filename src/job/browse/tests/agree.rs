@@ -1,7 +1,7 @@
 //! The catalog of a prepared set, the same set without its database, its raw scan and another reader of tars see the same.
 
 use super::*;
-use crate::engine::browse::{filter, Marks, Matches, ProblemList, SampleFilter, SplitChoice, Wanted};
+use crate::engine::browse::{filter, Marks, Matches, ProblemList, SampleFilter, SplitChoice, VisitFields};
 use proptest::prelude::*;
 use std::io::Read as _;
 
@@ -174,7 +174,7 @@ fn a_visit_tells_what_is_wanted_and_ends_when_it_is_told_to() {
     prepare(dir.path());
     for catalog in [scanned(dir.path()), scanned(raw.path())] {
         let mut seen = Vec::new();
-        let wanted = Wanted { keys: true, sizes: true, parts: true };
+        let wanted = VisitFields { keys: true, sizes: true, parts: true };
         let take = &mut |sample: browse::Visited<'_>| {
             seen.push((sample.index, sample.key.to_owned(), sample.byte_size, sample.parts.join(" ")));
             seen.len() < 2

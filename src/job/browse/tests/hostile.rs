@@ -1,7 +1,7 @@
 //! Data sets that lie: nothing panics, nothing takes memory that a file only claims, and the list goes on.
 
 use super::*;
-use crate::engine::browse::{filter, loader, offsets, problems, Marks, ProblemList, SampleFilter, Wanted};
+use crate::engine::browse::{filter, loader, offsets, problems, Marks, ProblemList, SampleFilter, VisitFields};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
@@ -37,7 +37,7 @@ fn exercise(catalog: &dyn Catalog) {
     let _ = catalog.locate(None, "001", &cancel);
     let _ = catalog.locate(Some("a.tar"), "001", &cancel);
     for group in 0..3 {
-        let _ = catalog.visit(group, Wanted { keys: true, sizes: true, parts: true }, &cancel, &mut |_| true);
+        let _ = catalog.visit(group, VisitFields { keys: true, sizes: true, parts: true }, &cancel, &mut |_| true);
     }
     let filter = SampleFilter { has: vec!["txt".into()], min_bytes: Some(1), ..SampleFilter::default() };
     let marks = Marks::new(&groups, &[], &["a.tar/001"]);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::browse::loader::{FieldValue, LoaderKind};
-use crate::engine::browse::places::{place_of, Place};
+use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{loader, offsets, problems};
 use crate::model::{ProblemKind, Subject};
 use crate::source::decode::Value;
@@ -160,7 +160,7 @@ fn problems_of_the_last_run_lead_to_their_samples() {
 #[test]
 fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     let cancel = Cancel::default();
-    let sample = |group, index, key: &str| Place::Sample { at: SampleAt { group, index }, key: key.into() };
+    let sample = |group, index, key: &str| SubjectLocation::Sample { at: SampleAt { group, index }, key: key.into() };
     let dir = small_set();
     prepare(dir.path());
     let set = scanned(dir.path());
@@ -168,10 +168,10 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     assert_eq!(place(Subject::shard("a.tar").key("001")), sample(0, 1, "001"));
     assert_eq!(place(Subject::shard("c/b.tar").key("x/101.txt")), sample(1, 1, "x/101"), "an entry of a sample");
     assert_eq!(place(Subject::shard("a.tar").key("gone").at(3_500)), sample(0, 2, "002"));
-    assert_eq!(place(Subject::shard("a.tar").at(u64::MAX)), Place::Near(SampleAt { group: 0, index: 2 }));
-    assert_eq!(place(Subject::shard("c/b.tar")), Place::Group(1));
-    assert_eq!(place(Subject::shard("gone.tar").key("1")), Place::Nowhere);
-    assert_eq!(place(Subject::field("train")), Place::Nowhere);
+    assert_eq!(place(Subject::shard("a.tar").at(u64::MAX)), SubjectLocation::Near(SampleAt { group: 0, index: 2 }));
+    assert_eq!(place(Subject::shard("c/b.tar")), SubjectLocation::Group(1));
+    assert_eq!(place(Subject::shard("gone.tar").key("1")), SubjectLocation::Nowhere);
+    assert_eq!(place(Subject::field("train")), SubjectLocation::Nowhere);
 
     let file = dir.path().join("lines.jsonl");
     put(&file, b"\n{\"a\":1}\n\n \n{\"b\":2}\nno json\n");
@@ -180,9 +180,9 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     let at = |line| place(Subject::path(&file).line(line));
     assert_eq!([at(2), at(5), at(6)], [sample(0, 0, "0"), sample(0, 1, "1"), sample(0, 2, "2")]);
     assert_eq!(at(4), sample(0, 0, "0"), "a blank line belongs to the line before it");
-    assert_eq!(at(u64::MAX), Place::Nowhere);
+    assert_eq!(at(u64::MAX), SubjectLocation::Nowhere);
     assert_eq!(place(Subject::path(&file).at(14)), sample(0, 1, "1"));
-    assert_eq!(place(Subject::path("elsewhere.jsonl").line(2)), Place::Nowhere);
+    assert_eq!(place(Subject::path("elsewhere.jsonl").line(2)), SubjectLocation::Nowhere);
 
     let media = tempfile::tempdir().unwrap();
     put(&media.path().join("b/c.tar.jpg"), b"p");
@@ -193,5 +193,5 @@ fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
     assert_eq!(place("b/c.txt"), sample(0, 1, "c"));
     assert_eq!(place("b/c.tar.jpg"), sample(0, 0, "c.tar"));
     assert_eq!(place("b/noend"), sample(0, 2, "noend"));
-    assert_eq!([place("b/gone.txt"), place("d/c.txt")], [Place::Group(0), Place::Nowhere]);
+    assert_eq!([place("b/gone.txt"), place("d/c.txt")], [SubjectLocation::Group(0), SubjectLocation::Nowhere]);
 }

@@ -3,7 +3,7 @@
 use super::screen::{BrowseScreen, Stage};
 use super::workers::{ToFind, Workers};
 use super::Start;
-use crate::engine::browse::Place;
+use crate::engine::browse::SubjectLocation;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
 
@@ -27,15 +27,17 @@ impl Start {
     }
 
     /// The notice where the place is in no sample and a sample near it is shown.
-    fn why_near(&self, place: &Place) -> Option<String> {
+    fn why_near(&self, place: &SubjectLocation) -> Option<String> {
         let Self::Subject(subject) = self else { return None };
         match place {
-            Place::Sample { .. } | Place::Nowhere => None,
-            Place::Near(_) => Some("the place is in no sample; this is the last one before it".to_owned()),
-            Place::Group(_) if subject.key.is_some() || subject.byte_offset.is_some() => {
+            SubjectLocation::Sample { .. } | SubjectLocation::Nowhere => None,
+            SubjectLocation::Near(_) => Some("the place is in no sample; this is the last one before it".to_owned()),
+            SubjectLocation::Group(_) if subject.key.is_some() || subject.byte_offset.is_some() => {
                 Some("the place is in no sample; this is the first one of its shard".to_owned())
             }
-            Place::Group(_) => Some("the problem is about the whole of it; this is its first sample".to_owned()),
+            SubjectLocation::Group(_) => {
+                Some("the problem is about the whole of it; this is its first sample".to_owned())
+            }
         }
     }
 }

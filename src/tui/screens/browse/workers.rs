@@ -3,7 +3,7 @@
 use super::detail::{look_at, Detail, Question};
 use super::rows::{Fetched, Piece, Span};
 use super::state::Search;
-use crate::engine::browse::places::{place_of, Place};
+use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{
     filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter, TokenView,
 };
@@ -82,7 +82,7 @@ pub struct Workers {
 
 /// Where something was found.
 pub struct Located {
-    pub place: Place,
+    pub place: SubjectLocation,
     /// Whether more samples were still being found when the search began, so that another place may be nearer.
     pub may_grow: bool,
 }
@@ -292,15 +292,17 @@ fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome
     let place = match wanted {
         ToFind::Subject(subject) => place_of(catalog, &subject, cancel)?,
         ToFind::Key(key) => match locate(catalog, &key, cancel)? {
-            Some(at) => Place::Sample { at, key: Arc::from(key) },
-            None => Place::Nowhere,
+            Some(at) => SubjectLocation::Sample { at, key: Arc::from(key) },
+            None => SubjectLocation::Nowhere,
         },
     };
     let is_counted = |group: u32| groups.group(group).is_some_and(|group| group.is_counted);
     let may_grow = match place {
-        Place::Sample { .. } => false,
-        Place::Nowhere => !groups.is_complete,
-        Place::Near(SampleAt { group, .. }) | Place::Group(group) => !groups.is_complete && !is_counted(group),
+        SubjectLocation::Sample { .. } => false,
+        SubjectLocation::Nowhere => !groups.is_complete,
+        SubjectLocation::Near(SampleAt { group, .. }) | SubjectLocation::Group(group) => {
+            !groups.is_complete && !is_counted(group)
+        }
     };
     Ok(Located { place, may_grow })
 }

@@ -1,7 +1,7 @@
 //! Finds out where the problems of a run lead. Reads, so it runs on a worker.
 
 use super::rows::{is_about_whole_shard, no_place, no_sample_there, Goal, Target, Way};
-use crate::engine::browse::places::{place_of, Place};
+use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{can_open, Catalog, Groups};
 use crate::job::browse::open;
 use crate::model::{Cancel, DatasetKind, Outcome, Problem};
@@ -106,11 +106,15 @@ impl Finder<'_> {
         };
         let name = |group: u32| groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
         Ok(match place_of(&**catalog, subject, self.cancel)? {
-            Place::Sample { at, key } => Ok(Target { group: at.group, shard: name(at.group), key: Some(key) }),
-            Place::Group(group) if is_about_whole_shard(problem) => Ok(Target { group, shard: name(group), key: None }),
-            Place::Group(group) => Err(no_sample_there(&name(group))),
-            Place::Near(at) => Err(no_sample_there(&name(at.group))),
-            Place::Nowhere => Err(no_place(subject)),
+            SubjectLocation::Sample { at, key } => {
+                Ok(Target { group: at.group, shard: name(at.group), key: Some(key) })
+            }
+            SubjectLocation::Group(group) if is_about_whole_shard(problem) => {
+                Ok(Target { group, shard: name(group), key: None })
+            }
+            SubjectLocation::Group(group) => Err(no_sample_there(&name(group))),
+            SubjectLocation::Near(at) => Err(no_sample_there(&name(at.group))),
+            SubjectLocation::Nowhere => Err(no_place(subject)),
         })
     }
 }

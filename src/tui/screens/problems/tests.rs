@@ -1,6 +1,6 @@
 use super::rows::Reported;
 use super::*;
-use crate::engine::browse::{problems, Group, Groups, Known, Marks, ProblemList, SampleAt};
+use crate::engine::browse::{problems, Group, Groups, Marks, ProblemList, SampleAt, SampleProblem};
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::model::{Problem, ProblemKind, Severity, Subject};
 use crate::tui::keymap::{Action, Context};
@@ -149,7 +149,7 @@ fn over_browser(list: ProblemList) -> (ProblemScreen, Rc<std::cell::Cell<Option<
 fn the_list_of_the_browser_stays_small_for_a_million_problems() {
     let mut list = ProblemList::default();
     for index in 0..1_000_000 {
-        list.add(SampleAt { group: 0, index }, Known::new(ProblemKind::BadLine, "no object"));
+        list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, "no object"));
     }
     let (mut screen, _) = over_browser(list);
     screen.handle(Input::Action(Action::Last));
@@ -161,7 +161,10 @@ fn the_list_of_the_browser_stays_small_for_a_million_problems() {
 #[test]
 fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_says_so() {
     let mut list = ProblemList::default();
-    let known = Known { key: Some("k\u{1b}".into()), ..Known::new(ProblemKind::BrokenMedia, "cut \u{202e} short") };
+    let known = SampleProblem {
+        key: Some("k\u{1b}".into()),
+        ..SampleProblem::new(ProblemKind::BrokenMedia, "cut \u{202e} short")
+    };
     list.add(SampleAt { group: 1, index: 7 }, known);
     let (mut screen, chosen) = over_browser(list);
     assert_eq!(screen.context(), Context::Problems);

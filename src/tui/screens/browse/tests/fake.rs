@@ -1,6 +1,8 @@
 //! A catalog that makes its samples up, as slowly as wanted.
 
-use crate::engine::browse::{BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, Visited, Wanted};
+use crate::engine::browse::{
+    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, Visited,
+};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -165,7 +167,13 @@ impl Catalog for Fake {
     fn shard(&self, _: u32) -> Outcome<Option<Shard>> {
         Ok(None)
     }
-    fn visit(&self, group: u32, _: Wanted, cancel: &Cancel, take: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+    fn visit(
+        &self,
+        group: u32,
+        _: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
         let groups = self.groups();
         for index in 0..groups.group(group).map_or(0, |group| group.samples) {
             cancel.check()?;
