@@ -59,13 +59,13 @@ pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
 }
 
 /// What the parts found together.
-pub(super) struct Found {
+pub(super) struct FoundRepeats {
     pub(super) parts: Vec<FoundPart>,
     pub(super) passages: Passages,
 }
 
 /// Looks at all parts.
-pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<Found> {
+pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
@@ -78,7 +78,7 @@ pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> O
     parts.iter().for_each(|part| passages.join(&part.passages));
     let of_units = units.iter().zip(&finding.bases);
     of_units.for_each(|(unit, base)| passages.join(&unit.collected.passages.moved(*base)));
-    Ok(Found { parts, passages })
+    Ok(FoundRepeats { parts, passages })
 }
 
 struct Finding<'a> {
