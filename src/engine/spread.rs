@@ -61,8 +61,8 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     if database.is_file() {
         let connection = open_readonly(&database)?;
         parts(&connection, cancel, &mut spread).map_err(|stop| match stop {
-            Stop::Sql(error) => failure(&database, &error),
-            Stop::Cancelled => Failure::cancelled(),
+            VisitError::Sql(error) => failure(&database, &error),
+            VisitError::Cancelled => Failure::cancelled(),
         })?;
     }
     Ok(spread)
@@ -84,18 +84,18 @@ fn sample_sizes(index: &TarIdx, sizes: &mut Lengths, cancel: &Cancel) -> Outcome
     })
 }
 
-enum Stop {
+enum VisitError {
     Sql(rusqlite::Error),
     Cancelled,
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for VisitError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -> Result<(), Stop> {
+fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -> Result<(), VisitError> {
     let tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'sample_parts'";
     if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(());
@@ -110,7 +110,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
     while let Some(row) = rows.next()? {
         seen += 1;
         if seen.is_multiple_of(CANCEL_EVERY) && cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(VisitError::Cancelled);
         }
         let sample = (row.get::<_, i64>(2).ok(), row.get::<_, i64>(3).ok());
         if last != Some(sample) {

@@ -1,6 +1,6 @@
 //! Repeats looked at in the documents themselves: all of it in memory, nothing written.
 
-use super::find::{find_with, Found, Rule};
+use super::find::{find_with, RepeatedText, Rule};
 use crate::model::{Cancel, Failure, Outcome};
 use crate::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
 use std::collections::BTreeMap;
@@ -185,7 +185,7 @@ impl Repeats {
     }
 
     /// Puts what was found, or is listed, beside the documents.
-    fn take(&mut self, found: Found, min_length: u64) {
+    fn take(&mut self, found: RepeatedText, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
         for at in 0..self.documents.len() {

@@ -1,7 +1,7 @@
 //! What is noted of a line when it is read, so that it can be written without being taken apart once more.
 
 use super::compose::{Out, Parts};
-use super::write_back::{Pieces, RangesGo, WriteBack, Written};
+use super::write_back::{LineResult, Pieces, RangesGo, WriteBack};
 use crate::formats::bsade::Range;
 use crate::formats::python::json_text::{push_again, unescape};
 use crate::model::Outcome;
@@ -127,7 +127,7 @@ impl WriteBack {
         noted: &NotedLine<'_>,
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
-    ) -> Outcome<Option<Written>> {
+    ) -> Outcome<Option<LineResult>> {
         let NotedLine { line, note } = noted;
         let Some((before, behind)) = self.others(line, note) else { return Ok(None) };
         let mut out = Out::new(self.composer.take_buffer(), take);

@@ -15,11 +15,11 @@ const GZIP_MEMORY: u64 = 1 << 20;
 
 /// Packs what it is given into a file.
 pub struct PackedOutput {
-    way: Way,
+    way: OutputEncoder,
     bytes: u64,
 }
 
-enum Way {
+enum OutputEncoder {
     Plain(BufferedFile),
     Gzip(Box<flate2::write::GzEncoder<BufferedFile>>),
     Zstd(zstd::stream::write::Encoder<'static, BufferedFile>),
@@ -47,12 +47,14 @@ impl PackedOutput {
     pub fn new(file: BufferedFile, packing: Packing) -> Outcome<Self> {
         let path = file.path().to_owned();
         let way = match packing {
-            Packing::Gzip => Way::Gzip(Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default()))),
-            Packing::Zstd => Way::Zstd(
+            Packing::Gzip => {
+                OutputEncoder::Gzip(Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default())))
+            }
+            Packing::Zstd => OutputEncoder::Zstd(
                 zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)
                     .map_err(|error| BufferedFile::failure("packing", &path, error))?,
             ),
-            _ => Way::Plain(file),
+            _ => OutputEncoder::Plain(file),
         };
         Ok(Self { way, bytes: 0 })
     }
@@ -61,18 +63,18 @@ impl PackedOutput {
     pub fn write(&mut self, bytes: &[u8]) -> Outcome<()> {
         self.bytes += bytes.len() as u64;
         let result = match &mut self.way {
-            Way::Plain(file) => return file.write_all(bytes),
-            Way::Gzip(encoder) => encoder.write_all(bytes),
-            Way::Zstd(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Plain(file) => return file.write_all(bytes),
+            OutputEncoder::Gzip(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Zstd(encoder) => encoder.write_all(bytes),
         };
         result.map_err(|error| BufferedFile::failure("packing", self.path(), error))
     }
 
     fn path(&self) -> &Path {
         match &self.way {
-            Way::Plain(file) => file.path(),
-            Way::Gzip(encoder) => encoder.get_ref().path(),
-            Way::Zstd(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Plain(file) => file.path(),
+            OutputEncoder::Gzip(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Zstd(encoder) => encoder.get_ref().path(),
         }
     }
 
@@ -85,9 +87,9 @@ impl PackedOutput {
     pub fn end(self) -> Outcome<BufferedFile> {
         let path = self.path().to_owned();
         let ended = match self.way {
-            Way::Plain(file) => return Ok(file),
-            Way::Gzip(encoder) => encoder.finish(),
-            Way::Zstd(encoder) => encoder.finish(),
+            OutputEncoder::Plain(file) => return Ok(file),
+            OutputEncoder::Gzip(encoder) => encoder.finish(),
+            OutputEncoder::Zstd(encoder) => encoder.finish(),
         };
         ended.map_err(|error| BufferedFile::failure("packing", &path, error))
     }

@@ -61,7 +61,7 @@ impl Layout {
 
 /// What became of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct LineResult {
     /// Bytes of text inside of the ranges, cut to whole characters: removed, or annotated.
     pub removed: u64,
     /// Bytes handed out, with the `\n`; 0 of a blank line.
@@ -117,7 +117,7 @@ impl WriteBack {
         record: &Record<'_>,
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
-    ) -> Outcome<Written> {
+    ) -> Outcome<LineResult> {
         self.shortened.clear();
         let mut out = Out::new(self.composer.take_buffer(), take);
         match record.kind {
@@ -146,7 +146,7 @@ impl WriteBack {
         others: &[u8],
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
-    ) -> Outcome<Written> {
+    ) -> Outcome<LineResult> {
         if self.others.read(others).is_err() {
             self.others.clear();
         }
@@ -203,13 +203,13 @@ impl WriteBack {
         Ok(())
     }
 
-    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<Written> {
+    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);
         if self.spare.capacity() > LARGE {
             self.spare = String::new();
         }
-        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+        Ok(LineResult { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
     }
 }
 

@@ -50,7 +50,7 @@ pub fn respool_unit(
     let offsets = SpoolReader::new(Arc::new(file), 0, bytes, CHUNK);
     let scan = ShardScan { stamp: shard.stamp, compressed: shard.is_tgz, ..ShardScan::default() };
     let copied =
-        SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).map_err(Stop::from).and_then(|mut sink| {
+        SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).map_err(CopyError::from).and_then(|mut sink| {
             let mut copy = Copy { sink: &mut sink, offsets, left: bytes / 8 - 1, scan, shard, cancel };
             copy.run(&connection, old.tar_file_id)?;
             let scan = copy.scan;
@@ -61,28 +61,28 @@ pub fn respool_unit(
         Err(stop) => {
             discard(fs, spool_dir, id, &shard.name);
             match stop {
-                Stop::Disagree => Ok(None),
-                Stop::Failed(failure) => Err(*failure),
+                CopyError::Disagree => Ok(None),
+                CopyError::Failed(failure) => Err(*failure),
             }
         }
     }
 }
 
 /// Why a copy ended early.
-enum Stop {
+enum CopyError {
     /// The old index is of no use.
     Disagree,
     /// The new spool cannot be written, or somebody cancelled.
     Failed(Box<Failure>),
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for CopyError {
     fn from(_: rusqlite::Error) -> Self {
         Self::Disagree
     }
 }
 
-impl From<Failure> for Stop {
+impl From<Failure> for CopyError {
     fn from(failure: Failure) -> Self {
         Self::Failed(Box::new(failure))
     }
@@ -103,7 +103,7 @@ const PARTS: &str = "SELECT sample_index, part_name, content_byte_offset, conten
     WHERE tar_file_id = ?1 ORDER BY sample_index, content_byte_offset";
 
 impl Copy<'_, '_> {
-    fn run(&mut self, connection: &Connection, tar_file_id: u32) -> Result<(), Stop> {
+    fn run(&mut self, connection: &Connection, tar_file_id: u32) -> Result<(), CopyError> {
         let (mut samples, mut parts) = (connection.prepare(SAMPLES)?, connection.prepare(PARTS)?);
         let mut samples = samples.query([tar_file_id])?;
         let mut parts = Ahead::new(parts.query([tar_file_id])?)?;
@@ -114,13 +114,13 @@ impl Copy<'_, '_> {
                 self.hidden(&mut offset)?;
             }
             let (key, at, size) = (row.get_ref(1)?.as_str(), number(row, 2)?, number(row, 3)?);
-            let key = key.map_err(|_| Stop::Disagree)?;
+            let key = key.map_err(|_| CopyError::Disagree)?;
             if self.left == 0 || index != self.scan.samples || at != offset {
-                return Err(Stop::Disagree);
+                return Err(CopyError::Disagree);
             }
             offset = self.offset()?;
             if at.checked_add(size) != Some(offset) {
-                return Err(Stop::Disagree);
+                return Err(CopyError::Disagree);
             }
             self.copy_parts(&mut parts, index, key)?;
             self.sink.sample(SampleRow { key, sample_index: index, byte_offset: at, byte_size: size })?;
@@ -134,24 +134,24 @@ impl Copy<'_, '_> {
             self.hidden(&mut offset)?;
         }
         if parts.index.is_some() {
-            return Err(Stop::Disagree);
+            return Err(CopyError::Disagree);
         }
         self.scan.end_offset = offset;
         Ok(())
     }
 
     /// The next number of `.tar.idx`.
-    fn offset(&mut self) -> Result<u64, Stop> {
+    fn offset(&mut self) -> Result<u64, CopyError> {
         let mut bytes = Vec::with_capacity(8);
-        self.offsets.take(8, &mut bytes).map_err(|_| Stop::Disagree)?;
-        bytes.try_into().map(u64::from_le_bytes).map_err(|_| Stop::Disagree)
+        self.offsets.take(8, &mut bytes).map_err(|_| CopyError::Disagree)?;
+        bytes.try_into().map(u64::from_le_bytes).map_err(|_| CopyError::Disagree)
     }
 
     /// Takes over a sample that has no row.
-    fn hidden(&mut self, offset: &mut u64) -> Result<(), Stop> {
-        self.left = self.left.checked_sub(1).ok_or(Stop::Disagree)?;
+    fn hidden(&mut self, offset: &mut u64) -> Result<(), CopyError> {
+        self.left = self.left.checked_sub(1).ok_or(CopyError::Disagree)?;
         let end = self.offset()?;
-        let byte_size = end.checked_sub(*offset).ok_or(Stop::Disagree)?;
+        let byte_size = end.checked_sub(*offset).ok_or(CopyError::Disagree)?;
         let row = HiddenSample { sample_index: self.scan.samples, byte_offset: *offset, byte_size };
         self.sink.hidden_sample(row)?;
         self.scan.samples += 1;
@@ -159,7 +159,7 @@ impl Copy<'_, '_> {
         Ok(())
     }
 
-    fn copy_parts(&mut self, parts: &mut Ahead<'_>, index: u64, key: &str) -> Result<(), Stop> {
+    fn copy_parts(&mut self, parts: &mut Ahead<'_>, index: u64, key: &str) -> Result<(), CopyError> {
         let mut sketch = SampleSketch { shard: self.shard.name.clone(), key: key.to_owned(), parts: Vec::new() };
         let keep = is_sketched(index, self.scan.sketches.len());
         let mut names: Vec<String> = Vec::new();
@@ -208,25 +208,25 @@ struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    fn new(rows: Rows<'a>) -> Result<Self, Stop> {
+    fn new(rows: Rows<'a>) -> Result<Self, CopyError> {
         let mut ahead = Self { rows, index: None, name: String::new(), offset: 0, size: 0 };
         ahead.advance()?;
         Ok(ahead)
     }
 
-    fn advance(&mut self) -> Result<(), Stop> {
+    fn advance(&mut self) -> Result<(), CopyError> {
         let Some(row) = self.rows.next()? else {
             self.index = None;
             return Ok(());
         };
         self.index = Some(number(row, 0)?);
         self.name.clear();
-        self.name.push_str(row.get_ref(1)?.as_str().map_err(|_| Stop::Disagree)?);
+        self.name.push_str(row.get_ref(1)?.as_str().map_err(|_| CopyError::Disagree)?);
         (self.offset, self.size) = (number(row, 2)?, number(row, 3)?);
         Ok(())
     }
 }
 
-fn number(row: &Row<'_>, column: usize) -> Result<u64, Stop> {
-    u64::try_from(row.get::<_, i64>(column)?).map_err(|_| Stop::Disagree)
+fn number(row: &Row<'_>, column: usize) -> Result<u64, CopyError> {
+    u64::try_from(row.get::<_, i64>(column)?).map_err(|_| CopyError::Disagree)
 }

@@ -22,7 +22,7 @@ const FIRST_NAMES: usize = 6;
 
 /// Where the last content and the last sample ended.
 #[derive(Default)]
-struct Ends {
+struct LastEnds {
     content: u64,
     sample: u64,
 }
@@ -33,12 +33,12 @@ pub(in crate::engine) struct RowWriter {
     first: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u64>,
     key: Vec<u8>,
-    ends: Ends,
+    ends: LastEnds,
 }
 
 impl RowWriter {
     pub(in crate::engine) fn new(out: SpoolWriter) -> Self {
-        Self { out, first: Vec::new(), numbers: HashMap::new(), key: Vec::new(), ends: Ends::default() }
+        Self { out, first: Vec::new(), numbers: HashMap::new(), key: Vec::new(), ends: LastEnds::default() }
     }
 
     pub(in crate::engine) fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
@@ -116,13 +116,13 @@ pub(in crate::engine) struct RowReader {
     known: Option<usize>,
     name: Vec<u8>,
     key: Vec<u8>,
-    ends: Ends,
+    ends: LastEnds,
 }
 
 impl RowReader {
     pub(in crate::engine) fn new(from: SpoolReader) -> Self {
         let (names, name, key) = (Vec::new(), Vec::new(), Vec::new());
-        Self { from, names, known: None, name, key, ends: Ends::default() }
+        Self { from, names, known: None, name, key, ends: LastEnds::default() }
     }
 
     /// Name of the part that [`next`](Self::next) returned last.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Where a sample belongs: its shard's number in the index, and its own inside the shard.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SamplePosition {
     pub(super) shard: u32,
     pub(super) index: u64,
 }
@@ -56,7 +56,13 @@ impl Tables {
     }
 
     /// Adds a part of the sample that follows. Places must ascend, and offsets inside one sample.
-    pub(super) fn add_part(&mut self, place: Place, name: &[u8], span: Span, around: &BuildContext<'_>) -> Outcome<()> {
+    pub(super) fn add_part(
+        &mut self,
+        place: SamplePosition,
+        name: &[u8],
+        span: Span,
+        around: &BuildContext<'_>,
+    ) -> Outcome<()> {
         let (shard, index) = place.values()?;
         let (offset, size) = span.values()?;
         self.part_rows += 1;
@@ -71,7 +77,7 @@ impl Tables {
     /// Adds a sample after its parts. Row numbers and places must ascend.
     pub(super) fn add_sample(
         &mut self,
-        place: Place,
+        place: SamplePosition,
         rowid: u64,
         key: &[u8],
         span: Span,
@@ -144,7 +150,7 @@ fn entry(kind: &'static str, name: &'static str, table: &'static str, root: u32)
     }
 }
 
-impl Place {
+impl SamplePosition {
     fn values(self) -> Outcome<(Value<'static>, Value<'static>)> {
         Ok((Value::Int(i64::from(self.shard)), Value::Int(signed(self.index)?)))
     }

@@ -4,7 +4,7 @@ use super::duplicates::{DuplicateKey, RowSet};
 use super::rows::Record;
 use super::runs::{reduce, remove_temporary, Merge, RunSource, CANCEL_EVERY};
 use super::spool::SpooledShard;
-use super::tables::{Place, Span, Tables};
+use super::tables::{SamplePosition, Span, Tables};
 use super::{BuildContext, BuildOptions, BuiltIndex};
 use crate::model::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, ShardId, Subject};
 use crate::storage::fs::Fs;
@@ -26,7 +26,7 @@ pub struct IndexWriter<'a> {
     /// Spools whose rows wait until it is known which of them are duplicates.
     waiting: Vec<SpooledShard>,
     dropped: RowSet,
-    found: Found,
+    found: DuplicateList,
     next_row: u64,
 }
 
@@ -40,7 +40,7 @@ const MAX_LISTED: usize = 1_000_000;
 
 /// Duplicates: some with their places, all counted.
 #[derive(Default)]
-struct Found {
+struct DuplicateList {
     listed: Vec<DuplicateKey>,
     count: u64,
 }
@@ -61,7 +61,7 @@ impl<'a> IndexWriter<'a> {
             runs: Vec::new(),
             waiting: Vec::new(),
             dropped: RowSet::default(),
-            found: Found::default(),
+            found: DuplicateList::default(),
             next_row: 1,
         })
     }
@@ -90,7 +90,7 @@ impl<'a> IndexWriter<'a> {
         let mut reader = spool.open_rows()?;
         let (mut index, mut end, mut counted) = (0, 0, 0);
         while let Some(record) = reader.next()? {
-            let place = Place { shard, index };
+            let place = SamplePosition { shard, index };
             let row = first_row + index;
             match record {
                 Record::Part { offset, size } => {
@@ -202,7 +202,7 @@ impl<'a> IndexWriter<'a> {
     }
 }
 
-impl Found {
+impl DuplicateList {
     fn add(&mut self, key: &[u8], shards: &[ShardRows], rows: (u64, u64), options: &BuildOptions) -> Outcome<()> {
         self.count += 1;
         let (first, second) = (place(shards, rows.0), place(shards, rows.1));

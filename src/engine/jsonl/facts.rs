@@ -125,7 +125,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
             return Ok(facts);
         }
     }
-    let mut seen = Seen { places: HashMap::new(), facts: &mut facts };
+    let mut seen = FactsVisitor { places: HashMap::new(), facts: &mut facts };
     let (turn, cancel) = (Mutex::new(()), Cancel::default());
     let all = Unit { start: 0, end: file.len() };
     let mut was_stopped = false;
@@ -185,13 +185,13 @@ fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     Ok(lengths)
 }
 
-struct Seen<'a> {
+struct FactsVisitor<'a> {
     /// Where each key is in `facts.keys`.
     places: HashMap<String, usize>,
     facts: &'a mut JsonlFacts,
 }
 
-impl Seen<'_> {
+impl FactsVisitor<'_> {
     fn record(&mut self, line: Line<'_>) {
         self.facts.looked_at += 1;
         self.facts.line_bytes.add(line.len);

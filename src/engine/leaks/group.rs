@@ -12,7 +12,7 @@ const REPAIRS: usize = 4;
 
 /// One sample in one split, by numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SamplePosition {
     pub(super) split: u32,
     pub(super) shard: u32,
     pub(super) sample: u64,
@@ -20,7 +20,7 @@ pub(super) struct Place {
     pub(super) part: u64,
 }
 
-impl Place {
+impl SamplePosition {
     fn sample(self) -> (u32, u64) {
         (self.shard, self.sample)
     }
@@ -30,10 +30,10 @@ impl Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     /// The first few of each split.
-    places: Vec<Place>,
+    places: Vec<SamplePosition>,
     /// Samples of each split, all of them.
     counts: Vec<(u32, u64)>,
-    last: Option<Place>,
+    last: Option<SamplePosition>,
     first: Option<(u32, u64)>,
     has_others: bool,
     tag: Option<u64>,
@@ -44,7 +44,7 @@ pub(super) struct Group {
 impl Group {
     /// Adds a record: split, shard and sample, which part, and the tag of the whole sample.
     pub(super) fn add(&mut self, [split, shard, sample]: [u64; 3], which: PartRef, tag: u64) {
-        let place = Place { split: split as u32, shard: shard as u32, sample, part: which.name };
+        let place = SamplePosition { split: split as u32, shard: shard as u32, sample, part: which.name };
         self.ordinal = if self.first.is_none() { which.ordinal } else { self.ordinal.min(which.ordinal) };
         self.has_others |= *self.first.get_or_insert(place.sample()) != place.sample();
         self.has_other_tags |= *self.tag.get_or_insert(tag) != tag;
@@ -82,7 +82,7 @@ impl Group {
     }
 
     /// The listed places, by split.
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    pub(super) fn places(&self) -> impl Iterator<Item = SamplePosition> + '_ {
         self.places.iter().copied()
     }
 

@@ -15,7 +15,7 @@ mod names;
 mod sample_hasher;
 mod search;
 
-pub use search::{LeakSearch, LeakUnit, RecordBuffer, Taken};
+pub use search::{LeakSearch, LeakUnit, RecordBuffer, ShardTotals};
 
 use super::outputs::exclude_item;
 use super::splits::{Edit, ExcludeItem, SplitEditor};

@@ -1,6 +1,6 @@
 //! The search itself: what takes part, a unit for each shard, and the merge of all records.
 
-use super::group::{repairs, Contents, Group, Grouped, Matcher, Place};
+use super::group::{repairs, Contents, Group, Grouped, Matcher, SamplePosition};
 use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
@@ -42,7 +42,7 @@ pub struct LeakUnit {
 
 /// What one shard came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Taken {
+pub struct ShardTotals {
     /// Shards that were compared.
     pub shards: u64,
     /// Samples that take part.
@@ -54,7 +54,7 @@ pub struct Taken {
     pub met: u64,
 }
 
-impl Taken {
+impl ShardTotals {
     /// Adds what another shard came to.
     pub fn add(&mut self, other: Self) {
         self.shards += other.shards;
@@ -266,22 +266,22 @@ impl LeakSearch {
     }
 
     /// Puts the records of one shard into a sack. A shard that cannot be read is a finding, not a failure.
-    pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<Taken> {
+    pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         handles.cancel.check()?;
-        let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(Taken::default()) };
+        let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
         match self.take_shard(unit.id, sack, handles) {
             Err(failure) if !failure.is_cancelled() && !sack.is_broken => {
                 handles.progress.add(1, 0);
                 let message = format!("it was not compared: {}", failure.why);
                 let problem = Problem::problem(ProblemKind::Unreadable, Subject::shard(name), message);
                 handles.problems.report(Problem { hint: failure.hint, ..problem })?;
-                Ok(Taken::default())
+                Ok(ShardTotals::default())
             }
             taken => taken,
         }
     }
 
-    fn take_shard(&self, id: ShardId, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<Taken> {
+    fn take_shard(&self, id: ShardId, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         let count = self.prepared.entry(id).map_or(0, |(_, count)| count);
         if !self.options.content {
             if let Some(taken) = self.take_rows(id, count, sack, handles)? {
@@ -295,12 +295,12 @@ impl LeakSearch {
             let message = "it was not compared: it is compressed, and no loader reads it";
             let subject = Subject::shard(&shard.name);
             handles.problems.report(Problem::note(ProblemKind::CompressedShard, subject, message))?;
-            return Ok(Taken::default());
+            return Ok(ShardTotals::default());
         }
         let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
         // What is damaged is told by lint and verify.
         let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &NullProblemSink, ..*handles })?;
-        let taken = Taken { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
+        let taken = ShardTotals { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";
@@ -328,7 +328,7 @@ impl LeakSearch {
         count: u64,
         sack: &mut RecordBuffer,
         handles: &Handles<'_>,
-    ) -> Outcome<Option<Taken>> {
+    ) -> Outcome<Option<ShardTotals>> {
         let Some(tables) = self.prepared.tables()? else { return Ok(None) };
         let rows = |from| tables.samples(id.0, from, ROWS);
         let last = rows(count.saturating_sub(1))?;
@@ -347,7 +347,7 @@ impl LeakSearch {
             }
         }
         handles.progress.add(1, 0);
-        Ok(Some(Taken { shards: 1, samples: sieve.samples, ..Taken::default() }))
+        Ok(Some(ShardTotals { shards: 1, samples: sieve.samples, ..ShardTotals::default() }))
     }
 
     /// Merges the records of all workers and says what they have in common.
@@ -400,7 +400,7 @@ impl LeakSearch {
     }
 
     /// `None` for a sample whose key nobody finds any more: its shard changes while it is looked at.
-    fn place(&self, kind: LeakKind, place: Place, keys: &names::Keys) -> Option<LeakPlace> {
+    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakPlace> {
         let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
         let key = match kind {
             LeakKind::Shard => None,

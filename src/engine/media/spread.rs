@@ -113,8 +113,8 @@ pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>>
     let mut tally = Tally::default();
     tally.spread.filters = filters(&connection).map_err(failed)?;
     rows(&connection, cancel, &mut tally).map_err(|error| match error {
-        Stop::Sql(error) => failed(error),
-        Stop::Cancelled => Failure::cancelled(),
+        VisitError::Sql(error) => failed(error),
+        VisitError::Cancelled => Failure::cancelled(),
     })?;
     Ok(Some(tally.finish()))
 }
@@ -128,24 +128,24 @@ fn filters(connection: &Connection) -> rusqlite::Result<Vec<FilterFacts>> {
     rows.collect()
 }
 
-enum Stop {
+enum VisitError {
     Sql(rusqlite::Error),
     Cancelled,
 }
 
-impl From<rusqlite::Error> for Stop {
+impl From<rusqlite::Error> for VisitError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-fn rows(connection: &Connection, cancel: &Cancel, tally: &mut Tally) -> Result<(), Stop> {
+fn rows(connection: &Connection, cancel: &Cancel, tally: &mut Tally) -> Result<(), VisitError> {
     let mut statement = connection.prepare("SELECT metadata_type, metadata_json FROM media_metadata")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         tally.spread.rows += 1;
         if tally.spread.rows.is_multiple_of(CANCEL_EVERY) && cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
+            return Err(VisitError::Cancelled);
         }
         let (kind, json) = (row.get_ref(0)?, row.get_ref(1)?);
         match (kind.as_str(), json.as_str()) {

@@ -1,7 +1,7 @@
 //! Aux sources: opened, and searched for the media that records of their member name.
 
 use super::facts::AuxLookup;
-use super::paths::{resolve, Place};
+use super::paths::{resolve, PathTarget};
 use super::records;
 use super::sets::{quoted, Library, MixFile, Opened, Unusable};
 use super::walk::WithAux;
@@ -41,7 +41,7 @@ pub(super) fn written(target: &AuxTarget) -> String {
 /// Opens a source; `None` for a remote one.
 pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, Unusable> {
     let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
-    let Place::Local(path) = resolve(file.folder(), text).map_err(Unusable::new)? else { return Ok(None) };
+    let PathTarget::Local(path) = resolve(file.folder(), text).map_err(Unusable::new)? else { return Ok(None) };
     let is_folder = matches!(aux.target, AuxTarget::Folder(_));
     match open_local(library, path, is_folder)? {
         Source::Folder(path) if !is_folder => {
@@ -81,12 +81,12 @@ fn has_shards(path: &Path) -> bool {
 }
 
 /// A source open for questions.
-enum Asked {
+enum AuxSource {
     Database(Tables),
     Folder(PathBuf),
 }
 
-impl Asked {
+impl AuxSource {
     fn open(source: &Source) -> Outcome<Self> {
         match source {
             Source::Database(path) => Tables::open(path).map(Self::Database),
@@ -97,7 +97,7 @@ impl Asked {
     fn has(&self, name: &str) -> Outcome<bool> {
         match self {
             Self::Folder(folder) => Ok(match resolve(folder, name) {
-                Ok(Place::Local(path)) => path.is_file(),
+                Ok(PathTarget::Local(path)) => path.is_file(),
                 _ => false,
             }),
             Self::Database(tables) => {
@@ -112,7 +112,7 @@ impl Asked {
 
 /// Looks the names in a sample of a member's records up in its sources. `None` when no record names anything like media.
 pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
-    let sources = member.sources.iter().map(Asked::open).collect::<Outcome<Vec<_>>>()?;
+    let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
     let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
     let mut lookup = AuxLookup { member: member.label.clone(), records: 0, found: 0, missing: 0, examples: Vec::new() };
     let mut asked: HashSet<String> = HashSet::new();
@@ -138,7 +138,7 @@ pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLo
     Ok((lookup.found + lookup.missing > 0).then_some(lookup))
 }
 
-fn any_has(sources: &[Asked], name: &str) -> Outcome<bool> {
+fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
     // A name without a dot is in no tar, and hardly a file.
     if name.is_empty() || !name.contains('.') {
         return Ok(false);

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathTarget {
     /// To this machine.
     Local(PathBuf),
     /// Elsewhere; not opened.
@@ -12,16 +12,16 @@ pub(super) enum Place {
 }
 
 /// Resolves a path as written against the folder of its file, which is absolute. An error says why the loader cannot use it.
-pub(super) fn resolve(folder: &Path, text: &str) -> Result<Place, String> {
+pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     if let Some((protocol, _)) = text.split_once("://").filter(|_| !text.starts_with('/')) {
         return match protocol {
-            "msc" | "rclone" | "dss" => Ok(Place::Remote),
+            "msc" | "rclone" | "dss" => Ok(PathTarget::Remote),
             "filesystem" => Err("'filesystem://' is for aux sources only".into()),
             "file" => Err("'file://' is not read as one expects; write the path itself".into()),
             other => Err(format!("the loader does not know '{other}://'")),
         };
     }
-    lexically(&folder.join(text)).map(Place::Local).ok_or_else(|| "it leads above the root folder".into())
+    lexically(&folder.join(text)).map(PathTarget::Local).ok_or_else(|| "it leads above the root folder".into())
 }
 
 /// The absolute path without `.` and `..`, by its text alone. `None` when it leads above the root.
@@ -60,12 +60,12 @@ mod tests {
     #[test]
     fn paths_resolve_by_their_text() {
         let at = |text: &str| resolve(Path::new("/d/mix"), text);
-        let local = |text: &str| Ok(Place::Local(PathBuf::from(text)));
+        let local = |text: &str| Ok(PathTarget::Local(PathBuf::from(text)));
         assert_eq!(at("../a"), local("/d/a"));
         assert_eq!(at("./x//y/../z/"), local("/d/mix/x/z"));
         assert_eq!(at("/abs/b"), local("/abs/b"));
         assert_eq!(at("/abs/a://b"), local("/abs/a:/b"));
-        assert_eq!(at("msc://p/a"), Ok(Place::Remote));
+        assert_eq!(at("msc://p/a"), Ok(PathTarget::Remote));
         assert!(at("../../../x").unwrap_err().contains("above"));
         assert!(at("s3://b/x").unwrap_err().contains("s3://"));
         assert!(at("file:///x").unwrap_err().contains("file://"));
@@ -83,7 +83,7 @@ mod tests {
             let path = relative(Path::new(from), Path::new(to));
             assert_eq!(path, Path::new(expected));
             let text = path.to_str().unwrap();
-            assert_eq!(resolve(Path::new(from), text), Ok(Place::Local(PathBuf::from(to))));
+            assert_eq!(resolve(Path::new(from), text), Ok(PathTarget::Local(PathBuf::from(to))));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
 use super::overlaps::{Usage, Usages};
-use super::paths::{resolve, Place};
+use super::paths::{resolve, PathTarget};
 use super::sets::{Library, MixFile, Opened, SplitView, Unusable, WebSet};
 use super::subset::{Window, SAMPLES_ABOVE};
 use super::{aux, share};
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
     /// A member that names a data set, for the search for samples that are read more than once.
     fn usage(&self, place: &WalkPosition<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
         let path = match resolve(place.file.folder(), &reference.path) {
-            Ok(Place::Local(path)) => identity(&path),
+            Ok(PathTarget::Local(path)) => identity(&path),
             _ => PathBuf::from(&reference.path),
         };
         let line = format!("{}:{}", place.file.shown, reference.at.line);
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
                 return None;
             }
         };
-        let Place::Local(path) = place else {
+        let PathTarget::Local(path) = place else {
             let why = Unusable::new("the member is at a URL and is not opened; its samples are not counted");
             self.tell(file, reference.at, ProblemKind::BadMember, Severity::Note, why);
             return None;
@@ -410,7 +410,8 @@ impl<'a> Walk<'a> {
             }
         }
         let path = resolve(place.file.folder(), &reference.path);
-        if let (Ok(Place::Local(path)), true) = (path, !sources.is_empty() && sources.len() == reference.aux.len()) {
+        if let (Ok(PathTarget::Local(path)), true) = (path, !sources.is_empty() && sources.len() == reference.aux.len())
+        {
             let label = reference.path.clone();
             let (file, at) = (Rc::clone(place.file), reference.at);
             self.with_aux.push(WithAux { label, file, at, path, opened: opened.clone(), view, sources });

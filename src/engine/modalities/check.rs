@@ -158,7 +158,7 @@ pub(super) fn verify_tokens(
     handles: &Handles<'_>,
 ) -> Outcome<()> {
     let layout = packed.layout();
-    let mut ends = Ends::default();
+    let mut ends = DocumentEnds::default();
     let (mut above, mut document, mut buffer) = (0_u64, 0_u64, vec![0; PIECE]);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
@@ -215,14 +215,14 @@ fn scan(
 
 /// How documents end.
 #[derive(Default)]
-struct Ends {
+struct DocumentEnds {
     known: Option<u32>,
     other: u64,
     first_other: Option<(u64, u32)>,
     doubled: u64,
 }
 
-impl Ends {
+impl DocumentEnds {
     /// `tail`: the last token of a document, and the one before it.
     fn take(&mut self, document: u64, tail: &[u32]) {
         let Some(last) = tail.first().copied() else { return };

@@ -3,7 +3,7 @@
 
 use super::copy::{changed, fill};
 use super::listing::{files, TokenFile};
-use super::output::{CompanionFiles, Made, Shape, Writer};
+use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
 use crate::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
 use crate::model::plan::PLAN_VERSION;
@@ -75,7 +75,7 @@ impl MergePlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The files, in order.
-    pub files: Vec<Made>,
+    pub files: Vec<FinishedFile>,
     /// What they hold together.
     pub total: Metadata,
     /// Documents or chunks taken.
@@ -202,7 +202,7 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         let mut readers: Vec<Reader<'_>> =
             inputs.files.iter().map(|file| Reader::open(file, inputs, buffer)).collect::<Outcome<_>>()?;
         let beside = CompanionFiles { description: true, loss: inputs.has_loss };
-        let shape = Shape { folder, fs, beside, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
+        let shape = OutputOptions { folder, fs, beside, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
         let mut made = Vec::new();
         let mut writer = Writer::create(shape, names::merged(&plan.name, 0))?;
         let (mut tokens, mut units) = (0, 0);
@@ -236,9 +236,9 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
 /// One input, read from its start to its end. There may be thousands, so none stays open: each piece is read by opening the file
 /// again, if it is still the one that was looked at.
 struct Reader<'a> {
-    data: Piece,
-    loss: Option<Piece>,
-    ends: Piece,
+    data: ChunkReader,
+    loss: Option<ChunkReader>,
+    ends: ChunkReader,
     token_size: u64,
     /// Tokens taken so far.
     at: u64,
@@ -247,7 +247,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn open(file: &'a TokenFile, inputs: &Inputs, buffer: u64) -> Outcome<Self> {
-        let piece = |path: PathBuf| Piece::new(path, buffer);
+        let piece = |path: PathBuf| ChunkReader::new(path, buffer);
         let loss = inputs.has_loss.then(|| piece(loss_path(&file.path))).transpose()?;
         let tokens = file.bytes / inputs.token_size.bytes();
         if loss.as_ref().is_some_and(|loss| loss.stamp.bytes != tokens) {
@@ -338,7 +338,7 @@ fn gone(path: &Path) -> Failure {
 }
 
 /// A file read in order, of which a piece is kept.
-struct Piece {
+struct ChunkReader {
     path: PathBuf,
     stamp: FileStamp,
     kept: Vec<u8>,
@@ -349,7 +349,7 @@ struct Piece {
     most: u64,
 }
 
-impl Piece {
+impl ChunkReader {
     fn new(path: PathBuf, most: u64) -> Outcome<Self> {
         Ok(Self { stamp: stamp_at(&path)?, path, kept: Vec::new(), taken: 0, next: 0, most })
     }

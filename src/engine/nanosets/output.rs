@@ -20,7 +20,7 @@ pub struct CompanionFiles {
 
 /// How all files of one run are written.
 #[derive(Clone, Copy)]
-pub struct Shape<'a> {
+pub struct OutputOptions<'a> {
     /// Where they are written, under the names that they will have.
     pub folder: &'a Path,
     /// Writes them.
@@ -36,7 +36,7 @@ pub struct Shape<'a> {
 /// One data file being written, and what stands beside it.
 pub struct Writer<'a> {
     name: String,
-    shape: Shape<'a>,
+    shape: OutputOptions<'a>,
     data: BufferedFile,
     index: Option<BufferedFile>,
     loss: Option<BufferedFile>,
@@ -46,7 +46,7 @@ pub struct Writer<'a> {
 
 /// A data file that is finished and waits to be made visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct FinishedFile {
     /// Its name: `X.ds`.
     pub name: String,
     /// Where it is now; what stands beside it lies beside it.
@@ -65,7 +65,7 @@ pub struct Made {
 
 impl<'a> Writer<'a> {
     /// Begins a file.
-    pub fn create(shape: Shape<'a>, name: String) -> Outcome<Self> {
+    pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
         let path = shape.folder.join(&name);
         let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER));
         let when = |is_wanted: bool, path: PathBuf| if is_wanted { open(&path).map(Some) } else { Ok(None) };
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Closes the files. They are made durable when they are published.
-    pub fn finish(self) -> Outcome<Made> {
+    pub fn finish(self) -> Outcome<FinishedFile> {
         let metadata = Metadata {
             tokenizer: self.shape.tokenizer.to_owned(),
             token_size: self.shape.token_size,
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         for file in [self.index, self.loss].into_iter().flatten() {
             file.close()?;
         }
-        Ok(Made {
+        Ok(FinishedFile {
             path: self.shape.folder.join(&self.name),
             name: self.name,
             tokens: self.tokens,
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Made {
+impl FinishedFile {
     /// Adds everything to a set that is made visible as one, in `folder`. The metadata files come last of all.
     pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
         let target = folder.join(&self.name);

@@ -5,7 +5,7 @@
 
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
-use super::output::{CompanionFiles, Made, Shape, Writer};
+use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
 use crate::formats::nanosets::{Index, TokenSize};
 use crate::formats::python::numpy_random::{Generator, Order};
 use crate::model::{Failure, Handles, Outcome, Subject};
@@ -43,7 +43,7 @@ pub struct ShuffleOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shuffled {
     /// The files, in order. The last is empty when the one before it ended with the last document.
-    pub files: Vec<Made>,
+    pub files: Vec<FinishedFile>,
     /// Tokens at the end that filled no chunk.
     pub dropped_tokens: u64,
 }
@@ -70,7 +70,7 @@ pub fn shuffle(
         stream.permute(&mut generator)?;
     }
     let beside = CompanionFiles { description: true, loss: loss.is_some() };
-    let shape = Shape { folder, fs, beside, token_size: source.token_size, tokenizer };
+    let shape = OutputOptions { folder, fs, beside, token_size: source.token_size, tokenizer };
     let mut copier = Copier::new(&data, loss.as_ref(), source.token_size);
     let mut parts = Parts { shape, name, max_tokens: options.max_tokens, made: Vec::new() };
     let mut writer = parts.begin()?;
@@ -103,10 +103,10 @@ pub fn shuffle(
 
 /// The sub-files of one task.
 struct Parts<'a> {
-    shape: Shape<'a>,
+    shape: OutputOptions<'a>,
     name: &'a dyn Fn(u64) -> String,
     max_tokens: Option<u64>,
-    made: Vec<Made>,
+    made: Vec<FinishedFile>,
 }
 
 impl<'a> Parts<'a> {
@@ -123,7 +123,7 @@ impl<'a> Parts<'a> {
         self.begin()
     }
 
-    fn end(mut self, writer: Writer<'a>) -> Outcome<Vec<Made>> {
+    fn end(mut self, writer: Writer<'a>) -> Outcome<Vec<FinishedFile>> {
         self.made.push(writer.finish()?);
         Ok(self.made)
     }

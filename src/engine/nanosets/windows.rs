@@ -3,7 +3,7 @@
 use super::copy::Copier;
 use super::folder::metadata_problems;
 use super::listing::files;
-use super::output::{CompanionFiles, Made, Shape, Writer};
+use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
 use crate::formats::nanosets::{Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
 use crate::model::plan::PLAN_VERSION;
@@ -45,7 +45,7 @@ pub fn shuffle_windows(
     plan: &WindowsPlan,
     (fs, folder): (&dyn Fs, &Path),
     handles: &Handles<'_>,
-) -> Outcome<(Vec<Made>, u64)> {
+) -> Outcome<(Vec<FinishedFile>, u64)> {
     if plan.window == 0 {
         let failure = Failure::usage("shuffling windows", "a window has at least one token");
         return Err(failure.on(Subject::field("--window")));
@@ -67,7 +67,7 @@ pub fn shuffle_windows(
         }
         let shard = Shard::open(&file.path, token_size)?;
         let beside = CompanionFiles { description: false, loss: false };
-        let mut writer = Writer::create(Shape { folder, fs, beside, token_size, tokenizer: "" }, file.name)?;
+        let mut writer = Writer::create(OutputOptions { folder, fs, beside, token_size, tokenizer: "" }, file.name)?;
         let mut copier = Copier::new(shard.file(), None, token_size);
         let windows = shard.tokens() / plan.window;
         for window in generator.permutation(windows).iter() {

@@ -7,7 +7,7 @@ use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::shown::{around, show};
 use super::source::{each_line, Line, Stretch};
-use crate::engine::dedup::find::{Estimate, Passage, Rule, Sampler, Samples, Seen};
+use crate::engine::dedup::find::{Estimate, Passage, ReadShare, Rule, Sampler, Samples};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::model::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
@@ -233,7 +233,7 @@ impl Sample {
         if let Some(search) = self.search {
             return self.held.estimates(&self.rules, own, (most, threads), search, cancel);
         }
-        let seen = Seen { part: self.part, stretches: &self.stretches };
+        let seen = ReadShare { part: self.part, stretches: &self.stretches };
         let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
         let mut all: Vec<Estimate> = samples.into_iter().zip(&self.rules).map(estimate).collect();
         let Some(search) = SearchBudget::of_held(&self.held, &self.rules, self.memory_bytes) else { return Ok(all) };

@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use crate::engine::dedup::noted::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
-use crate::engine::dedup::write_back::{Pieces, WriteBack, Written};
+use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
 use crate::formats::bsade::{Range, Shard};
 use crate::model::{Cancel, Outcome, Problem};
 use crate::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
@@ -95,7 +95,7 @@ impl Line<'_> {
         back: &mut WriteBack,
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
-    ) -> Outcome<Option<Written>> {
+    ) -> Outcome<Option<LineResult>> {
         match self {
             Self::Of(record) => back.write(record, ranges, take).map(Some),
             Self::Indexed(document) => back.write_indexed(*document, document.others, ranges, take).map(Some),

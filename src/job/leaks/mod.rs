@@ -7,7 +7,7 @@ use super::pool::run_units;
 use super::prepare::OutputFile;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
-use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, SplitLayout, Taken};
+use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{Fs, RealFs};
@@ -24,7 +24,7 @@ pub struct LeakReport {
     pub content: bool,
     /// What was looked at.
     #[serde(flatten)]
-    pub compared: Taken,
+    pub compared: ShardTotals,
     /// Bytes that were read.
     pub bytes: u64,
     /// The leaks.
@@ -62,7 +62,7 @@ pub fn start_on(
 }
 
 /// Refuses to call clean what was never compared.
-fn check_compared(root: &Path, compared: &Taken, parts: &[String], context: &TaskContext) -> Outcome<()> {
+fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context: &TaskContext) -> Outcome<()> {
     let missing: Vec<String> = compared.missing(parts).map(|part| format!("`{}`", display_safe(part))).collect();
     if !missing.is_empty() {
         let why = format!("no sample has a part {}", missing.join(" or "));
@@ -102,7 +102,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
         sacks.lock().unwrap_or_else(PoisonError::into_inner).push(sack);
         taken
     })?;
-    let mut compared = Taken::default();
+    let mut compared = ShardTotals::default();
     taken.into_iter().for_each(|shard| compared.add(shard));
     if content && compared.samples > 0 {
         check_compared(root, &compared, &parts, context)?;

@@ -43,7 +43,7 @@ impl<R: Record> Sink for PartitionRecords<R> {
 
 /// What repeats in a text.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct RepeatedText {
     /// The removable ranges, sorted, disjoint and not touching.
     pub intervals: Vec<Interval>,
     /// The most repeated passages.
@@ -56,21 +56,21 @@ pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
 }
 
 /// [`find_all`], with the passages that repeat most, and an ear for somebody who asks to stop.
-pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
+pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<RepeatedText> {
     find_in_passes(text, rule, 1, cancel)
 }
 
 /// [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned as often.
-pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<Found> {
+pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<RepeatedText> {
     match rule.fits_narrow(text.len() as u64) {
         true => find::<CompactAnchor>(text, rule, passes, cancel),
         false => find::<Anchor>(text, rule, passes, cancel),
     }
 }
 
-fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<Found> {
+fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<RepeatedText> {
     let all = u32::try_from(1 + text.len() / PARTITION).unwrap_or(u32::MAX).max(passes);
-    let mut found = Found::default();
+    let mut found = RepeatedText::default();
     let mut resolver = Resolver::new(rule);
     let step = all.div_ceil(passes.max(1));
     for first in (0..all).step_by(step as usize) {

@@ -28,7 +28,7 @@ impl Part {
 
 /// Distances that have been seen, and the place where they were first.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenDistances {
     near: u32,
     far: u32,
     at: u64,
@@ -37,8 +37,8 @@ struct Seen {
 /// Works out classes; it holds memory that is used again.
 #[derive(Default)]
 pub(super) struct Classes {
-    seen: Vec<Seen>,
-    fresh: Vec<Seen>,
+    seen: Vec<SeenDistances>,
+    fresh: Vec<SeenDistances>,
     changes: Vec<(u32, i64)>,
     enough: Vec<(u32, u32)>,
 }
@@ -106,12 +106,12 @@ impl Classes {
         let mut next = part.near;
         for seen in within(&self.seen, part.near, part.far) {
             if next < seen.near {
-                self.fresh.push(Seen { near: next, far: seen.near - 1, at: part.at });
+                self.fresh.push(SeenDistances { near: next, far: seen.near - 1, at: part.at });
             }
             next = seen.far.saturating_add(1);
         }
         if next <= part.far {
-            self.fresh.push(Seen { near: next, far: part.far, at: part.at });
+            self.fresh.push(SeenDistances { near: next, far: part.far, at: part.at });
         }
         for fresh in &self.fresh {
             let place = self.seen.partition_point(|seen| seen.near < fresh.near);
@@ -150,7 +150,7 @@ impl Classes {
 }
 
 /// Those that overlap `near..=far`; they are in order and apart.
-fn within(seen: &[Seen], near: u32, far: u32) -> impl Iterator<Item = &Seen> {
+fn within(seen: &[SeenDistances], near: u32, far: u32) -> impl Iterator<Item = &SeenDistances> {
     let start = seen.partition_point(|seen| seen.far < near);
     seen.iter().skip(start).take_while(move |seen| seen.near <= far)
 }

@@ -4,11 +4,11 @@
 //! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. What was not
 //! read at all may hold further places; how many is told from the counts of those that were seen ([`super::growth`]).
 
-use super::growth::{Extrapolation, Grown, Seen};
+use super::growth::{Extrapolation, Grown, ReadShare};
 use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
-use super::tally::{tallies, Judged, Place, Whole, GROUPS};
+use super::tally::{tallies, Judged, Whole, WindowPosition, GROUPS};
 use super::unseen::Unseen;
 use super::walk::{Bits, Visit, Walk};
 use super::Rule;
@@ -24,7 +24,7 @@ const OF_ANCHOR: u64 = 3;
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     hash: u64,
-    place: Place,
+    place: WindowPosition,
 }
 
 /// Reads documents and samples their windows. As a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
@@ -213,7 +213,7 @@ impl Seeing {
         let mut is_first = owned.low == 0;
         while at <= owned.high {
             let hash = xxhash_rust::xxh3::xxh3_64_with_seed(walk.tail().get(at, at + *min_length), salt);
-            samples.kept.push(Sample { hash, place: Place::new(*base + at, group, is_first) });
+            samples.kept.push(Sample { hash, place: WindowPosition::new(*base + at, group, is_first) });
             is_first = false;
             at += *apart;
         }
@@ -243,7 +243,7 @@ impl Samples {
 
     /// Counts, for the rule with which all samplers worked. What lies before `own` is the text of which nothing is removed
     /// ([`join_earlier`](Self::join_earlier)). `most` passages are given at most.
-    pub fn estimate(mut self, rule: &Rule, own: u64, seen: Seen<'_>, most: usize) -> Estimate {
+    pub fn estimate(mut self, rule: &Rule, own: u64, seen: ReadShare<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
         let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.tells_all(rule));

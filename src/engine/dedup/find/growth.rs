@@ -18,14 +18,14 @@ const TOGETHER: u32 = 16;
 
 /// How much of the text was read.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ReadShare<'a> {
     /// The part of it, from 0 to 1.
     pub part: f64,
     /// Where the stretches begin that were read, in order: each was read or not by chance, and as a whole.
     pub stretches: &'a [u64],
 }
 
-impl Seen<'_> {
+impl ReadShare<'_> {
     /// All of it.
     pub const WHOLE: Self = Self { part: 1.0, stretches: &[] };
 
@@ -100,7 +100,7 @@ struct Count {
 /// Goes through all windows that were seen.
 #[derive(Debug)]
 pub(super) struct Extrapolation<'a> {
-    seen: Seen<'a>,
+    seen: ReadShare<'a>,
     own: u64,
     outlook: SurvivalOdds,
     /// The same where a lot is missing.
@@ -119,7 +119,7 @@ pub(super) struct Grown {
 
 impl<'a> Extrapolation<'a> {
     /// For text of which a part was read; before `own` lies the text of which nothing is removed. `None` where nothing can be told.
-    pub(super) fn new(seen: Seen<'a>, rule: &Rule, own: u64) -> Option<Self> {
+    pub(super) fn new(seen: ReadShare<'a>, rule: &Rule, own: u64) -> Option<Self> {
         if seen.part >= 1.0 || rule.min_count > LEAST_COUNT {
             return None;
         }
@@ -229,8 +229,8 @@ mod tests {
         let outlook = SurvivalOdds::new(0.001, Keep::First);
         assert_eq!(outlook.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
-        let seen = |part| Seen { part, stretches: &[] };
+        let seen = |part| ReadShare { part, stretches: &[] };
         assert!(seen(0.3).tells_all(&rule) && !seen(0.2).tells_all(&rule));
-        assert!(!seen(0.9).tells_all(&Rule { min_count: 3, ..rule }) && Seen::WHOLE.tells_all(&rule));
+        assert!(!seen(0.9).tells_all(&Rule { min_count: 3, ..rule }) && ReadShare::WHOLE.tells_all(&rule));
     }
 }

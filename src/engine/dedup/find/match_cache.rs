@@ -28,9 +28,9 @@ pub(super) struct Repeat {
 
 /// A repeat in 16 bytes; 0 where there is none, as nothing lies 0 bytes back.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kept(u128);
+struct PackedRepeat(u128);
 
-impl Kept {
+impl PackedRepeat {
     /// `None` where it is too long, or too far away.
     fn pack(repeat: &Repeat) -> Option<Self> {
         let Repeat { start, end, back, before, behind } = *repeat;
@@ -76,12 +76,12 @@ struct Set {
 }
 
 impl Set {
-    fn get(&self) -> [Kept; WAYS] {
+    fn get(&self) -> [PackedRepeat; WAYS] {
         let version = self.version.load(Ordering::Acquire);
-        let mut all = [Kept::default(); WAYS];
+        let mut all = [PackedRepeat::default(); WAYS];
         for (kept, words) in all.iter_mut().zip(&self.words) {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
-            *kept = Kept(u128::from(low) | u128::from(high) << 64);
+            *kept = PackedRepeat(u128::from(low) | u128::from(high) << 64);
         }
         // The words before the version.
         fence(Ordering::Acquire);
@@ -92,7 +92,7 @@ impl Set {
     }
 
     /// Changes what it holds, unless somebody else does.
-    fn change(&self, act: impl FnOnce(&mut [Kept; WAYS])) {
+    fn change(&self, act: impl FnOnce(&mut [PackedRepeat; WAYS])) {
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
             && self.version.compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -103,10 +103,10 @@ impl Set {
         fence(Ordering::Release);
         let mut all = self.words.each_ref().map(|words| {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
-            Kept(u128::from(low) | u128::from(high) << 64)
+            PackedRepeat(u128::from(low) | u128::from(high) << 64)
         });
         act(&mut all);
-        for (Kept(bits), words) in all.into_iter().zip(&self.words) {
+        for (PackedRepeat(bits), words) in all.into_iter().zip(&self.words) {
             let [low, high] = words;
             low.store(bits as u64, Ordering::Relaxed);
             high.store((bits >> 64) as u64, Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl MatchCache {
 
     /// Notes a repeat.
     pub(super) fn add(&self, repeat: &Repeat) {
-        let Some(kept) = Kept::pack(repeat) else { return };
+        let Some(kept) = PackedRepeat::pack(repeat) else { return };
         let blocks = repeat.start >> BLOCK..=repeat.end >> BLOCK;
         blocks.filter_map(|block| self.set(block)).for_each(|set| set.change(|all| note(all, kept, repeat)));
     }
@@ -147,16 +147,16 @@ impl MatchCache {
     #[inline]
     pub(super) fn around(&self, at: u64) -> impl Iterator<Item = Repeat> {
         let all = self.set(at >> BLOCK).map(Set::get).unwrap_or_default();
-        all.into_iter().filter_map(Kept::unpack).filter(move |repeat| repeat.start <= at && at <= repeat.end)
+        all.into_iter().filter_map(PackedRepeat::unpack).filter(move |repeat| repeat.start <= at && at <= repeat.end)
     }
 }
 
 /// Adds a repeat to others: what goes on where it ends is joined with it, else the oldest goes.
-fn note(all: &mut [Kept; WAYS], kept: Kept, repeat: &Repeat) {
+fn note(all: &mut [PackedRepeat; WAYS], kept: PackedRepeat, repeat: &Repeat) {
     for place in all.iter_mut() {
         let Some(there) = place.unpack() else { continue };
         if there.back == repeat.back && there.start <= repeat.end && repeat.start <= there.end {
-            *place = Kept::pack(&joined(&there, repeat)).unwrap_or(kept);
+            *place = PackedRepeat::pack(&joined(&there, repeat)).unwrap_or(kept);
             return;
         }
     }
@@ -228,12 +228,12 @@ mod tests {
         for (before, behind) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
             for (start, len, back) in [(0, 1, 1), (far, (1 << LENGTH_BITS) - 1, far), (77, 500, 70)] {
                 let repeat = Repeat { start, end: start + len, back, before, behind };
-                assert_eq!(Kept::pack(&repeat).unwrap().unpack(), Some(repeat));
+                assert_eq!(PackedRepeat::pack(&repeat).unwrap().unpack(), Some(repeat));
             }
         }
-        assert!(Kept::default().unpack().is_none());
+        assert!(PackedRepeat::default().unpack().is_none());
         for wrong in [repeat(1 << PLACE_BITS, 1 << PLACE_BITS, 1), repeat(0, 1 << LENGTH_BITS, 1), repeat(1, 2, 0)] {
-            assert!(Kept::pack(&wrong).is_none());
+            assert!(PackedRepeat::pack(&wrong).is_none());
         }
     }
 

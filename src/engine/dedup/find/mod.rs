@@ -41,10 +41,10 @@ mod tiny;
 mod unseen;
 mod walk;
 
-pub use all::{find_all, find_in_passes, find_with, Found};
+pub use all::{find_all, find_in_passes, find_with, RepeatedText};
 pub use anchor::{partition_of, Anchor, CompactAnchor, Record};
 pub use estimate::{Estimate, Sampler, Samples};
-pub use growth::Seen;
+pub use growth::ReadShare;
 pub use interval::{merge, Interval};
 pub use match_cache::MatchCache;
 pub use oversized_group::OversizedGroup;

@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::owners::Owned;
 use super::periodic::Shift;
-use super::tiny::{Seen, Tiny};
+use super::tiny::{Tiny, WindowState};
 use super::walk::{Bits, Visit, Walk, LONGEST, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use crate::model::{Failure, Outcome};
@@ -197,11 +197,11 @@ impl AnchorOutput {
         }
     }
 
-    fn take_tiny<S: Sink + ?Sized>(&mut self, low: u64, seen: Seen, sink: &mut S) -> Outcome<()> {
+    fn take_tiny<S: Sink + ?Sized>(&mut self, low: u64, seen: WindowState, sink: &mut S) -> Outcome<()> {
         let at = self.base + low;
         match seen {
-            Seen::Before(place) => self.found((low, low), at - place, sink),
-            Seen::Perhaps(key) => sink.anchor(Anchor { key, at, near: 0, far: 0, copies: 1, period: 0 }),
+            WindowState::Before(place) => self.found((low, low), at - place, sink),
+            WindowState::Perhaps(key) => sink.anchor(Anchor { key, at, near: 0, far: 0, copies: 1, period: 0 }),
         }
     }
 

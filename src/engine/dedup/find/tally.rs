@@ -7,9 +7,9 @@ pub(super) const GROUPS: u64 = 16;
 
 /// Position, the group of its key, and whether no window between it and the start of its document is another anchor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u64);
+pub(super) struct WindowPosition(u64);
 
-impl Place {
+impl WindowPosition {
     const BITS: u32 = GROUPS.ilog2() + 1;
 
     pub(super) fn new(at: u64, group: u64, is_first: bool) -> Self {
@@ -29,7 +29,7 @@ impl Place {
 /// A place of a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Judged {
-    pub(super) place: Place,
+    pub(super) place: WindowPosition,
     /// Whether the window there is removable, by what was seen.
     pub(super) is_removable: bool,
     /// What comes on top.

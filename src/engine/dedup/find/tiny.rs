@@ -18,7 +18,7 @@ impl Rule {
 }
 
 /// What is known of a window.
-pub(super) enum Seen {
+pub(super) enum WindowState {
     /// It came before, at this place.
     Before(u64),
     /// It may be new; its key.
@@ -58,7 +58,7 @@ impl Tiny {
 
     /// Takes a byte of the document whose text begins at `base`: where the window begins that it ends, and what is known of that.
     #[inline]
-    pub(super) fn take(&mut self, byte: u8, base: u64) -> Option<(u64, Seen)> {
+    pub(super) fn take(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
         self.value = (self.value << 8 | u64::from(byte)) & self.mask;
         self.read += 1;
         let low = self.read.checked_sub(self.length)?;
@@ -67,10 +67,10 @@ impl Tiny {
         Some((
             low,
             match *slot {
-                (value, place) if value == self.value && place != NOWHERE => Seen::Before(place),
+                (value, place) if value == self.value && place != NOWHERE => WindowState::Before(place),
                 _ => {
                     *slot = (self.value, base + low);
-                    Seen::Perhaps(key)
+                    WindowState::Perhaps(key)
                 }
             },
         ))

@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "test data need not be published")]
 
 use super::*;
-use crate::formats::bsade::Range as Found;
+use crate::formats::bsade::Range as RepeatedText;
 use crate::model::{Cancel, ExitClass};
 use crate::storage::read::stamp_at;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn written(files: &[Vec<Told>], piece: usize) -> (tempfile::TempDir, Vec<Documen
                 let mut end = 0;
                 let mut found = Vec::new();
                 for (gap, len) in ranges {
-                    found.push(Found::new(end + gap, end + gap + len));
+                    found.push(RepeatedText::new(end + gap, end + gap + len));
                     end += gap + len;
                 }
                 gathered.add(start, line, &found);

@@ -117,7 +117,7 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
 }
 
 /// A folder that a plan names: what it is for, whether it is written.
-struct Place<'a> {
+struct PlanFolder<'a> {
     flag: &'static str,
     name: &'static str,
     given: &'a str,
@@ -127,7 +127,7 @@ struct Place<'a> {
 /// One refusal for each two folders of which one lies in the other: what is written would be read, or one would lie in the other.
 fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let output = plan.visible_output();
-    let place = |flag, name, given, is_written| Place { flag, name, given, is_written };
+    let place = |flag, name, given, is_written| PlanFolder { flag, name, given, is_written };
     let given = |value: &'_ Option<String>| value.clone().unwrap_or_default();
     let (against, from) = (given(&plan.against), given(&plan.from_index));
     let (index, ranges) = (given(&plan.export_index), given(&plan.export_ranges));
@@ -139,7 +139,7 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
         place(d::EXPORT_INDEX, "the index that is written", &index, true),
         place(d::EXPORT_RANGES, "the ranges that are written", &ranges, true),
     ];
-    let named: Vec<(&Place<'_>, PathBuf)> = places
+    let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
         .iter()
         .filter(|place| !place.given.is_empty())
         .map(|place| (place, settled(Path::new(place.given))))

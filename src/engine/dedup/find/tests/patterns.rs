@@ -219,7 +219,7 @@ fn the_estimate_is_near_what_is_removed() {
         let [mut one, mut other] = samplers;
         let mut samples = one.take();
         samples.join(other.take());
-        let estimate = samples.estimate(&rule, 0, Seen::WHOLE, 3);
+        let estimate = samples.estimate(&rule, 0, ReadShare::WHOLE, 3);
         let removed: u64 = ranges(&text, &rule).iter().map(|range| range.1 - range.0).sum();
         let total: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(estimate.bytes, total);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, Taken};
+use crate::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, ShardTotals};
 use crate::engine::splits::{balance as balanced, parse_ratios};
 use crate::job::leaks::LeakReport;
 use crate::job::splits::Written;
@@ -142,7 +142,7 @@ fn report() -> LeakReport {
     let counts = vec![LeakCount { kind: LeakKind::Sample, leaks: 2 }, LeakCount { kind: LeakKind::Name, leaks: 1 }];
     LeakReport {
         content: true,
-        compared: Taken { shards: 20, samples: 200_100, contents: 400_000, met: 0 },
+        compared: ShardTotals { shards: 20, samples: 200_100, contents: 400_000, met: 0 },
         bytes: 4_600_000_000,
         found: Leaks { leaks, counts, ..Leaks::default() },
         files: Vec::new(),
