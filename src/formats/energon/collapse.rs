@@ -42,8 +42,8 @@ fn changed_slot(previous: &str, next: &str) -> Option<usize> {
     loop {
         match (a.next(), b.next()) {
             (None, None) => return changed,
-            (Some(Piece::Text(x)), Some(Piece::Text(y))) if x == y => {}
-            (Some(Piece::Digits(x)), Some(Piece::Digits(y))) => {
+            (Some(NamePart::Text(x)), Some(NamePart::Text(y))) if x == y => {}
+            (Some(NamePart::Digits(x)), Some(NamePart::Digits(y))) => {
                 if x != y {
                     if changed.is_some() || !is_successor(x, y) {
                         return None;
@@ -75,8 +75,8 @@ fn range(first: &str, last: &str, slot: usize) -> String {
     let mut index = 0;
     for piece in Pieces(first) {
         match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Digits(digits) => {
+            NamePart::Text(text) => out.push_str(text),
+            NamePart::Digits(digits) => {
                 if index == slot {
                     out.push('{');
                     out.push_str(digits);
@@ -95,13 +95,13 @@ fn range(first: &str, last: &str, slot: usize) -> String {
 
 fn digits_at(name: &str, slot: usize) -> &str {
     let mut digits = Pieces(name).filter_map(|piece| match piece {
-        Piece::Digits(digits) => Some(digits),
-        Piece::Text(_) => None,
+        NamePart::Digits(digits) => Some(digits),
+        NamePart::Text(_) => None,
     });
     digits.nth(slot).unwrap_or_default()
 }
 
-enum Piece<'a> {
+enum NamePart<'a> {
     Text(&'a str),
     Digits(&'a str),
 }
@@ -110,13 +110,13 @@ enum Piece<'a> {
 struct Pieces<'a>(&'a str);
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
-    fn next(&mut self) -> Option<Piece<'a>> {
+    type Item = NamePart<'a>;
+    fn next(&mut self) -> Option<NamePart<'a>> {
         let digits = self.0.bytes().next()?.is_ascii_digit();
         let end = self.0.bytes().position(|b| b.is_ascii_digit() != digits).unwrap_or(self.0.len());
         let (piece, rest) = self.0.split_at(end);
         self.0 = rest;
-        Some(if digits { Piece::Digits(piece) } else { Piece::Text(piece) })
+        Some(if digits { NamePart::Digits(piece) } else { NamePart::Text(piece) })
     }
 }
 

@@ -7,7 +7,7 @@ use super::random::MersenneTwister;
 const AHEAD: usize = 1024;
 
 /// Where a shuffle takes its random words from.
-trait Words {
+trait RandomWords {
     fn next32(&mut self) -> u32;
     fn next64(&mut self) -> u64;
 
@@ -175,7 +175,7 @@ impl Generator {
     }
 }
 
-impl Words for Generator {
+impl RandomWords for Generator {
     fn next32(&mut self) -> u32 {
         self.next_u32()
     }
@@ -264,7 +264,7 @@ impl RandomState {
     }
 }
 
-impl Words for RandomState {
+impl RandomWords for RandomState {
     fn next32(&mut self) -> u32 {
         self.0.next_u32()
     }

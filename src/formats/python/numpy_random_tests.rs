@@ -91,7 +91,7 @@ fn nothing_is_drawn_for_fewer_than_two_items() {
 /// Words that are counted, to see how wide intervals draw.
 struct Counted(Vec<u64>);
 
-impl Words for Counted {
+impl RandomWords for Counted {
     fn next32(&mut self) -> u32 {
         panic!("an interval beyond 32 bits draws 64");
     }

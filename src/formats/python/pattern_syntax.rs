@@ -58,7 +58,7 @@ struct Translator {
 
 /// What an element allows after itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+enum MayFollow {
     /// Nothing to repeat: the start of a branch, or a position such as `^`.
     Nothing,
     /// May be repeated.
@@ -102,7 +102,7 @@ impl Translator {
     /// Alternatives up to a `)` that is not consumed, or the end; returns how many there are.
     fn sequence(&mut self) -> Result<usize> {
         let mut alternatives = 1;
-        let mut after = After::Nothing;
+        let mut after = MayFollow::Nothing;
         while let Some(c) = self.peek() {
             if c == ')' {
                 break;
@@ -114,11 +114,11 @@ impl Translator {
         Ok(alternatives)
     }
 
-    fn element(&mut self, c: char, after: After) -> Result<After> {
+    fn element(&mut self, c: char, after: MayFollow) -> Result<MayFollow> {
         match c {
             '|' => {
                 self.out.push('|');
-                return Ok(After::Nothing);
+                return Ok(MayFollow::Nothing);
             }
             '*' | '+' | '?' => return self.repeat(&c.to_string(), c, after),
             '{' => {
@@ -130,16 +130,16 @@ impl Translator {
             '.' => self.out.push('.'),
             '^' | '$' => {
                 self.position(c);
-                return Ok(After::Nothing);
+                return Ok(MayFollow::Nothing);
             }
             '[' => self.class()?,
             '(' => {
-                return Ok(if self.group()? { After::Element } else { after });
+                return Ok(if self.group()? { MayFollow::Element } else { after });
             }
             '\\' => return self.escape(),
             c => self.literal(c),
         }
-        Ok(After::Element)
+        Ok(MayFollow::Element)
     }
 
     fn position(&mut self, c: char) {
@@ -158,13 +158,13 @@ impl Translator {
         self.multiline.last().copied().unwrap_or(false)
     }
 
-    fn repeat(&mut self, text: &str, sign: char, after: After) -> Result<After> {
+    fn repeat(&mut self, text: &str, sign: char, after: MayFollow) -> Result<MayFollow> {
         match after {
-            After::Nothing => return Err(PatternError::new(format!("'{sign}' has nothing before it to repeat"))),
-            After::Repetition => {
+            MayFollow::Nothing => return Err(PatternError::new(format!("'{sign}' has nothing before it to repeat"))),
+            MayFollow::Repetition => {
                 return Err(PatternError::new(format!("'{sign}' repeats something that is repeated already")));
             }
-            After::Element => {}
+            MayFollow::Element => {}
         }
         self.out.push_str(text);
         if self.eat("?") {
@@ -173,7 +173,7 @@ impl Translator {
             self.out.push('+');
             self.backtracking = true;
         }
-        Ok(After::Repetition)
+        Ok(MayFollow::Repetition)
     }
 
     /// `{2}`, `{2,}`, `{,3}`, `{2,3}` after the brace; `None` when the brace stands for itself.

@@ -115,7 +115,7 @@ impl Marked {
 
 /// How a scalar stands in the file.
 #[derive(Clone, Copy, PartialEq)]
-enum Written {
+enum ScalarForm {
     Quoted,
     Plain,
     NotAtAll,
@@ -123,17 +123,17 @@ enum Written {
 
 /// What a tree is built of.
 trait Tree: Sized {
-    fn scalar(text: &str, written: Written, at: Mark) -> Self;
+    fn scalar(text: &str, written: ScalarForm, at: Mark) -> Self;
     fn list(items: Vec<Self>, at: Mark) -> Self;
     fn map(entries: Vec<(String, Mark, Self)>, at: Mark) -> Self;
 }
 
 impl Tree for Node {
-    fn scalar(text: &str, written: Written, _: Mark) -> Self {
+    fn scalar(text: &str, written: ScalarForm, _: Mark) -> Self {
         match written {
-            Written::Quoted => Self::str(text),
-            Written::Plain => unquoted(text),
-            Written::NotAtAll => Self::Null,
+            ScalarForm::Quoted => Self::str(text),
+            ScalarForm::Plain => unquoted(text),
+            ScalarForm::NotAtAll => Self::Null,
         }
     }
     fn list(items: Vec<Self>, _: Mark) -> Self {
@@ -145,9 +145,9 @@ impl Tree for Node {
 }
 
 impl Tree for Marked {
-    fn scalar(text: &str, written: Written, at: Mark) -> Self {
+    fn scalar(text: &str, written: ScalarForm, at: Mark) -> Self {
         let value = match written {
-            Written::NotAtAll => MarkedValue::Nothing,
+            ScalarForm::NotAtAll => MarkedValue::Nothing,
             _ => MarkedValue::Scalar(Node::scalar(text, written, at)),
         };
         Self { at, value }
@@ -268,9 +268,9 @@ impl<T: Tree> Builder<'_, T> {
             return Ok(());
         }
         let written = match style {
-            ScalarStyle::Plain if span.start.index() == span.end.index() => Written::NotAtAll,
-            ScalarStyle::Plain => Written::Plain,
-            _ => Written::Quoted,
+            ScalarStyle::Plain if span.start.index() == span.end.index() => ScalarForm::NotAtAll,
+            ScalarStyle::Plain => ScalarForm::Plain,
+            _ => ScalarForm::Quoted,
         };
         self.value(T::scalar(text, written, Mark::of(span)));
         Ok(())

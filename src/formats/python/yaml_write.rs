@@ -46,7 +46,7 @@ fn write(node: &Node, for_loader: bool, allow_unicode: bool) -> String {
     let out = String::new();
     let mut emitter =
         Emitter { out, column: 0, after_space: true, at_indent: true, indent: None, for_loader, allow_unicode };
-    emitter.node(node, Place::Root);
+    emitter.node(node, NodeContext::Root);
     emitter.line_break();
     if ends_open(node, for_loader, allow_unicode) {
         emitter.out.push_str("...\n");
@@ -87,7 +87,7 @@ fn sorted(node: &Node) -> Node {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NodeContext {
     Root,
     Item,
     Value,
@@ -146,7 +146,7 @@ impl Emitter {
         }
     }
 
-    fn node(&mut self, node: &Node, place: Place) {
+    fn node(&mut self, node: &Node, place: NodeContext) {
         match node {
             Node::List(items) if items.is_empty() => self.indicator("[]", true),
             Node::Map(entries) if entries.is_empty() => self.indicator("{}", true),
@@ -165,10 +165,10 @@ impl Emitter {
         self.indicator(text, true);
     }
 
-    fn list(&mut self, items: &[Node], place: Place) {
+    fn list(&mut self, items: &[Node], place: NodeContext) {
         let outer = self.indent;
         // A list right under its key starts in the key's own column.
-        let under_key = place == Place::Value && !self.at_indent;
+        let under_key = place == NodeContext::Value && !self.at_indent;
         let indent = match outer {
             None => 0,
             Some(indent) if under_key => indent,
@@ -178,7 +178,7 @@ impl Emitter {
         for item in items {
             self.go_to(indent);
             self.structure("-");
-            self.node(item, Place::Item);
+            self.node(item, NodeContext::Item);
         }
         self.indent = outer;
     }
@@ -191,24 +191,24 @@ impl Emitter {
             self.go_to(indent);
             let analysis = analyze(key, self.allow_unicode);
             if !analysis.empty && !analysis.multiline && key.chars().count() < LONG_KEY {
-                self.text(key, Place::SimpleKey);
+                self.text(key, NodeContext::SimpleKey);
                 self.indicator(":", false);
             } else {
                 self.structure("?");
-                self.text(key, Place::LongKey);
+                self.text(key, NodeContext::LongKey);
                 self.go_to(indent);
                 self.structure(":");
             }
-            self.node(value, Place::Value);
+            self.node(value, NodeContext::Value);
         }
         self.indent = outer;
     }
 
-    fn text(&mut self, text: &str, place: Place) {
-        let simple_key = place == Place::SimpleKey;
+    fn text(&mut self, text: &str, place: NodeContext) {
+        let simple_key = place == NodeContext::SimpleKey;
         let outer = self.indent;
         self.indent = Some(outer.map_or(2, |indent| indent + 2));
-        let key = matches!(place, Place::SimpleKey | Place::LongKey);
+        let key = matches!(place, NodeContext::SimpleKey | NodeContext::LongKey);
         match style(text, &analyze(text, self.allow_unicode), simple_key, self.for_loader && !key) {
             Style::Plain => self.plain(text, !simple_key),
             Style::Single => self.single(text, !simple_key),
@@ -233,12 +233,12 @@ impl Emitter {
         self.at_indent = false;
         for piece in Pieces(text) {
             match piece {
-                Piece::Spaces(" ") if may_fold && self.column > WIDTH => {
+                TextRun::Spaces(" ") if may_fold && self.column > WIDTH => {
                     self.fold();
                     self.after_space = false;
                     self.at_indent = false;
                 }
-                Piece::Spaces(text) | Piece::Breaks(text) | Piece::Word(text) => self.write(text),
+                TextRun::Spaces(text) | TextRun::Breaks(text) | TextRun::Word(text) => self.write(text),
             }
         }
     }
@@ -248,7 +248,7 @@ impl Emitter {
         let mut at = 0;
         for piece in Pieces(text) {
             match piece {
-                Piece::Spaces(spaces) => {
+                TextRun::Spaces(spaces) => {
                     let inside = at != 0 && at + spaces.len() != text.len();
                     if spaces == " " && may_fold && inside && self.column > WIDTH {
                         self.fold();
@@ -257,7 +257,7 @@ impl Emitter {
                     }
                     at += spaces.len();
                 }
-                Piece::Breaks(breaks) => {
+                TextRun::Breaks(breaks) => {
                     // One line end would be folded into a space, so one more is written.
                     for _ in 0..=breaks.chars().count() {
                         self.line_break();
@@ -265,7 +265,7 @@ impl Emitter {
                     self.fold();
                     at += breaks.len();
                 }
-                Piece::Word(word) => {
+                TextRun::Word(word) => {
                     self.write(&word.replace('\'', "''"));
                     at += word.len();
                 }
@@ -336,7 +336,7 @@ fn float(value: f64) -> String {
     }
 }
 
-enum Piece<'a> {
+enum TextRun<'a> {
     Spaces(&'a str),
     Breaks(&'a str),
     Word(&'a str),
@@ -346,17 +346,17 @@ enum Piece<'a> {
 struct Pieces<'a>(&'a str);
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
-    fn next(&mut self) -> Option<Piece<'a>> {
+    type Item = TextRun<'a>;
+    fn next(&mut self) -> Option<TextRun<'a>> {
         let kind = |c: char| if c == ' ' { 0 } else { 1 + u8::from(is_break(c)) };
         let first = kind(self.0.chars().next()?);
         let end = self.0.find(|c| kind(c) != first).unwrap_or(self.0.len());
         let (piece, rest) = self.0.split_at(end);
         self.0 = rest;
         Some(match first {
-            0 => Piece::Spaces(piece),
-            1 => Piece::Word(piece),
-            _ => Piece::Breaks(piece),
+            0 => TextRun::Spaces(piece),
+            1 => TextRun::Word(piece),
+            _ => TextRun::Breaks(piece),
         })
     }
 }

@@ -12,11 +12,11 @@ pub struct IndexTree {
 /// Pages of one level, leaves at depth 0: the one being filled, and the one before with the entry that stands between
 /// the two. It is held back so that the last page of a level can take an entry from it and is never left empty.
 struct Level {
-    before: Option<Before>,
+    before: Option<PendingPage>,
     current: PageBuffer,
 }
 
-struct Before {
+struct PendingPage {
     page: PageBuffer,
     /// Last child; 0 for a leaf.
     right: u32,
@@ -54,13 +54,13 @@ impl IndexTree {
     fn close_page(&mut self, pages: &mut PageWriter, depth: usize, right: u32, divider: Vec<u8>) -> Outcome<()> {
         let level = &mut self.levels[depth];
         let page = std::mem::replace(&mut level.current, Level::new(depth).current);
-        match level.before.replace(Before { page, right, divider }) {
+        match level.before.replace(PendingPage { page, right, divider }) {
             Some(before) => self.flush(pages, depth, before),
             None => Ok(()),
         }
     }
 
-    fn flush(&mut self, pages: &mut PageWriter, depth: usize, mut before: Before) -> Outcome<()> {
+    fn flush(&mut self, pages: &mut PageWriter, depth: usize, mut before: PendingPage) -> Outcome<()> {
         let child = pages.append(before.page.finish(before.right))?;
         self.push_child(pages, depth + 1, child, before.divider)
     }
@@ -98,7 +98,7 @@ impl IndexTree {
     }
 }
 
-impl Before {
+impl PendingPage {
     /// Moves the divider into the empty page behind it; this page's last entry becomes the divider.
     fn lend_to(&mut self, page: &mut PageBuffer, depth: usize) {
         let mut last = self.page.pop();

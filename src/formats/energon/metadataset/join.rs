@@ -1,6 +1,6 @@
 //! Joins: their members and what makes one sample of several.
 
-use super::keys::{as_text, describe, Found, Keys};
+use super::keys::{as_text, describe, Keys, Mistakes};
 use super::read::{is_null, MODULE};
 use super::{members, values, Join, JoinMember, Joiner, Mark};
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
@@ -12,7 +12,7 @@ use crate::model::sample_type;
 const KEYS: [&str; 6] = ["join", "joiner", "split_part", "subflavors", "shuffle_over_epochs_multiplier", "subset"];
 
 /// A join. `more` are keys that were taken already and count as known.
-pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Found) -> Option<Join> {
+pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> Option<Join> {
     let at = keys.at_key("join");
     let list = keys.take("join", found);
     let joiner = joiner(&mut keys, found);
@@ -57,7 +57,7 @@ fn is_default_joiner(joiner: &Joiner) -> bool {
     joiner.module.starts_with(MODULE) && sample_type::find(&joiner.object).is_some()
 }
 
-fn all_members(list: Marked, found: &mut Found) -> Option<(Vec<JoinMember>, bool)> {
+fn all_members(list: Marked, found: &mut Mistakes) -> Option<(Vec<JoinMember>, bool)> {
     let at = list.at;
     let (items, is_named): (Vec<(Option<String>, Marked)>, bool) = match list.value {
         MarkedValue::List(items) => (items.into_iter().map(|item| (None, item)).collect(), false),
@@ -82,7 +82,7 @@ fn all_members(list: Marked, found: &mut Found) -> Option<(Vec<JoinMember>, bool
     Some((members, is_named))
 }
 
-fn member(value: Marked, name: Option<String>, is_first: bool, found: &mut Found) -> Option<JoinMember> {
+fn member(value: Marked, name: Option<String>, is_first: bool, found: &mut Mistakes) -> Option<JoinMember> {
     let mut keys = Keys::of(value, "a member of a join", found)?;
     let nonmatch = nonmatch(&mut keys, is_first, found);
     for (key, why) in [
@@ -98,7 +98,7 @@ fn member(value: Marked, name: Option<String>, is_first: bool, found: &mut Found
     Some(JoinMember { name, reference, nonmatch })
 }
 
-fn nonmatch(keys: &mut Keys<'_>, is_first: bool, found: &mut Found) -> Nonmatch {
+fn nonmatch(keys: &mut Keys<'_>, is_first: bool, found: &mut Mistakes) -> Nonmatch {
     let Some(value) = keys.take("nonmatch", found) else { return Nonmatch::Error };
     let nonmatch = match &value.value {
         MarkedValue::Scalar(Value::Str(text)) => {
@@ -124,7 +124,7 @@ fn nonmatch(keys: &mut Keys<'_>, is_first: bool, found: &mut Found) -> Nonmatch 
     nonmatch
 }
 
-fn joiner(keys: &mut Keys<'_>, found: &mut Found) -> Option<Joiner> {
+fn joiner(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Joiner> {
     let value = match keys.has("joiner") {
         true => keys.take("joiner", found)?,
         false => {
@@ -160,7 +160,7 @@ fn joiner(keys: &mut Keys<'_>, found: &mut Found) -> Option<Joiner> {
 }
 
 /// A class that should be among those of the loader, and is not.
-fn check_class(module: &str, class: &str, at: Mark, found: &mut Found) {
+fn check_class(module: &str, class: &str, at: Mark, found: &mut Mistakes) {
     if module != MODULE || sample_type::find(class).is_some_and(|known| known.module == module) {
         return;
     }

@@ -10,12 +10,12 @@ const MAX_MISTAKES: usize = 1_000;
 
 /// What is wrong with the file, as it is found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Mistakes {
     pub(super) mistakes: Vec<Mistake>,
     pub(super) remarks: Vec<Mistake>,
 }
 
-impl Found {
+impl Mistakes {
     /// The loader stops at this.
     pub(super) fn mistake(&mut self, at: Mark, message: impl Into<String>, hint: Option<String>) {
         push(&mut self.mistakes, at, message.into(), hint);
@@ -54,7 +54,7 @@ pub(super) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     /// The entries of a map; anything else is a mistake.
-    pub(super) fn of(value: Marked, what: &'a str, found: &mut Found) -> Option<Self> {
+    pub(super) fn of(value: Marked, what: &'a str, found: &mut Mistakes) -> Option<Self> {
         let at = value.at;
         match value.value {
             MarkedValue::Map(entries) => Some(Self { at, what, entries }),
@@ -86,7 +86,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Takes the value of a key out. Nothing at all behind the colon is a mistake: the loader stops at it.
-    pub(super) fn take(&mut self, key: &str, found: &mut Found) -> Option<Marked> {
+    pub(super) fn take(&mut self, key: &str, found: &mut Mistakes) -> Option<Marked> {
         let place = self.entries.iter().position(|(known, _, _)| known == key)?;
         let (_, at, value) = self.entries.remove(place);
         if value.value == MarkedValue::Nothing {
@@ -98,7 +98,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Takes a value that must be there.
-    pub(super) fn need(&mut self, key: &str, found: &mut Found) -> Option<Marked> {
+    pub(super) fn need(&mut self, key: &str, found: &mut Mistakes) -> Option<Marked> {
         if !self.has(key) {
             let message = format!("{} needs '{key}', which is missing", self.what);
             let meant = nearest(key, self.names()).map(|near| format!("is '{near}' meant to be '{key}'?"));
@@ -108,13 +108,13 @@ impl<'a> Keys<'a> {
     }
 
     /// A text, or none where the key is missing or null.
-    pub(super) fn text(&mut self, key: &str, found: &mut Found) -> Option<(Mark, String)> {
+    pub(super) fn text(&mut self, key: &str, found: &mut Mistakes) -> Option<(Mark, String)> {
         let value = self.take(key, found)?;
         as_text(&value, key, true, found).map(|text| (value.at, text))
     }
 
     /// What is left is unknown to the loader. `known` are the keys that would be, `elsewhere` tells where others belong.
-    pub(super) fn finish(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'static str>, found: &mut Found) {
+    pub(super) fn finish(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'static str>, found: &mut Mistakes) {
         for (key, at, _) in &self.entries {
             let message = format!("{} has no key '{key}', and the loader stops at it", self.what);
             let hint = match (elsewhere(key), nearest(key, known.iter().copied())) {
@@ -128,7 +128,7 @@ impl<'a> Keys<'a> {
 }
 
 /// The text of a value. Null is no text; other values are a mistake.
-pub(super) fn as_text(value: &Marked, what: &str, null_allowed: bool, found: &mut Found) -> Option<String> {
+pub(super) fn as_text(value: &Marked, what: &str, null_allowed: bool, found: &mut Mistakes) -> Option<String> {
     match &value.value {
         MarkedValue::Scalar(Value::Str(text)) if !text.is_empty() => Some(text.clone()),
         MarkedValue::Scalar(Value::Null) if null_allowed => None,

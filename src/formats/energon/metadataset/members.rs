@@ -1,6 +1,6 @@
 //! Splits, blends and data sets of version 2.
 
-use super::keys::{describe, Found, Keys};
+use super::keys::{describe, Keys, Mistakes};
 use super::{join, values, Blend, Leaf, Member, Node, Reference};
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
 
@@ -19,7 +19,7 @@ pub(super) const REFERENCE_KEYS: [&str; 8] = [
 ];
 
 /// What is read below the name of a split.
-pub(super) fn split(value: Marked, found: &mut Found) -> Option<Node> {
+pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     let mut keys = Keys::of(value, "a split", found)?;
     match kind(&keys, found)? {
         "blend" => blend(keys, false, found).map(Node::Blend),
@@ -36,7 +36,7 @@ pub(super) fn split(value: Marked, found: &mut Found) -> Option<Node> {
 }
 
 /// Which one of the four a map is; none or several is a mistake.
-fn kind(keys: &Keys<'_>, found: &mut Found) -> Option<&'static str> {
+fn kind(keys: &Keys<'_>, found: &mut Mistakes) -> Option<&'static str> {
     let there: Vec<&'static str> = KINDS.into_iter().filter(|kind| keys.has(kind)).collect();
     match there.as_slice() {
         [one] => Some(one),
@@ -67,7 +67,7 @@ fn hint_for_none(keys: &Keys<'_>) -> Option<String> {
     })
 }
 
-fn blend(mut keys: Keys<'_>, is_epochized: bool, found: &mut Found) -> Option<Blend> {
+fn blend(mut keys: Keys<'_>, is_epochized: bool, found: &mut Mistakes) -> Option<Blend> {
     let (key, other, amount) = match is_epochized {
         true => ("blend_epochized", "weight", "repetitions"),
         false => ("blend", "repetitions", "weight"),
@@ -97,7 +97,7 @@ fn blend(mut keys: Keys<'_>, is_epochized: bool, found: &mut Found) -> Option<Bl
 }
 
 /// A member of a blend; `amount` is what it has, `other` what members of the other kind of blend have.
-fn member(value: Marked, amount: &'static str, other: &str, found: &mut Found) -> Option<Member> {
+fn member(value: Marked, amount: &'static str, other: &str, found: &mut Mistakes) -> Option<Member> {
     let mut keys = Keys::of(value, "a member of a blend", found)?;
     if let Some(inner) = ["blend", "blend_epochized"].into_iter().find(|key| keys.has(key)) {
         let hint = match (inner, amount) {
@@ -134,7 +134,7 @@ fn member(value: Marked, amount: &'static str, other: &str, found: &mut Found) -
 }
 
 /// A data set by its path. `more` are keys that were taken already and count as known.
-pub(super) fn reference(mut keys: Keys<'_>, more: &[&str], found: &mut Found) -> Option<Reference> {
+pub(super) fn reference(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> Option<Reference> {
     let path = keys.need("path", found);
     let reference = Reference {
         at: path.as_ref().map_or(keys.at, |path| path.at),

@@ -1,6 +1,6 @@
 //! The file as a whole: which version it is, and its splits.
 
-use super::keys::{describe, Found, Keys};
+use super::keys::{describe, Keys, Mistakes};
 use super::{members, version1, Mark, Metadataset, Mistake, Node, Split};
 use crate::formats::energon::fields::MARKER;
 use crate::formats::python::yaml_read::{self, Marked, MarkedValue};
@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Result<Metadataset, Vec<Mistake>> {
         let within = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         vec![Mistake { message: error.message, line: within(error.line), column: within(error.column), hint: None }]
     })?;
-    let mut found = Found::default();
+    let mut found = Mistakes::default();
     let read = match root {
         Some(root) => whole(root, &mut found),
         None => {
@@ -53,7 +53,7 @@ fn template_hint() -> String {
     "`gristmill mix new --blend PATH=WEIGHT --output META.yaml` writes a good one".into()
 }
 
-fn whole(root: Marked, found: &mut Found) -> Option<Metadataset> {
+fn whole(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
     if matches!(root.value, MarkedValue::List(_) | MarkedValue::Scalar(_) | MarkedValue::Nothing) {
         found.mistake(root.at, format!("a metadataset is a map, here is {}", describe(&root)), Some(template_hint()));
         return None;
@@ -102,7 +102,7 @@ fn whole(root: Marked, found: &mut Found) -> Option<Metadataset> {
 }
 
 /// 1 or 2, as the loader decides; `None` for another class.
-fn version(keys: &mut Keys<'_>, found: &mut Found) -> Option<u8> {
+fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     let at = keys.at_key("__class__");
     let module_at = keys.at_key("__module__");
     let module = keys.text("__module__", found).map(|(_, text)| text);

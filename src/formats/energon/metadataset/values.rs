@@ -1,13 +1,13 @@
 //! The values that several things have: weights, subsets, aux sources, subflavors.
 
-use super::keys::{as_text, describe, Found, Keys};
+use super::keys::{as_text, describe, Keys, Mistakes};
 use super::{Aux, AuxTarget, Mark, Range, Subset};
 use crate::formats::python::number::parse_float;
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
 use crate::formats::python::Node as Value;
 
 /// A weight or a number of repetitions: above 0.
-pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Found) -> f64 {
+pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Mistakes) -> f64 {
     let Some(value) = keys.take(key, found) else { return 1.0 };
     let number = match &value.value {
         MarkedValue::Scalar(Value::Int(number)) => *number as f64,
@@ -40,7 +40,7 @@ pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Found) -> f64 {
 }
 
 /// `shuffle_over_epochs_multiplier`: 1 where it is missing, `None` for null.
-pub(super) fn shuffling(keys: &mut Keys<'_>, found: &mut Found) -> Option<i64> {
+pub(super) fn shuffling(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<i64> {
     const KEY: &str = "shuffle_over_epochs_multiplier";
     let Some(value) = keys.take(KEY, found) else { return Some(1) };
     match value.value {
@@ -55,7 +55,7 @@ pub(super) fn shuffling(keys: &mut Keys<'_>, found: &mut Found) -> Option<i64> {
 }
 
 /// `subflavors`: names with any values.
-pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Found) -> Option<Vec<(String, Value)>> {
+pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Vec<(String, Value)>> {
     let value = keys.take("subflavors", found)?;
     match value.value {
         MarkedValue::Scalar(Value::Null) => None,
@@ -74,7 +74,7 @@ pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Found) -> Option<Vec<(
 }
 
 /// Values in free form hold nothing that the loader stops at, either.
-fn refuse_nothing(value: &Marked, found: &mut Found) {
+fn refuse_nothing(value: &Marked, found: &mut Mistakes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match &value.value {
@@ -93,7 +93,7 @@ fn refuse_nothing(value: &Marked, found: &mut Found) {
 }
 
 /// `subset: {range: [from, to]}`.
-pub(super) fn subset(keys: &mut Keys<'_>, found: &mut Found) -> Option<Subset> {
+pub(super) fn subset(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Subset> {
     let value = keys.take("subset", found)?;
     if value.value == MarkedValue::Scalar(Value::Null) {
         return None;
@@ -133,7 +133,7 @@ enum End {
     Last,
 }
 
-fn end(value: &Marked, found: &mut Found) -> Option<End> {
+fn end(value: &Marked, found: &mut Mistakes) -> Option<End> {
     let parsed = match &value.value {
         MarkedValue::Scalar(Value::Int(number)) => Some(End::Number(*number)),
         MarkedValue::Scalar(Value::Str(text)) => end_of_text(text),
@@ -186,7 +186,7 @@ fn check_range(from: End, to: End) -> Result<Range, &'static str> {
 }
 
 /// `aux`: names with paths.
-pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Found) -> Vec<Aux> {
+pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Mistakes) -> Vec<Aux> {
     let Some(value) = keys.take("aux", found) else { return Vec::new() };
     if value.value == MarkedValue::Scalar(Value::Null) {
         return Vec::new();
@@ -212,7 +212,7 @@ pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Found) -> Vec<Aux> {
     sources
 }
 
-fn aux_target(value: Marked, name: &str, found: &mut Found) -> Option<AuxTarget> {
+fn aux_target(value: Marked, name: &str, found: &mut Mistakes) -> Option<AuxTarget> {
     let at = value.at;
     if !matches!(value.value, MarkedValue::Map(_)) {
         if value.value == MarkedValue::Nothing {
@@ -246,7 +246,7 @@ fn aux_target(value: Marked, name: &str, found: &mut Found) -> Option<AuxTarget>
 }
 
 /// `filesystem://FOLDER` is a folder of files, everything else a prepared data set.
-fn aux_of_text(text: &str, at: Mark, found: &mut Found) -> Option<AuxTarget> {
+fn aux_of_text(text: &str, at: Mark, found: &mut Mistakes) -> Option<AuxTarget> {
     let Some((protocol, rest)) = text.split_once("://").filter(|(protocol, _)| is_protocol(protocol)) else {
         return Some(AuxTarget::Dataset(text.to_owned()));
     };

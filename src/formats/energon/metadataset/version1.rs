@@ -1,6 +1,6 @@
 //! Version 1: every split is a blend of data sets.
 
-use super::keys::{describe, Found, Keys};
+use super::keys::{describe, Keys, Mistakes};
 use super::{values, Blend, Leaf, Member, Node, Reference};
 use crate::formats::python::yaml_read::{Marked, MarkedValue};
 use crate::formats::python::Node as Value;
@@ -19,7 +19,7 @@ const KEYS: [&str; 8] = [
 const OLD_SUBFLAVOR: &str = "__subflavor__";
 
 /// What is read below the name of a split.
-pub(super) fn split(value: Marked, found: &mut Found) -> Option<Node> {
+pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     let mut keys = Keys::of(value, "a split of version 1", found)?;
     let is_newer = ["path", "blend", "blend_epochized", "join"].into_iter().find(|key| keys.has(key));
     if let Some(key) = is_newer.filter(|_| !keys.has("datasets")) {
@@ -44,7 +44,7 @@ pub(super) fn split(value: Marked, found: &mut Found) -> Option<Node> {
     Some(Node::Blend(Blend { at, is_epochized: false, members, subset: None }))
 }
 
-fn member(value: Marked, found: &mut Found) -> Option<Member> {
+fn member(value: Marked, found: &mut Mistakes) -> Option<Member> {
     let mut keys = Keys::of(value, "a data set of version 1", found)?;
     let amount = values::amount(&mut keys, "weight", found);
     let path = keys.need("path", found);
