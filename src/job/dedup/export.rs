@@ -3,10 +3,10 @@
 use super::forecast;
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;
-use super::publish::Made;
+use super::publish::FinishedFile;
 use super::read::FileFacts;
 use super::run::Job;
-use super::source::{each_line, Line, Stretch};
+use super::source::{each_line, Line, LineRange};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
 use crate::engine::dedup::noted::LineNote;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 const TOLD: u64 = 256;
 
 /// A file of the set.
-pub(super) struct Placed {
+pub(super) struct PlacedFile {
     /// Among all files.
     pub(super) file: usize,
     /// What it is read in.
@@ -39,7 +39,7 @@ pub(super) struct Placed {
 /// A file, or a part of one, and where its ranges are.
 pub(super) struct PlacedPart {
     /// Lines are counted from the beginning of the file.
-    pub(super) stretch: Stretch,
+    pub(super) stretch: LineRange,
     pub(super) unit: usize,
     pub(super) ranges: UnitRanges,
     /// Where its text begins in that of the unit.
@@ -53,14 +53,14 @@ pub(super) struct PlacedPart {
 
 impl PlacedPart {
     /// Notes of the lines of a piece of it.
-    pub(super) fn notes_from(&self, piece: &Stretch) -> impl Iterator<Item = LineNote> + '_ {
+    pub(super) fn notes_from(&self, piece: &LineRange) -> impl Iterator<Item = LineNote> + '_ {
         let before = usize::try_from(piece.from.line - self.stretch.from.line).unwrap_or(usize::MAX);
         self.notes.iter().flat_map(move |(notes, first)| notes.from(first.saturating_add(before)))
     }
 }
 
 /// Refuses a suffix table that no memory is there for, before anything is written.
-pub(super) fn check_table(job: &Job<'_>, files: &[Placed]) -> Outcome<()> {
+pub(super) fn check_table(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<()> {
     if !job.plan.table {
         return Ok(());
     }
@@ -76,7 +76,7 @@ pub(super) fn check_table(job: &Job<'_>, files: &[Placed]) -> Outcome<()> {
 }
 
 /// Writes all shards; what comes of it becomes visible with the result.
-pub(super) fn export_all(job: &Job<'_>, files: &[Placed]) -> Outcome<Vec<Made>> {
+pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<FinishedFile>> {
     let (plan, context) = (job.plan, job.context);
     if job.layout.index.is_none() && job.layout.ranges.is_none() {
         return Ok(Vec::new());
@@ -91,19 +91,23 @@ pub(super) fn export_all(job: &Job<'_>, files: &[Placed]) -> Outcome<Vec<Made>> 
         let own = files.get(shard_files(files.len(), count, *shard)).unwrap_or_default();
         export(job, *shard, own)
     })?;
-    let mut made: Vec<Made> = made.into_iter().flatten().collect();
+    let mut made: Vec<FinishedFile> = made.into_iter().flatten().collect();
     if let (true, Some(index)) = (plan.table, &job.layout.index) {
         // One after the other: each may take all the memory.
         for shard in shards {
             let folder = job.layout.shard(shard);
             let bytes = write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;
-            made.push(Made { written: folder.join(TABLE), target: shard_folder(index, shard).join(TABLE), bytes });
+            made.push(FinishedFile {
+                written: folder.join(TABLE),
+                target: shard_folder(index, shard).join(TABLE),
+                bytes,
+            });
         }
     }
     Ok(made)
 }
 
-fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
+fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<FinishedFile>> {
     let (fs, plan) = (&*job.context.fs, job.plan);
     let folder = job.layout.shard(shard);
     fs.remove_dir_all(&folder)?;
@@ -153,7 +157,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
     let mut add = |name: &str, target: PathBuf| -> Outcome<()> {
         let written = folder.join(name);
         let bytes = size(&written)?;
-        made.push(Made { written, target: target.join(name), bytes });
+        made.push(FinishedFile { written, target: target.join(name), bytes });
         Ok(())
     };
     if let (Some(index), Some(to)) = (index, &job.layout.index) {

@@ -30,7 +30,7 @@ impl SearchBudget {
     }
 
     /// For text that is held already.
-    pub(super) fn of_held(held: &Held, rules: &[Rule], memory: u64) -> Option<Self> {
+    pub(super) fn of_held(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
         Self::within(held.bytes(), held.bytes(), rules, memory)
     }
 
@@ -51,12 +51,12 @@ fn record_bytes(rule: &Rule, text_bytes: u64) -> u64 {
 
 /// Text that is searched, each document behind a separator, with where these are in it and among all places.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct SearchBuffer {
     text: Vec<u8>,
     documents: Vec<(u64, u64)>,
 }
 
-impl Held {
+impl SearchBuffer {
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
         self.text.len() as u64
@@ -121,7 +121,7 @@ impl Held {
     }
 }
 
-impl Held {
+impl SearchBuffer {
     /// Bytes of an interval without the characters that it cuts: they stay.
     fn whole(&self, interval: &Interval) -> u64 {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
@@ -138,7 +138,7 @@ impl Held {
 }
 
 /// Keeps the text of a document; returns the bytes of it.
-pub(super) fn hold(line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Outcome<u64> {
+pub(super) fn hold(line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
     held.documents.push((held.text.len() as u64, place));
     held.text.push(0xff);
     line.each_piece(spare, &mut |piece| {

@@ -1,7 +1,7 @@
 //! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
 
 use super::layout::Layout;
-use super::source::Stretch;
+use super::source::LineRange;
 use super::split::{Division, Memory};
 use crate::engine::dedup::find::{Rule, Scanner};
 use crate::engine::dedup::original::Index;
@@ -213,7 +213,7 @@ impl Inputs {
     }
 
     /// Bytes on disk of a stretch.
-    pub(super) fn bytes_of(&self, stretch: &Stretch) -> u64 {
+    pub(super) fn bytes_of(&self, stretch: &LineRange) -> u64 {
         let end = self.files.get(stretch.file).map_or(0, |file| file.bytes);
         end.min(stretch.to).saturating_sub(stretch.from.offset)
     }
@@ -236,7 +236,7 @@ impl Inputs {
 
     /// Units of reading: files in order, together about as large as the division says, of one set each. Of a file that is larger each
     /// part is a unit; lines in it are counted from its beginning.
-    pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<Stretch>>> {
+    pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<LineRange>>> {
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
         for (at, file) in self.files.iter().enumerate() {
@@ -248,7 +248,7 @@ impl Inputs {
                 units.extend(self.parts(at, division, cancel)?.into_iter().map(|part| vec![part]));
                 continue;
             }
-            unit.push(Stretch::whole(at));
+            unit.push(LineRange::whole(at));
             bytes = bytes.saturating_add(file.bytes);
         }
         if !unit.is_empty() {
@@ -258,8 +258,8 @@ impl Inputs {
     }
 
     /// The parts of a plain file, each of whole lines.
-    fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<Stretch>> {
-        let whole = Stretch::whole(number);
+    fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
+        let whole = LineRange::whole(number);
         let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
         let open = open_read(&file.path)?;
         let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
@@ -271,11 +271,11 @@ impl Inputs {
                 continue;
             }
             if let Some(to) = line_from(&open, wanted, MAX_LINE_BYTES, cancel)? {
-                parts.push(Stretch { file: number, from: Position { offset: from, line: 0 }, to });
+                parts.push(LineRange { file: number, from: Position { offset: from, line: 0 }, to });
                 from = to;
             }
         }
-        parts.push(Stretch { from: Position { offset: from, line: 0 }, ..whole });
+        parts.push(LineRange { from: Position { offset: from, line: 0 }, ..whole });
         Ok(parts)
     }
 
@@ -337,7 +337,7 @@ mod tests {
                 let all: Vec<usize> = units.iter().flatten().map(|stretch| stretch.file).collect();
                 assert_eq!(all, (0..20).collect::<Vec<_>>());
                 for unit in units {
-                    let is_earlier = |stretch: &Stretch| stretch.file < earlier;
+                    let is_earlier = |stretch: &LineRange| stretch.file < earlier;
                     assert!(unit.iter().all(is_earlier) || !unit.iter().any(is_earlier), "{unit:?} {earlier}");
                     let bytes: u64 = unit.iter().map(|stretch| inputs.files[stretch.file].bytes).sum();
                     assert!(bytes <= unit_bytes || unit.len() <= 2, "{unit:?}");

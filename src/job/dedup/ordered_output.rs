@@ -1,9 +1,9 @@
 //! The output of one file while it is written: pieces are made side by side, and put down one after the other.
 
-use super::export::{Placed, PlacedPart};
+use super::export::{PlacedFile, PlacedPart};
 use super::output::Hash;
 use super::run::Job;
-use super::source::{Line, Stretch};
+use super::source::{Line, LineRange};
 use super::write::{PlaceInLine, Written, WrittenFile, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::PackedOutput;
@@ -19,10 +19,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A piece of a file of which the output is made by one thread.
 #[derive(Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct OutputUnit {
     /// Of the parts of the file.
     pub(super) part: usize,
-    pub(super) stretch: Stretch,
+    pub(super) stretch: LineRange,
     /// Where its text begins in that of the part, and how long it is, separators counted.
     pub(super) at: u64,
     pub(super) bytes: u64,
@@ -30,7 +30,7 @@ pub(super) struct Piece {
 
 /// A file while it is written: pieces are made side by side and put down one after the other.
 pub(super) struct OrderedOutput {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<OutputUnit>,
     down: Mutex<OutputState>,
     turn: Condvar,
 }
@@ -51,19 +51,19 @@ pub(super) struct OutputState {
 }
 
 impl OrderedOutput {
-    pub(super) fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
+    pub(super) fn of(job: &Job<'_>, placed: &PlacedFile, is_wanted: bool) -> Self {
         // Of very many files each is one piece: a place that is kept for a second one would be room for three others.
         let count = |part: &PlacedPart| part.facts.seams.len() + 1;
         let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
         for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
-            let whole = Piece { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
+            let whole = OutputUnit { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
             let mut last = whole;
             for seam in &part.facts.seams {
                 let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
-                let stretch = Stretch { to: seam.offset, ..last.stretch };
-                pieces.push(Piece { stretch, bytes: seam.at - last.at, ..last });
-                let stretch = Stretch { from, ..whole.stretch };
-                last = Piece { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
+                let stretch = LineRange { to: seam.offset, ..last.stretch };
+                pieces.push(OutputUnit { stretch, bytes: seam.at - last.at, ..last });
+                let stretch = LineRange { from, ..whole.stretch };
+                last = OutputUnit { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
             }
             pieces.push(last);
         }

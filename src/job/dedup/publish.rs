@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) use crate::job::publish::make_folder;
 
 /// A file that is finished and not visible yet.
-pub(super) struct Made {
+pub(super) struct FinishedFile {
     pub(super) written: PathBuf,
     pub(super) target: PathBuf,
     pub(super) bytes: u64,
@@ -22,7 +22,7 @@ pub(super) struct Made {
 /// Stages all files, and the ranges of all for looking at them, and makes them visible; the report comes last.
 pub(super) fn publish(
     job: &Job<'_>,
-    made: &[Made],
+    made: &[FinishedFile],
     ranges: Option<PathBuf>,
     mut recorded: Recorded,
     report: &DedupReport,

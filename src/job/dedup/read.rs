@@ -4,7 +4,7 @@ use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
 use super::notes::Notes;
 use super::run::Job;
-use super::source::{each_line, Line, Stretch};
+use super::source::{each_line, Line, LineRange};
 use super::spill_buffer::{Mark, SpillBuffer, Stored};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
@@ -96,7 +96,7 @@ impl ReadUnit {
 }
 
 /// Reads one unit, unless a stopped run did and all of it is there.
-pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> Outcome<ReadUnit> {
+pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let name = format!("read/{number}");
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
     if let Some(noted) = job.noted::<Noted>(&name) {
@@ -170,7 +170,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(job: &'a Job<'a>, number: usize, stretches: &[Stretch], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
+    fn new(job: &'a Job<'a>, number: usize, stretches: &[LineRange], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
         let fs = &*job.context.fs;
         let pile = |what: &str| SpillBuffer::new(fs, path(what), &job.budget);
         let (division, run_bytes) = (&job.division, job.memory.run_bytes(job.division.parts));
@@ -184,7 +184,7 @@ impl<'a> Reading<'a> {
         Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
     }
 
-    fn file(&mut self, stretch: &Stretch, file: &TextFile) -> Outcome<FileFacts> {
+    fn file(&mut self, stretch: &LineRange, file: &TextFile) -> Outcome<FileFacts> {
         let (job, context) = (self.job, self.job.context);
         let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&context.problems);
         let spool = ScratchSpool::new(&context.fs, job.layout.scratch.join(format!("{}.line", self.number)));
@@ -265,8 +265,8 @@ impl<'a> Reading<'a> {
 }
 
 /// Reads all units.
-pub(super) fn read_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Vec<ReadUnit>> {
-    let numbered: Vec<(usize, &Vec<Stretch>)> = units.iter().enumerate().collect();
+pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
+    let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
     crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
         read_unit(job, *number, stretches)
     })

@@ -61,7 +61,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 
 /// The passages that repeat most, with the lines that the writing came by.
 fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<KnownPassage> {
-    let of = |placed: &super::stages::Placed| {
+    let of = |placed: &super::stages::PlacedPassage| {
         let passage = placed.passage.clone();
         let own = placed.file.checked_sub(job.inputs.earlier);
         let lines = own.and_then(|file| written.get(file)).map(|written| &written.lines);

@@ -2,11 +2,11 @@
 //! is small is searched as a run would search it.
 
 use super::estimate::SampleBudget;
-use super::held::{hold, Held, SearchBudget};
+use super::held::{hold, SearchBudget, SearchBuffer};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::shown::{around, show};
-use super::source::{each_line, Line, Stretch};
+use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::find::{Estimate, Passage, ReadShare, Rule, Sampler, Samples};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
@@ -51,7 +51,7 @@ pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
     /// Text that is searched: all of it in place of samples, else a part besides.
-    held: Held,
+    held: SearchBuffer,
     /// How all of it is searched.
     search: Option<SearchBudget>,
     memory_bytes: u64,
@@ -85,7 +85,7 @@ pub(super) struct Sample {
 /// What was seen of one stretch.
 struct Part {
     samples: Vec<Samples>,
-    held: Held,
+    held: SearchBuffer,
     read: u64,
     text_bytes: u64,
     documents: u64,
@@ -175,7 +175,7 @@ impl Sample {
             ..Self::default()
         };
         sample.held.reserve(reading.held.load(Ordering::Relaxed));
-        let mut parts: Vec<(&Stretch, Option<Part>)> = stretches.iter().zip(parts).collect();
+        let mut parts: Vec<(&LineRange, Option<Part>)> = stretches.iter().zip(parts).collect();
         parts.sort_by_key(|(stretch, _)| (stretch.file, stretch.from.offset));
         for (stretch, part) in parts {
             if let Some(part) = part {
@@ -304,7 +304,7 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
 }
 
 /// All stretches, in the order of the text.
-fn stretches(inputs: &Inputs) -> Vec<Stretch> {
+fn stretches(inputs: &Inputs) -> Vec<LineRange> {
     let mut all = Vec::new();
     for (number, file) in inputs.files.iter().enumerate() {
         let is_divided = file.packing.is_plain() && inputs.shard_of(number).is_none();
@@ -312,7 +312,7 @@ fn stretches(inputs: &Inputs) -> Vec<Stretch> {
         let mut at = 0_u64;
         loop {
             let to = at.saturating_add(step);
-            all.push(Stretch { file: number, from: Position { offset: at, line: 0 }, to });
+            all.push(LineRange { file: number, from: Position { offset: at, line: 0 }, to });
             at = to;
             if at >= file.bytes {
                 break;
@@ -323,16 +323,16 @@ fn stretches(inputs: &Inputs) -> Vec<Stretch> {
 }
 
 /// Another order, of which every beginning is spread over all of them.
-fn in_turn(stretches: Vec<Stretch>) -> Vec<Stretch> {
+fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
     let turn = |number: usize| (number as f64 * TURN).fract();
-    let mut numbered: Vec<(usize, Stretch)> = stretches.into_iter().enumerate().collect();
+    let mut numbered: Vec<(usize, LineRange)> = stretches.into_iter().enumerate().collect();
     numbered.sort_by(|a, b| turn(a.0).total_cmp(&turn(b.0)));
     numbered.into_iter().map(|(_, stretch)| stretch).collect()
 }
 
 /// Leaves the first stretches that have so many bytes together: the same ones whatever the threads do.
-fn within(stretches: &mut Vec<Stretch>, inputs: &Inputs, most_bytes: u64) {
-    let bytes = |stretch: &Stretch| {
+fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
+    let bytes = |stretch: &LineRange| {
         let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
         end.saturating_sub(stretch.from.offset)
     };
@@ -354,7 +354,7 @@ impl Reading<'_> {
     }
 
     /// Holds a document, if it is one of those that are searched.
-    fn hold(&self, line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Outcome<u64> {
+    fn hold(&self, line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
         if self.search.is_none() && self.held.load(Ordering::Relaxed) + line.most_bytes() > self.most_held {
             return Ok(0);
         }
@@ -364,11 +364,11 @@ impl Reading<'_> {
         Ok(bytes)
     }
 
-    fn part(&self, stretch: &Stretch) -> Outcome<Part> {
+    fn part(&self, stretch: &LineRange) -> Outcome<Part> {
         let begun = Instant::now();
         let mut part = Part {
             samples: Vec::new(),
-            held: Held::default(),
+            held: SearchBuffer::default(),
             read: 0,
             text_bytes: 0,
             documents: 0,
@@ -383,7 +383,7 @@ impl Reading<'_> {
         let end = stretch.to.min(file.bytes);
         part.read = end.saturating_sub(stretch.from.offset);
         let Some(from) = self.beginning(stretch)? else { return Ok(part) };
-        let stretch = Stretch { from: Position { offset: from, line: 0 }, ..*stretch };
+        let stretch = LineRange { from: Position { offset: from, line: 0 }, ..*stretch };
         let base = self.starts.get(stretch.file).copied().unwrap_or_default();
         part.places = (base.saturating_add(from), base.saturating_add(from));
         let room = self.starts.get(stretch.file + 1).copied().unwrap_or(u64::MAX);
@@ -434,7 +434,7 @@ impl Reading<'_> {
     }
 
     /// The first line of a stretch; `None` where none begins in it.
-    fn beginning(&self, stretch: &Stretch) -> Outcome<Option<u64>> {
+    fn beginning(&self, stretch: &LineRange) -> Outcome<Option<u64>> {
         let Some(file) = self.inputs.files.get(stretch.file) else { return Ok(None) };
         if stretch.from.offset == 0 {
             return Ok(Some(0));

@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::run::text_of;
-use super::source::{each_line, Stretch};
+use super::source::{each_line, LineRange};
 use crate::engine::dedup::find::Passage;
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::model::{Cancel, DedupPlan, Outcome};
@@ -17,23 +17,28 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const MAX_SHOWN_BYTES: usize = 200;
 
 /// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
-pub(super) fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<(Stretch, bool)>> {
+pub(super) fn around(
+    inputs: &Inputs,
+    number: usize,
+    place: u64,
+    cancel: &Cancel,
+) -> Outcome<Option<(LineRange, bool)>> {
     let Some(file) = inputs.files.get(number) else { return Ok(None) };
     if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
-        return Ok(Some((Stretch::whole(number), true)));
+        return Ok(Some((LineRange::whole(number), true)));
     }
     let open = open_read(&file.path)?;
     let Some(offset) = line_around(&open, place, MAX_LINE_BYTES, cancel)? else { return Ok(None) };
     let is_counted = offset <= MAX_LINE_BYTES;
     let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
-    Ok(Some((Stretch { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
+    Ok(Some((LineRange { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
 }
 
 /// A passage as it is told, out of the lines of a stretch.
 pub(super) fn show(
     plan: &DedupPlan,
     inputs: &Inputs,
-    stretch: &Stretch,
+    stretch: &LineRange,
     (place, passage): (u64, &Passage),
     until: Instant,
     cancel: &Cancel,

@@ -138,7 +138,7 @@ fn unescaped_len(raw: &[u8]) -> u64 {
 
 /// Lines of one file: those that begin at `from` or behind it and before `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct LineRange {
     /// Among all files.
     pub(super) file: usize,
     /// Between two lines.
@@ -147,7 +147,7 @@ pub(super) struct Stretch {
     pub(super) to: u64,
 }
 
-impl Stretch {
+impl LineRange {
     /// All lines of a file.
     pub(super) fn whole(file: usize) -> Self {
         Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
@@ -158,7 +158,7 @@ impl Stretch {
 /// wanted any more. What ended the file before its time is returned.
 pub(super) fn each_line(
     inputs: &Inputs,
-    stretch: &Stretch,
+    stretch: &LineRange,
     text_key: &str,
     spool: Box<dyn Spool>,
     cancel: &Cancel,
@@ -170,7 +170,7 @@ pub(super) fn each_line(
 /// [`each_line`] of a stretch of which the first lines are noted. Where a line is not what was noted, it ends.
 pub(super) fn each_noted_line(
     inputs: &Inputs,
-    stretch: &Stretch,
+    stretch: &LineRange,
     notes: &mut dyn Iterator<Item = LineNote>,
     text_key: &str,
     spool: Box<dyn Spool>,

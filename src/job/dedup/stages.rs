@@ -6,12 +6,12 @@ use super::forecast;
 use super::merge::{merge_unit, UnitRanges};
 use super::no_text::wrong_field;
 use super::notes::Notes;
-use super::publish::{publish, Made};
+use super::publish::{publish, FinishedFile};
 use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
 use super::removed;
 use super::run::{text_of, Job};
-use super::source::Stretch;
+use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
 use super::write::{write_files, Written, WrittenFile};
@@ -44,14 +44,14 @@ pub(super) struct Merged {
     /// Of each unit those of its lines, where there was memory for them; none for a run that goes on.
     #[serde(skip)]
     notes: Vec<Option<Arc<Notes>>>,
-    pub(super) passages: Vec<Placed>,
+    pub(super) passages: Vec<PlacedPassage>,
     scratch_bytes: u64,
     resumed: u64,
 }
 
 /// A passage, and where it is.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Placed {
+pub(super) struct PlacedPassage {
     pub(super) file: usize,
     /// In the text of the file, separators counted.
     pub(super) at: u64,
@@ -130,7 +130,7 @@ fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
 }
 
 /// Reads, finds and merges.
-fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
+fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
     let context = job.context;
     let files = text::count(job.inputs.files.len() as u64, "file");
     context.stage(Phase::Scan, "document", forecast::reading(job), format!("reading {files}"));
@@ -171,7 +171,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
 }
 
 /// Refuses to copy every line of a corpus whose field of text was told wrongly.
-fn check_text(job: &Job<'_>, units: &[Vec<Stretch>], read: &[ReadUnit]) -> Outcome<()> {
+fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
     let (mut documents, mut lines) = (0, 0);
     for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
         if stretch.file >= job.inputs.earlier {
@@ -189,11 +189,11 @@ fn check_text(job: &Job<'_>, units: &[Vec<Stretch>], read: &[ReadUnit]) -> Outco
 /// The heaviest passages with their files and how they begin.
 fn place(
     job: &Job<'_>,
-    units: &[Vec<Stretch>],
+    units: &[Vec<LineRange>],
     read: &[ReadUnit],
     passages: &Passages,
     texts: &Texts<'_>,
-) -> Outcome<Vec<Placed>> {
+) -> Outcome<Vec<PlacedPassage>> {
     let mut starts: Vec<(u64, usize)> = Vec::new();
     let mut base = 0;
     for (stretches, unit) in units.iter().zip(read) {
@@ -215,13 +215,13 @@ fn place(
         let name = job.inputs.files.get(file).map(|file| file.name.clone()).unwrap_or_default();
         let (length, count) = (passage.len, passage.count);
         let shown = RepeatedPassage { file: name, line: 0, offset: 0, length, count, text: shown };
-        placed.push(Placed { file, at: passage.at - start, passage: shown });
+        placed.push(PlacedPassage { file, at: passage.at - start, passage: shown });
     }
     Ok(placed)
 }
 
 /// Tells what was found in the files, lines counted from the beginning of each.
-fn tell(job: &Job<'_>, units: &[Vec<Stretch>], merged: &Merged) -> Outcome<()> {
+fn tell(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
     let sink = &job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
     let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
@@ -256,7 +256,7 @@ fn tell(job: &Job<'_>, units: &[Vec<Stretch>], merged: &Merged) -> Outcome<()> {
 }
 
 /// The files of the set with their ranges.
-fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
+fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
     let mut placed: Vec<PlacedFile> = Vec::new();
     let mut lines = 0;
     for (unit, (stretches, all)) in units.iter().zip(&merged.files).enumerate() {
@@ -275,7 +275,7 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
             lines += count;
             noted += usize::try_from(count).unwrap_or_default();
             file.parts.push(PlacedPart {
-                stretch: Stretch { from, ..*stretch },
+                stretch: LineRange { from, ..*stretch },
                 unit,
                 ranges,
                 base,
@@ -321,7 +321,7 @@ fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
 
 /// The passages with the lines that the writing came by.
 fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
-    let of = |placed: &Placed| {
+    let of = |placed: &PlacedPassage| {
         let mut passage = placed.passage.clone();
         let lines = placed
             .file
@@ -337,13 +337,13 @@ fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<Repeated
     merged.passages.iter().map(of).collect()
 }
 
-fn outputs_of(made: &Made) -> OutputFile {
+fn outputs_of(made: &FinishedFile) -> OutputFile {
     let replaces = made.target.symlink_metadata().is_ok();
     OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
 }
 
 /// What becomes visible. An index may say anything, even that two of its shards hold the same file.
-fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<Made>> {
+fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<FinishedFile>> {
     let mut names = HashSet::new();
     let mut made = Vec::new();
     for (number, part, file) in all_files(written) {
@@ -354,7 +354,7 @@ fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<Made>> {
         }
         if let Some(mark) = file.mark {
             let written = job.layout.staged(job.inputs.earlier + number, part);
-            made.push(Made { written, target: job.layout.target(&file.name), bytes: mark.bytes });
+            made.push(FinishedFile { written, target: job.layout.target(&file.name), bytes: mark.bytes });
         }
     }
     Ok(made)

@@ -1,10 +1,10 @@
 //! Fourth stage: a file is read once more and written without what repeats, or with a list of it.
 
-use super::export::Placed;
+use super::export::PlacedFile;
 use super::merge::Ranges;
 use super::ordered_output::{OrderedOutput, OutputState};
 use super::run::Job;
-use super::source::{each_noted_line, Line, Stretch};
+use super::source::{each_noted_line, Line, LineRange};
 use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
 use super::Figures;
@@ -68,7 +68,7 @@ pub(super) struct Written {
 }
 
 /// Writes all files that no stopped run wrote. Of the places `wanted`, each in the text of a file, the lines are told.
-pub(super) fn write_files(job: &Job<'_>, files: &[Placed], wanted: &[(usize, u64)]) -> Outcome<Vec<Written>> {
+pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<Written>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
     let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
     let sheets: Vec<OrderedOutput> =
@@ -93,17 +93,17 @@ pub(super) fn write_files(job: &Job<'_>, files: &[Placed], wanted: &[(usize, u64
 }
 
 /// What a stopped run wrote of a file, if all of it is there.
-fn written_before(job: &Job<'_>, placed: &Placed) -> Outcome<Option<Written>> {
+fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<Written>> {
     let Some(written) = job.noted::<Written>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
         return Ok(None);
     }
     let documents = written.files.iter().map(|file| file.figures.documents).sum();
-    job.context.progress.add(documents, job.inputs.bytes_of(&Stretch::whole(placed.file)));
+    job.context.progress.add(documents, job.inputs.bytes_of(&LineRange::whole(placed.file)));
     Ok(Some(Written { is_resumed: true, ..written }))
 }
 
-fn name_of(placed: &Placed) -> String {
+fn name_of(placed: &PlacedFile) -> String {
     format!("write/{}", placed.file)
 }
 
@@ -151,7 +151,7 @@ struct Writing<'a> {
 impl<'a> Writing<'a> {
     fn write(
         job: &'a Job<'a>,
-        placed: &Placed,
+        placed: &PlacedFile,
         sheet: &'a OrderedOutput,
         piece: usize,
         mut wanted: Vec<u64>,
@@ -194,7 +194,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn lines(&mut self, placed: &Placed) -> Outcome<()> {
+    fn lines(&mut self, placed: &PlacedFile) -> Outcome<()> {
         let (job, context) = (self.job, self.job.context);
         let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Ok(()) };
         let Some(part) = placed.parts.get(piece.part) else { return Ok(()) };

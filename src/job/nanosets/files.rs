@@ -1,6 +1,6 @@
 //! Merging token files, and shuffling their windows.
 
-use super::{absolute, check_room, make_folder, names_there, publish, Before};
+use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedFile, MergePlan, WindowsPlan};
 use crate::formats::nanosets::names::merged_total;
@@ -101,7 +101,7 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
     let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name));
-    let before = Before { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
     // How a merge splits is known when it is made; one without its total is none.
     let total = output.join(merged_total(&plan.name));
     if before.is_kept() && !total.is_file() {
@@ -168,7 +168,7 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
     let bytes =
         |file: &listing::TokenFile| windows(file) * plan.window * file.bytes.checked_div(file.tokens).unwrap_or(0);
     let files: Vec<(String, u64)> = found.iter().map(|file| (file.name.clone(), bytes(file))).collect();
-    let before = Before { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
     before.refuse_others(&files)?;
     let mut report = FilesReport {
         output: output.clone(),

@@ -1,6 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
-use super::{absolute, check_room, make_folder, names_there, publish, Before};
+use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
 use crate::job::exclusive_output::ExclusiveOutput;
@@ -63,7 +63,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
     context.phase_of(Phase::Open, "data set", "looking at the data sets");
     let output = absolute(&plan.output)?;
     let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
-    let before = Before { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
+    let before = PreviousOutput { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
     let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64;
     let bytes = bytes.saturating_add(plan.samples.saturating_mul(8));
     before.refuse_others(&[DATASET_INDEX, SAMPLE_INDEX].map(|name| (name.to_owned(), bytes)))?;
@@ -106,7 +106,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
 }
 
 /// Writes both files and makes them visible together, unless they are there already; returns whether it did.
-fn write(index: &MixtureIndex, before: &Before, context: &TaskContext) -> Outcome<bool> {
+fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
     let place = ExclusiveOutput::take(fs, output, &context.options)?;

@@ -56,7 +56,7 @@ fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
 }
 
 /// What is in the output before a run, and what may become of it.
-struct Before {
+struct PreviousOutput {
     /// The run, for messages.
     what: &'static str,
     output: PathBuf,
@@ -66,7 +66,7 @@ struct Before {
     overwrite: bool,
 }
 
-impl Before {
+impl PreviousOutput {
     /// Whether there is something that stays unless it is the same.
     fn is_kept(&self) -> bool {
         !self.overwrite && !self.names.is_empty()
@@ -105,7 +105,7 @@ impl Before {
 fn publish(
     context: &TaskContext,
     place: &ExclusiveOutput<'_>,
-    before: &Before,
+    before: &PreviousOutput,
     stage: impl FnOnce(&mut Publication<'_>, u32) -> Outcome<PathBuf>,
 ) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());

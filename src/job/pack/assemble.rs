@@ -5,7 +5,7 @@ mod formats;
 
 use super::feed::Fed;
 use super::inputs::Pass;
-use super::journal::{Journal, Place, Record, TaskCounts, Totals};
+use super::journal::{Journal, Record, ResumePosition, TaskCounts, Totals};
 use super::spool::{Mark, Snapshot, Spool};
 use crate::engine::pack::{EncodingSpec, Kind, PackedPiece};
 use crate::formats::modalities::packed::HEADER_BYTES;
@@ -75,7 +75,7 @@ pub(super) struct Assembler<'a> {
     commit_bytes: u64,
     /// The pass at work, and the recipes in it.
     pass: Option<&'a Pass>,
-    place: Place,
+    place: ResumePosition,
     /// The file that is being put together.
     begun: Option<usize>,
     spools: BTreeMap<String, Spool>,
@@ -95,7 +95,7 @@ pub(super) struct Assembler<'a> {
     since: u64,
     committed: Instant,
     /// Findings of pieces before this place are known.
-    told: Option<Place>,
+    told: Option<ResumePosition>,
     is_quiet: bool,
     /// A piece was begun and not finished: nothing may be recorded any more.
     is_torn: bool,
@@ -154,7 +154,7 @@ impl<'a> Assembler<'a> {
         }))
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> ResumePosition {
         self.place
     }
     pub(super) fn totals(&self) -> &Totals {
@@ -170,7 +170,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// What was found before this place was reported already.
-    pub(super) fn suppress_problems_before(&mut self, told: Option<Place>) {
+    pub(super) fn suppress_problems_before(&mut self, told: Option<ResumePosition>) {
         self.told = told;
     }
 
@@ -208,7 +208,7 @@ impl<'a> Assembler<'a> {
                 PackFormat::Modalities => {}
             }
         }
-        self.place = Place { pass: self.place.pass + 1, ..Place::default() };
+        self.place = ResumePosition { pass: self.place.pass + 1, ..ResumePosition::default() };
         self.begun = None;
         self.commit()
     }
@@ -255,7 +255,7 @@ impl<'a> Assembler<'a> {
         if self.totals.keys.is_empty() {
             self.totals.keys.clone_from(&packed.keys);
         }
-        let place = |place: &Place| (place.pass, place.file, place.line);
+        let place = |place: &ResumePosition| (place.pass, place.file, place.line);
         self.is_quiet = self.told.as_ref().is_some_and(|told| place(&fed.next) <= place(told));
         self.tell(pass, input, packed)?;
         if let Some(damage) = &fed.damage {

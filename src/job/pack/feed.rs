@@ -1,7 +1,7 @@
 //! Pieces of the text of a pass, one after the other, for whichever thread asks next.
 
 use super::inputs::{check_unchanged, Pass};
-use super::journal::Place;
+use super::journal::ResumePosition;
 use crate::engine::pack::FileBlock;
 use crate::formats::modalities::raw_index;
 use crate::formats::python::pickle::IndexReader;
@@ -16,7 +16,7 @@ pub(super) struct Fed {
     /// Bytes of the file on disk since the piece before.
     pub(super) consumed: u64,
     /// From where a run goes on when this piece is done.
-    pub(super) next: Place,
+    pub(super) next: ResumePosition,
     /// Nothing more comes of this file.
     pub(super) is_last: bool,
     /// The file ends before its time.
@@ -58,7 +58,7 @@ impl<'a> Feed<'a> {
     pub(super) fn new(
         pass: &'a Pass,
         index: Option<&'a ReadFile>,
-        place: Place,
+        place: ResumePosition,
         block_bytes: usize,
         cancel: &'a Cancel,
     ) -> Self {
@@ -82,7 +82,7 @@ impl<'a> Feed<'a> {
                 let fed = Fed {
                     piece: FileBlock { file: self.file, block: block.unwrap_or_default(), spans: None },
                     consumed: now.saturating_sub(*consumed),
-                    next: Place { pass: self.number, file: self.file, offset: at.offset, line: at.line },
+                    next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
                     is_last,
                     damage: if is_last { blocks.damage().map(|damage| damage.problem(file)) } else { None },
                 };
@@ -104,7 +104,7 @@ impl<'a> Feed<'a> {
             self.open = None;
             self.file += 1;
             self.from = Position::default();
-            fed.next = Place { pass: self.number, file: self.file, ..Place::default() };
+            fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         }
         Ok(Some(fed))
     }
@@ -185,7 +185,7 @@ fn spans(
     Ok(Fed {
         piece: FileBlock { file, block, spans: Some(found) },
         consumed,
-        next: Place { pass, file, offset: end, line: *next },
+        next: ResumePosition { pass, file, offset: end, line: *next },
         is_last,
         damage: None,
     })

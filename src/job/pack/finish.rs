@@ -22,7 +22,7 @@ const BUFFER: usize = 1 << 20;
 
 /// A file that is ready to become visible.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct FinishedFile {
     pub(super) written: PathBuf,
     pub(super) target: PathBuf,
     /// Without it readers see nothing of what it belongs to, so it comes last.
@@ -54,7 +54,7 @@ pub(super) struct Finishing<'a> {
 
 impl Finishing<'_> {
     /// Finishes the files of a format.
-    pub(super) fn run(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
+    pub(super) fn run(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
         match recipe.format {
             PackFormat::Modalities => self.pbins(recipe),
             PackFormat::Nanosets => tasks::finish(self, recipe),
@@ -70,7 +70,7 @@ impl Finishing<'_> {
         self.marks.get(name).map_or(0, |mark| mark.bytes)
     }
 
-    fn pbins(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
+    fn pbins(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let numbers: Vec<usize> = (0..self.inputs.pbins.len()).collect();
         let context = self.context;
         let width = recipe.token.bytes() as u64;
@@ -108,12 +108,12 @@ impl Finishing<'_> {
         for ((written, documents, tokens), name) in done.into_iter().zip(&self.inputs.pbins) {
             sums.documents += documents;
             sums.tokens += tokens;
-            made.push(Made { written, target: self.layout.pbin(name), completes: true });
+            made.push(FinishedFile { written, target: self.layout.pbin(name), completes: true });
         }
         Ok((made, sums))
     }
 
-    fn samples(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
+    fn samples(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let size = self.plan.forager.as_ref().map(|target| target.sample_size);
         let dir = self.layout.finished();
         let mut made = Vec::new();
@@ -159,21 +159,25 @@ impl Finishing<'_> {
                 names.push_str(&listed_name(sample_file)?);
                 listed += 1;
             }
-            made.push(Made { written, target: self.layout.samples(sample_file), completes: false });
+            made.push(FinishedFile { written, target: self.layout.samples(sample_file), completes: false });
             self.context.progress.add(1, 0);
         }
         rows.close()?;
-        made.push(Made {
+        made.push(FinishedFile {
             written: locations,
             target: self.layout.index(self.plan, "sample_locations.bin"),
             completes: true,
         });
         if let (Some(SampleSize::Fixed(size)), Kind::Parts(_)) = (size, &recipe.kind) {
             let written = self.write("sample_schema.json", schema(size, recipe).as_bytes())?;
-            made.push(Made { written, target: self.layout.index(self.plan, "sample_schema.json"), completes: true });
+            made.push(FinishedFile {
+                written,
+                target: self.layout.index(self.plan, "sample_schema.json"),
+                completes: true,
+            });
         }
         let written = self.write("file_location.txt", names.as_bytes())?;
-        made.push(Made { written, target: self.layout.index(self.plan, "file_location.txt"), completes: true });
+        made.push(FinishedFile { written, target: self.layout.index(self.plan, "file_location.txt"), completes: true });
         Ok((made, sums))
     }
 

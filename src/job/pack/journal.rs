@@ -22,7 +22,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The place from which a run goes on: pieces before it are in the spools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ResumePosition {
     /// Which pass over the text.
     pub(super) pass: usize,
     /// Which of its files.
@@ -131,7 +131,7 @@ impl Spread {
 /// A record: the whole state is all of them, one laid over the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
-    pub(super) place: Place,
+    pub(super) place: ResumePosition,
     /// Spools that grew.
     pub(super) marks: BTreeMap<String, Mark>,
     /// All of it.

@@ -1,7 +1,7 @@
 //! The list of the files of a run: how far each of them is.
 
 use super::assemble::name;
-use super::finish::Made;
+use super::finish::FinishedFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::engine::pack::{EncodingSpec, Kind};
@@ -50,8 +50,8 @@ fn task(layout: &Layout, recipe: &EncodingSpec, target: &NanosetsTarget, rank: u
 }
 
 /// Lists the files that are ready to become visible.
-pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Made>]) {
-    let bytes = |made: &Made| std::fs::metadata(&made.written).map_or(0, |facts| facts.len());
+pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<FinishedFile>]) {
+    let bytes = |made: &FinishedFile| std::fs::metadata(&made.written).map_or(0, |facts| facts.len());
     board.complete(made.iter().flatten().map(|made| (shown(layout, &made.target), bytes(made))));
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Limits {
 }
 
 /// How a pass ended.
-pub(super) enum Ended {
+pub(super) enum PassEnd {
     /// All is in the spools.
     Done,
     /// The fast tokenizer and the reference differ.
@@ -47,7 +47,7 @@ pub(super) fn run(
     tokenizer: &Tokenizer,
     limits: Limits,
     cancel: &Cancel,
-) -> Outcome<Ended> {
+) -> Outcome<PassEnd> {
     let hall = Pipeline {
         feed: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
@@ -82,9 +82,9 @@ pub(super) fn run(
     together(&mut verify_against_reference, &mut pack);
     let waiting = hall.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
-        (Some(mismatch), _) => Ok(Ended::Mismatch(mismatch)),
+        (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
         (None, Err(failure)) => Err(failure),
-        (None, Ok(_)) => Ok(Ended::Done),
+        (None, Ok(_)) => Ok(PassEnd::Done),
     }
 }
 

@@ -154,12 +154,12 @@ impl Row {
 
 /// What was looked at: bytes on disk, and tokens in them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Looked {
+struct ReadTotals {
     on_disk: u64,
     tokens: u64,
 }
 
-impl Looked {
+impl ReadTotals {
     fn add(&mut self, on_disk: u64, tokens: u64) {
         self.on_disk += on_disk;
         self.tokens += tokens;
@@ -178,8 +178,8 @@ struct Long {
 struct Sampling {
     sample: PackSample,
     /// Of each file, and of all.
-    looked: HashMap<PathBuf, Looked>,
-    looked_at: Looked,
+    looked: HashMap<PathBuf, ReadTotals>,
+    looked_at: ReadTotals,
     took: Duration,
     rows: Vec<Row>,
     /// Text of all passes, in bytes, about.
@@ -194,7 +194,7 @@ impl Sampling {
         Self {
             sample: PackSample::default(),
             looked: HashMap::new(),
-            looked_at: Looked::default(),
+            looked_at: ReadTotals::default(),
             took: Duration::ZERO,
             rows: vec![Row::default(); recipes],
             text_bytes: 0.0,
@@ -302,7 +302,7 @@ impl Sampling {
 
     /// Tokens of a file, about: by what was seen of it, or of all files.
     fn expected(&self, file: &TextFile) -> u64 {
-        let Looked { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
+        let ReadTotals { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
         share(tokens, file.bytes, on_disk)
     }
 

@@ -1,6 +1,6 @@
 //! Makes everything visible in one publication.
 
-use super::finish::Made;
+use super::finish::FinishedFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
 use super::record::{goes_by_ranks, settled, Recorded, RecordedOutput};
@@ -28,7 +28,7 @@ pub(super) struct Text {
 /// Everything that becomes visible together.
 pub(super) struct Outputs<'a> {
     /// Files of each format, in the order of the report's targets.
-    pub(super) made: &'a [Vec<Made>],
+    pub(super) made: &'a [Vec<FinishedFile>],
     pub(super) texts: Vec<Text>,
     pub(super) plan_hash: &'a str,
 }

@@ -2,12 +2,12 @@
 
 use super::assemble::{Assembler, COMMIT_BYTES};
 use super::feed::Feed;
-use super::finish::{Finishing, Made, Sums};
+use super::finish::{FinishedFile, Finishing, Sums};
 use super::inputs::{find, Inputs};
 use super::journal::{Begin, Journal, Record, Totals};
 use super::layout::Layout;
 use super::logs::{check_tasks, Logs};
-use super::pipeline::{self, Ended, Limits};
+use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
 use super::{disk_space, findings, outputs, stats, PackReport, Skipped, TargetReport, Tuning};
@@ -182,8 +182,8 @@ impl<'a> Job<'a> {
             assembler.suppress_problems_before(told);
             outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.recipes);
             match self.passes(&mut assembler)? {
-                Ended::Done => return self.finish(lock, &assembler, begin.reference, resumed),
-                Ended::Mismatch(mismatch) => {
+                PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
+                PassEnd::Mismatch(mismatch) => {
                     context.log(format!(
                         "the fast tokenizer differs from the reference: {mismatch}; all is done again by the reference"
                     ));
@@ -239,7 +239,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn passes<'b>(&'b self, assembler: &mut Assembler<'b>) -> Outcome<Ended> {
+    fn passes<'b>(&'b self, assembler: &mut Assembler<'b>) -> Outcome<PassEnd> {
         let context = self.context;
         let start = assembler.place();
         let files = self.inputs.files().len() as u64;
@@ -261,7 +261,7 @@ impl<'a> Job<'a> {
             let field = &self.plan.text;
             let ended = pipeline::run(feed, assembler, &recipes, field, &self.tokenizer, limits, &context.cancel);
             match ended {
-                Ok(Ended::Done) => assembler.leave(pass, &self.inputs.ranks)?,
+                Ok(PassEnd::Done) => assembler.leave(pass, &self.inputs.ranks)?,
                 Ok(mismatch) => return Ok(mismatch),
                 Err(failure) => {
                     // What is whole so far need not be done again.
@@ -271,7 +271,7 @@ impl<'a> Job<'a> {
             }
         }
         assembler.rest()?;
-        Ok(Ended::Done)
+        Ok(PassEnd::Done)
     }
 
     /// What packing and everything after it is thought to take.
@@ -323,7 +323,7 @@ impl<'a> Job<'a> {
             totals,
             padding: self.tokenizer.padding(),
         };
-        let mut made: Vec<Vec<Made>> = Vec::new();
+        let mut made: Vec<Vec<FinishedFile>> = Vec::new();
         let mut report = self.report(totals, reference, resumed, false);
         for (recipe, target) in self.recipes.iter().zip(&mut report.targets) {
             let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(recipe)?;

@@ -1,7 +1,7 @@
 //! Tasks of Nanosets: filled up, shuffled, described.
 
 use super::assemble::name;
-use super::finish::{Finishing, Made, Sums};
+use super::finish::{FinishedFile, Finishing, Sums};
 use super::journal::LengthChange;
 use super::spool::each_chunk;
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const BATCH: usize = 10_000;
 
 /// Finishes all tasks.
-pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
+pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
     let Some(target) = &finishing.plan.nanosets else { return Ok((Vec::new(), Sums::default())) };
     let context = finishing.context;
     let done = run_units(&finishing.inputs.ranks, context.options.threads, &context.cancel, |rank| {
@@ -47,7 +47,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn run(&self) -> Outcome<(Vec<Made>, Sums)> {
+    fn run(&self) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let mut data = self.spool("ds");
         let mut index = self.spool("index");
         let width = self.recipe.token.bytes() as u64;
@@ -97,9 +97,16 @@ impl Task<'_> {
         Ok((made, sums))
     }
 
-    fn trio(&self, name: &str, data: PathBuf, index: PathBuf, loss: Option<PathBuf>, metadata: PathBuf) -> Vec<Made> {
+    fn trio(
+        &self,
+        name: &str,
+        data: PathBuf,
+        index: PathBuf,
+        loss: Option<PathBuf>,
+        metadata: PathBuf,
+    ) -> Vec<FinishedFile> {
         let target = self.finishing.layout.task(name);
-        let one = |written, target, completes| Made { written, target, completes };
+        let one = |written, target, completes| FinishedFile { written, target, completes };
         let mut made = vec![one(data, target.clone(), false), one(index, index_path(&target), false)];
         made.extend(loss.map(|loss| one(loss, loss_path(&target), false)));
         made.push(one(metadata, metadata_path(&target), true));

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Rows of all shards, in index order.
-pub(super) struct Found {
+pub(super) struct MediaTotals {
     /// Parallel to the spools.
     rows: Vec<MediaRows>,
     /// Positions of shards that were not looked at, since the old tables have their rows.
@@ -29,10 +29,10 @@ pub(super) fn probe(
     own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
-) -> Outcome<Option<Found>> {
+) -> Outcome<Option<MediaTotals>> {
     let Some(plan) = &context.plan.media else { return Ok(None) };
     let known = rows_are_known(context, plan);
-    let mut found = Found { rows: vec![MediaRows::default(); spools.len()], skipped: Vec::new() };
+    let mut found = MediaTotals { rows: vec![MediaRows::default(); spools.len()], skipped: Vec::new() };
     let mut fresh = Vec::new();
     for (unit, position) in selection.positions.iter().enumerate() {
         let is_unchanged = || {
@@ -102,7 +102,7 @@ pub(super) fn write(
     own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
-    mut found: Found,
+    mut found: MediaTotals,
     (built, carried): (&BuiltIndex, &CarriedMedia),
 ) -> Outcome<Option<MediaSummary>> {
     let (Some(plan), Some(database)) = (&context.plan.media, &built.database) else { return Ok(None) };

@@ -248,7 +248,7 @@ fn build(
     own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
-    found: Option<media::Found>,
+    found: Option<media::MediaTotals>,
 ) -> Outcome<(BuiltIndex, Option<MediaSummary>)> {
     let shared = &context.shared;
     let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
