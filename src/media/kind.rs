@@ -131,7 +131,7 @@ pub fn globs_match(patterns: &[String], name: &str) -> bool {
 }
 
 /// One piece of a pattern.
-enum Piece {
+enum PatternPart {
     Many,
     One,
     Char(char),
@@ -142,7 +142,7 @@ enum Piece {
     },
 }
 
-impl Piece {
+impl PatternPart {
     fn takes(&self, c: char) -> bool {
         match self {
             Self::Many | Self::One => true,
@@ -159,7 +159,7 @@ fn glob_matches(pattern: &str, name: &[char]) -> bool {
     let (mut piece, mut at, mut again) = (0, 0, None);
     while at < name.len() {
         match pieces.get(piece) {
-            Some(Piece::Many) => {
+            Some(PatternPart::Many) => {
                 piece += 1;
                 again = Some((piece, at));
             }
@@ -177,26 +177,26 @@ fn glob_matches(pattern: &str, name: &[char]) -> bool {
             },
         }
     }
-    pieces[piece..].iter().all(|rest| matches!(rest, Piece::Many))
+    pieces[piece..].iter().all(|rest| matches!(rest, PatternPart::Many))
 }
 
-fn pieces_of(pattern: &str) -> Vec<Piece> {
+fn pieces_of(pattern: &str) -> Vec<PatternPart> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut pieces = Vec::new();
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
         at += 1;
         match c {
-            '*' => pieces.push(Piece::Many),
-            '?' => pieces.push(Piece::One),
+            '*' => pieces.push(PatternPart::Many),
+            '?' => pieces.push(PatternPart::One),
             '[' => match bracket_end(&chars, at) {
                 Some(end) => {
                     pieces.push(set_of(&chars[at..end]));
                     at = end + 1;
                 }
-                None => pieces.push(Piece::Char('[')),
+                None => pieces.push(PatternPart::Char('[')),
             },
-            other => pieces.push(Piece::Char(other)),
+            other => pieces.push(PatternPart::Char(other)),
         }
     }
     pieces
@@ -215,7 +215,7 @@ fn bracket_end(chars: &[char], from: usize) -> Option<usize> {
 }
 
 /// The inside of a bracket. A range that runs backwards holds nothing; its ends are no members either.
-fn set_of(inside: &[char]) -> Piece {
+fn set_of(inside: &[char]) -> PatternPart {
     let (not, inside) = match inside.split_first() {
         Some(('!', rest)) => (true, rest),
         _ => (false, inside),
@@ -233,7 +233,7 @@ fn set_of(inside: &[char]) -> Piece {
             at += 1;
         }
     }
-    Piece::Set { ranges, not }
+    PatternPart::Set { ranges, not }
 }
 
 #[cfg(test)]

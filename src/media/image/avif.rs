@@ -1,6 +1,6 @@
 //! AVIF: size, transparency and greyness of the primary item. Its properties say all of it.
 
-use super::{be16, be32, byte, Picture, Stop, CUT};
+use super::{be16, be32, byte, Picture, ReadEnd, CUT};
 use crate::media::bytes::LONGEST;
 use crate::media::Reader;
 
@@ -12,12 +12,12 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 const MAX_BOXES: usize = 1000;
 const ALPHA: [&[u8]; 2] = [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let ftyp = be32(reader.up_to(0, 4)?, 0)? as usize;
     let brands = reader.up_to(8, ftyp.saturating_sub(8).min(4096))?;
     let avif = |brand: &[u8]| brand == b"avif" || brand == b"avis";
     if !brands.chunks(4).enumerate().any(|(index, brand)| index != 1 && avif(brand)) {
-        return Err(Stop::other("a picture of another kind than AVIF in an ISO media file"));
+        return Err(ReadEnd::other("a picture of another kind than AVIF in an ISO media file"));
     }
     let (mut at, mut picture, mut cut) = (ftyp as u64, None, false);
     for _ in 0..MAX_BOXES {
@@ -26,7 +26,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);
         match &kind {
             b"meta" if size > LONGEST || end > reader.len() => {
-                return Err(Stop::other("an AVIF file that ends within its description"));
+                return Err(ReadEnd::other("an AVIF file that ends within its description"));
             }
             b"meta" if picture.is_none() => picture = Some(described(reader.up_to(at + head, size)?)?),
             b"mdat" if end > reader.len() => cut = true,
@@ -34,7 +34,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         }
         at = end;
     }
-    let mut picture = picture.ok_or_else(|| Stop::other("an AVIF file without a description"))?;
+    let mut picture = picture.ok_or_else(|| ReadEnd::other("an AVIF file without a description"))?;
     if cut {
         picture.remark(CUT);
     }
@@ -42,7 +42,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
 }
 
 /// The box at `at`: name, length of its header, and length of all of it; `None` at the end of the file.
-pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u64, u64)>, Stop> {
+pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u64, u64)>, ReadEnd> {
     let rest = reader.len().saturating_sub(at);
     let header = reader.up_to(at, 16)?;
     if header.len() < 8 {
@@ -56,7 +56,7 @@ pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u6
     };
     match at.checked_add(len) {
         Some(_) if len >= head => Ok(Some((kind, head, len))),
-        _ => Err(Stop::other("an AVIF file with a box of an impossible length")),
+        _ => Err(ReadEnd::other("an AVIF file with a box of an impossible length")),
     }
 }
 
@@ -72,13 +72,13 @@ pub(super) fn boxes(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> 
     })
 }
 
-pub(super) fn find<'a>(bytes: &'a [u8], kind: &[u8; 4]) -> Result<&'a [u8], Stop> {
+pub(super) fn find<'a>(bytes: &'a [u8], kind: &[u8; 4]) -> Result<&'a [u8], ReadEnd> {
     let found = boxes(bytes).find(|(name, _)| name == kind).map(|(_, content)| content);
-    found.ok_or_else(|| Stop::other(format!("an AVIF file without its box {}", kind.escape_ascii())))
+    found.ok_or_else(|| ReadEnd::other(format!("an AVIF file without its box {}", kind.escape_ascii())))
 }
 
 /// An item's number, 2 or 4 bytes long.
-pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
+pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, ReadEnd> {
     if long {
         be32(bytes, at)
     } else {
@@ -87,17 +87,17 @@ pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
 }
 
 /// Boxes follow each other up to the end of the one around them.
-pub(super) fn fill(mut bytes: &[u8]) -> Result<(), Stop> {
+pub(super) fn fill(mut bytes: &[u8]) -> Result<(), ReadEnd> {
     while !bytes.is_empty() {
         let len = be32(bytes, 0)? as usize;
         let len = if len == 0 { bytes.len() } else { len };
         let rest = bytes.get(len..).filter(|_| len >= 8);
-        bytes = rest.ok_or_else(|| Stop::other("an AVIF file with a box of an impossible length"))?;
+        bytes = rest.ok_or_else(|| ReadEnd::other("an AVIF file with a box of an impossible length"))?;
     }
     Ok(())
 }
 
-fn described(meta: &[u8]) -> Result<Picture, Stop> {
+fn described(meta: &[u8]) -> Result<Picture, ReadEnd> {
     let meta = meta.get(4..).unwrap_or_default();
     fill(meta)?;
     let properties = find(meta, b"iprp")?;
@@ -121,7 +121,7 @@ fn described(meta: &[u8]) -> Result<Picture, Stop> {
         mine.filter_map(move |(_, index, _)| list.get(index.checked_sub(1)?))
     };
     let size = of(primary).find(|(kind, _)| kind == b"ispe").map(|(_, content)| content);
-    let size = size.ok_or_else(|| Stop::other("an AVIF file whose picture has no size"))?;
+    let size = size.ok_or_else(|| ReadEnd::other("an AVIF file whose picture has no size"))?;
     let is_alpha = |item: u32| of(item).any(|(kind, content)| kind == b"auxC" && is_alpha_name(content));
     let alpha = match find(meta, b"iref") {
         Ok(references) => auxiliaries(references, primary)?.into_iter().any(is_alpha),
@@ -143,7 +143,7 @@ pub(super) fn is_alpha_name(content: &[u8]) -> bool {
 }
 
 /// Item, number from 1 of each property, and whether it is essential.
-pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, Stop> {
+pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, ReadEnd> {
     let (version, wide) = (byte(ipma, 0)?, byte(ipma, 3)? & 1 != 0);
     let mut pairs = Vec::new();
     let mut at = 8;
@@ -163,7 +163,7 @@ pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, Stop>
 }
 
 /// Items that belong to `primary` as its auxiliaries.
-pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, Stop> {
+pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, ReadEnd> {
     let long = byte(iref, 0)? != 0;
     let width = if long { 4 } else { 2 };
     let mut found = Vec::new();
@@ -183,7 +183,7 @@ pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, Stop> {
 }
 
 /// Items to which `from` refers as `wanted`.
-pub(super) fn references(iref: &[u8], wanted: &[u8; 4], from: u32) -> Result<Vec<u32>, Stop> {
+pub(super) fn references(iref: &[u8], wanted: &[u8; 4], from: u32) -> Result<Vec<u32>, ReadEnd> {
     let long = byte(iref, 0)? != 0;
     let width = if long { 4 } else { 2 };
     let mut found = Vec::new();

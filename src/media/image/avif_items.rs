@@ -3,7 +3,7 @@
 
 use super::avif::{associations, auxiliaries, boxes, fill, find, header, is_alpha_name, item, references};
 use super::check::error;
-use super::{be16, be32, byte, piece, ProbeError, Stop};
+use super::{be16, be32, byte, piece, ProbeError, ReadEnd};
 use crate::media::bytes::LONGEST;
 use crate::media::Reader;
 use std::collections::BTreeMap;
@@ -23,12 +23,12 @@ const KNOWN: [&[u8; 4]; 13] = [
     b"ispe", b"auxC", b"colr", b"av1C", b"pasp", b"clap", b"irot", b"imir", b"pixi", b"a1op", b"lsel", b"a1lx", b"clli",
 ];
 
-fn wrong(what: &str) -> Stop {
-    Stop::other(format!("an AVIF file {what}"))
+fn wrong(what: &str) -> ReadEnd {
+    ReadEnd::other(format!("an AVIF file {what}"))
 }
 
 /// The codes of each picture that has to decode.
-pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, Stop> {
+pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, ReadEnd> {
     let (meta, moov) = descriptions(reader)?;
     let meta = meta.ok_or_else(|| wrong("without a description"))?;
     let items = Items::read(&meta, reader.len())?;
@@ -40,7 +40,7 @@ pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, Stop> {
 }
 
 /// The contents of the boxes `meta` and `moov`.
-fn descriptions(reader: &mut Reader) -> Result<(Content, Content), Stop> {
+fn descriptions(reader: &mut Reader) -> Result<(Content, Content), ReadEnd> {
     let (mut at, mut meta, mut moov) = (0, None, None);
     for _ in 0..MAX_BOXES {
         let Some((kind, head, len)) = header(reader, at)? else { break };
@@ -71,7 +71,7 @@ pub fn codes(reader: &mut Reader) -> Result<Option<Codes>, ProbeError> {
     find_codes(reader).map_err(error)
 }
 
-fn find_codes(reader: &mut Reader) -> Result<Option<Codes>, Stop> {
+fn find_codes(reader: &mut Reader) -> Result<Option<Codes>, ReadEnd> {
     let (meta, moov) = descriptions(reader)?;
     let meta = meta.ok_or_else(|| wrong("without a description"))?;
     if let Some(moov) = moov.filter(|_| reader.up_to(8, 4).is_ok_and(|brand| brand == b"avis")) {
@@ -96,7 +96,7 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    fn read(meta: &'a [u8], file: u64) -> Result<Self, Stop> {
+    fn read(meta: &'a [u8], file: u64) -> Result<Self, ReadEnd> {
         unversioned(meta)?;
         let meta = meta.get(FULL..).unwrap_or_default();
         fill(meta)?;
@@ -130,7 +130,7 @@ impl<'a> Items<'a> {
         self.properties.get(&id)?.iter().find(|(name, _)| name == kind).map(|(_, content)| *content)
     }
 
-    fn coded(&self, reader: &mut Reader) -> Result<Vec<Spans>, Stop> {
+    fn coded(&self, reader: &mut Reader) -> Result<Vec<Spans>, ReadEnd> {
         let mut coded = Vec::new();
         self.picture(reader, self.primary, &mut coded)?;
         if !self.iref.is_empty() {
@@ -145,7 +145,7 @@ impl<'a> Items<'a> {
         Ok(coded)
     }
 
-    fn picture(&self, reader: &mut Reader, id: u32, coded: &mut Vec<Spans>) -> Result<(), Stop> {
+    fn picture(&self, reader: &mut Reader, id: u32, coded: &mut Vec<Spans>) -> Result<(), ReadEnd> {
         match self.kinds.get(&id) {
             Some(b"av01") => coded.push(self.codes(id)?),
             Some(b"grid") => {
@@ -166,7 +166,7 @@ impl<'a> Items<'a> {
     }
 
     /// Where the codes of an item lie that describes them.
-    fn codes(&self, id: u32) -> Result<Spans, Stop> {
+    fn codes(&self, id: u32) -> Result<Spans, ReadEnd> {
         let config = self.property(id, b"av1C").ok_or_else(|| wrong("whose picture has no configuration"))?;
         let depth = match byte(config, 2)? & 0x60 {
             0x60 => 12,
@@ -186,7 +186,7 @@ impl<'a> Items<'a> {
     }
 
     /// How many tiles a grid has.
-    fn grid(&self, reader: &mut Reader, id: u32) -> Result<usize, Stop> {
+    fn grid(&self, reader: &mut Reader, id: u32) -> Result<usize, ReadEnd> {
         let bytes = match self.places.get(&id).map(|(spans, within)| (spans.as_slice(), *within)) {
             Some(([(at, _)], true)) => {
                 let at = usize::try_from(*at).unwrap_or(usize::MAX);
@@ -199,14 +199,14 @@ impl<'a> Items<'a> {
     }
 }
 
-fn unversioned(content: &[u8]) -> Result<(), Stop> {
+fn unversioned(content: &[u8]) -> Result<(), ReadEnd> {
     match byte(content, 0)? {
         0 => Ok(()),
         version => Err(wrong(&format!("with a box of version {version}"))),
     }
 }
 
-fn handler(content: &[u8]) -> Result<(), Stop> {
+fn handler(content: &[u8]) -> Result<(), ReadEnd> {
     unversioned(content)?;
     let is_picture = be32(content, FULL)? == 0 && content.get(8..12) == Some(b"pict");
     match content.get(24..) {
@@ -216,7 +216,7 @@ fn handler(content: &[u8]) -> Result<(), Stop> {
 }
 
 /// Kind of each item.
-fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, Stop> {
+fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, ReadEnd> {
     let long = byte(iinf, 0)? != 0;
     let count = item(iinf, FULL, long)?;
     let mut rest = iinf.get(if long { 8 } else { 6 }..).unwrap_or_default();
@@ -236,7 +236,7 @@ fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, Stop> {
     Ok(kinds)
 }
 
-fn property(kind: &[u8; 4], content: &[u8]) -> Result<(), Stop> {
+fn property(kind: &[u8; 4], content: &[u8]) -> Result<(), ReadEnd> {
     match kind {
         b"ispe" => {
             unversioned(content)?;
@@ -267,7 +267,7 @@ fn property(kind: &[u8; 4], content: &[u8]) -> Result<(), Stop> {
 }
 
 /// A number of 0 to 8 bytes at `at`, which moves behind it.
-fn sized(bytes: &[u8], at: &mut usize, size: u8) -> Result<u64, Stop> {
+fn sized(bytes: &[u8], at: &mut usize, size: u8) -> Result<u64, ReadEnd> {
     if !matches!(size, 0 | 1 | 2 | 4 | 8) {
         return Err(wrong("with numbers of an impossible size"));
     }
@@ -277,7 +277,7 @@ fn sized(bytes: &[u8], at: &mut usize, size: u8) -> Result<u64, Stop> {
     Ok(number.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, Stop> {
+fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, ReadEnd> {
     let version = byte(iloc, 0)?;
     if version > 2 {
         return Err(wrong("with a list of places of an unknown version"));
@@ -316,7 +316,7 @@ fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, Stop> 
 }
 
 /// The first picture of each track.
-fn tracks(moov: &[u8]) -> Result<Vec<Spans>, Stop> {
+fn tracks(moov: &[u8]) -> Result<Vec<Spans>, ReadEnd> {
     fill(moov)?;
     let mut coded = Vec::new();
     for (_, track) in boxes(moov).filter(|(kind, _)| kind == b"trak") {

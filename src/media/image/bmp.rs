@@ -1,6 +1,6 @@
 //! Windows bitmaps, with and without their file header.
 
-use super::{byte, else_other, le16, le32, Picture, Stop, CUT};
+use super::{byte, else_other, le16, le32, Picture, ReadEnd, CUT};
 use crate::media::Reader;
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -12,18 +12,18 @@ pub(super) fn accepts_headless(first: &[u8]) -> bool {
     matches!(le32(first, 0), Ok(12 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let pixels = le32(reader.up_to(0, 14)?, 10)?;
     let bitmap = bitmap(reader, 14, pixels, false)?;
     picture(reader, &bitmap, "BMP")
 }
 
-pub(super) fn read_headless(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read_headless(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let bitmap = bitmap(reader, 0, 0, false)?;
     picture(reader, &bitmap, "DIB")
 }
 
-fn picture(reader: &Reader, bitmap: &Bitmap, format: &'static str) -> Result<Picture, Stop> {
+fn picture(reader: &Reader, bitmap: &Bitmap, format: &'static str) -> Result<Picture, ReadEnd> {
     let mut picture = Picture::new(bitmap.width, bitmap.height, format, bitmap.mode)?;
     if bitmap.end > u128::from(reader.len()) {
         picture.remark(CUT);
@@ -73,11 +73,11 @@ impl Bitmap {
     }
 }
 
-pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) -> Result<Bitmap, Stop> {
+pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) -> Result<Bitmap, ReadEnd> {
     let size = u32::from_le_bytes(else_other(reader.array(at))?);
     let behind = at + u64::from(size.max(4));
     if behind > reader.len() {
-        return Err(Stop::broken("the bitmap ends within its header", reader.len()));
+        return Err(ReadEnd::broken("the bitmap ends within its header", reader.len()));
     }
     let (mut behind, fields) = match size {
         12 => (behind, core_fields(reader.up_to(at + 4, 8)?)?),
@@ -93,7 +93,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
             (behind, fields)
         }
         _ => {
-            return Err(Stop::broken(
+            return Err(ReadEnd::broken(
                 format!("a bitmap header of {} is not known", crate::model::text::count(u64::from(size), "byte")),
                 at,
             ))
@@ -107,7 +107,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
     let mut palette = 0;
     if mode == "P" {
         if fields.colours == 0 || fields.colours > 65536 {
-            return Err(Stop::broken(format!("a bitmap palette of {} colours is not known", fields.colours), at));
+            return Err(ReadEnd::broken(format!("a bitmap palette of {} colours is not known", fields.colours), at));
         }
         let len = fields.padding * u64::from(fields.colours);
         if grey(reader.up_to(behind, len as usize)?, &fields) {
@@ -138,7 +138,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
     })
 }
 
-fn core_fields(s: &[u8]) -> Result<Fields, Stop> {
+fn core_fields(s: &[u8]) -> Result<Fields, ReadEnd> {
     let bits = le16(s, 6)?;
     Ok(Fields {
         width: le16(s, 0)?,
@@ -151,7 +151,7 @@ fn core_fields(s: &[u8]) -> Result<Fields, Stop> {
     })
 }
 
-fn info_fields(s: &[u8]) -> Result<Fields, Stop> {
+fn info_fields(s: &[u8]) -> Result<Fields, ReadEnd> {
     let (height, bits) = (le32(s, 4)?, le16(s, 10)?);
     let compression = le32(s, 12)?;
     let colours = match le32(s, 28)? {
@@ -177,19 +177,18 @@ fn info_fields(s: &[u8]) -> Result<Fields, Stop> {
     })
 }
 
-fn mode(fields: &Fields, cursor: bool, at: u64) -> Result<&'static str, Stop> {
+fn mode(fields: &Fields, cursor: bool, at: u64) -> Result<&'static str, ReadEnd> {
     let mode = match fields.bits {
         1 | 4 | 8 => "P",
         16 | 24 | 32 => "RGB",
-        bits => return Err(Stop::broken(format!("a bitmap of {bits} bits per pixel is not known"), at)),
+        bits => return Err(ReadEnd::broken(format!("a bitmap of {bits} bits per pixel is not known"), at)),
     };
     match fields.compression {
         RAW if fields.bits == 32 && cursor => Ok("RGBA"),
         RAW | 1 | 2 => Ok(mode),
-        BITFIELDS => {
-            bitfields(fields).ok_or_else(|| Stop::broken("a bitmap whose colours are laid out in an unknown way", at))
-        }
-        other => Err(Stop::broken(format!("a bitmap of compression {other} is not known"), at)),
+        BITFIELDS => bitfields(fields)
+            .ok_or_else(|| ReadEnd::broken("a bitmap whose colours are laid out in an unknown way", at)),
+        other => Err(ReadEnd::broken(format!("a bitmap of compression {other} is not known"), at)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! GIF: the blocks up to the first frame. The mode is that of the first frame, which has a palette or is grey.
 
-use super::{byte, le16, Picture, Stop};
+use super::{byte, le16, Picture, ReadEnd};
 use crate::media::{ProbeError, Reader};
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -56,7 +56,7 @@ pub(super) struct FirstFrame {
     pub(super) data: u64,
 }
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let frame = first_frame(reader)?;
     let mut picture = Picture::new(frame.screen.0, frame.screen.1, "GIF", if frame.coloured { "P" } else { "L" })?;
     if !ends_well(reader)? {
@@ -66,14 +66,14 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
 }
 
 /// Goes to the first frame.
-pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, Stop> {
+pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, ReadEnd> {
     let mut cursor = Cursor { reader, at: 0 };
     let screen = cursor.take(13)?;
     let (width, height, flags) = (le16(screen, 6)?, le16(screen, 8)?, byte(screen, 10)?);
     let coloured = flags & 0x80 != 0 && palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
     while let Some(introducer) = cursor.byte()? {
         if cursor.at > MAX_BEFORE {
-            return Err(Stop::broken("the GIF file has too much before its first frame", cursor.at));
+            return Err(ReadEnd::broken("the GIF file has too much before its first frame", cursor.at));
         }
         match introducer {
             b';' => break,
@@ -83,10 +83,10 @@ pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, Stop> {
             _ => {}
         }
     }
-    Err(Stop::other("a GIF file without a frame"))
+    Err(ReadEnd::other("a GIF file without a frame"))
 }
 
-fn frame(cursor: &mut Cursor, screen: (u32, u32), mut coloured: bool) -> Result<FirstFrame, Stop> {
+fn frame(cursor: &mut Cursor, screen: (u32, u32), mut coloured: bool) -> Result<FirstFrame, ReadEnd> {
     let s = cursor.take(9)?;
     let (x, y, width, height) = (le16(s, 0)?, le16(s, 2)?, le16(s, 4)?, le16(s, 6)?);
     let flags = byte(s, 8)?;
@@ -98,9 +98,9 @@ fn frame(cursor: &mut Cursor, screen: (u32, u32), mut coloured: bool) -> Result<
     Ok(FirstFrame { screen, coloured, width, height, code_bits, data: cursor.at })
 }
 
-fn extension(cursor: &mut Cursor) -> Result<(), Stop> {
+fn extension(cursor: &mut Cursor) -> Result<(), ReadEnd> {
     let Some(label) = cursor.byte()? else {
-        return Err(Stop::other("a GIF file that ends within an extension"));
+        return Err(ReadEnd::other("a GIF file that ends within an extension"));
     };
     let block = cursor.block()?;
     match label {
@@ -125,13 +125,13 @@ fn extension(cursor: &mut Cursor) -> Result<(), Stop> {
 }
 
 /// Whether a palette is more than greys in order.
-fn palette_needed(palette: &[u8]) -> Result<bool, Stop> {
+fn palette_needed(palette: &[u8]) -> Result<bool, ReadEnd> {
     for (index, colour) in palette.chunks(3).enumerate() {
         for part in 0..3 {
             match colour.get(part) {
                 Some(value) if usize::from(*value) == index => {}
                 Some(_) => return Ok(true),
-                None => return Err(Stop::other("a GIF file that ends within a palette")),
+                None => return Err(ReadEnd::other("a GIF file that ends within a palette")),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Icons and cursors: of Windows, whose largest picture counts, and of Apple. Inside are bitmaps, PNG or JPEG 2000 pictures.
 
-use super::{bmp, byte, else_other, jp2, le16, le32, png, Picture, Stop, CUT};
+use super::{bmp, byte, else_other, jp2, le16, le32, png, Picture, ReadEnd, CUT};
 use crate::media::{ProbeError, Reader};
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -25,7 +25,7 @@ struct Entry {
     len: u64,
 }
 
-fn entry(reader: &mut Reader, index: u32) -> Result<Entry, Stop> {
+fn entry(reader: &mut Reader, index: u32) -> Result<Entry, ReadEnd> {
     let s = reader.up_to(6 + 16 * u64::from(index), 16)?;
     let side = |s: u8| if s == 0 { 256 } else { u32::from(s) };
     let (colours, bits) = (byte(s, 2)?, le16(s, 6)?);
@@ -46,7 +46,7 @@ fn entry(reader: &mut Reader, index: u32) -> Result<Entry, Stop> {
 }
 
 /// The picture of the best entry.
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let entry = best(reader)?;
     let mut picture = match png_at(reader, &entry)? {
         Some(at) => png::read_from(reader, at)?,
@@ -57,17 +57,17 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
 }
 
 /// Where the picture begins, if it is a PNG picture.
-pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, Stop> {
+pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, ReadEnd> {
     let entry = best(reader)?;
     png_at(reader, &entry)
 }
 
-fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, Stop> {
+fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, ReadEnd> {
     Ok(png::accepts(reader.up_to(entry.at, 8)?).then_some(entry.at))
 }
 
 /// The entry of the most pixels; of those, the one of the fewest colours.
-fn best(reader: &mut Reader) -> Result<Entry, Stop> {
+fn best(reader: &mut Reader) -> Result<Entry, ReadEnd> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<Entry> = None;
     for index in 0..count {
@@ -79,11 +79,11 @@ fn best(reader: &mut Reader) -> Result<Entry, Stop> {
             best = Some(next);
         }
     }
-    best.ok_or_else(|| Stop::other("an icon file without icons"))
+    best.ok_or_else(|| ReadEnd::other("an icon file without icons"))
 }
 
 /// A bitmap above its mask, which becomes the transparency.
-fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, Stop> {
+fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, ReadEnd> {
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
     let (width, height) = (bitmap.width, bitmap.height / 2);
     let mut picture = Picture::new(width, height, "ICO", "RGBA")?;
@@ -106,7 +106,7 @@ fn end_of_mask(entry: &Entry, bitmap: &bmp::Bitmap) -> Option<u128> {
 }
 
 /// The bitmap of an icon, how many of its rows are the picture, and where its mask ends.
-pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), Stop> {
+pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), ReadEnd> {
     let entry = best(reader)?;
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
     let (rows, end) = (bitmap.height / 2, end_of_mask(&entry, &bitmap));
@@ -114,14 +114,14 @@ pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Op
 }
 
 /// The first cursor, or a later one that is both wider and higher.
-pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let bitmap = cursor(reader)?;
     let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
     Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
 }
 
 /// Its bitmap. One without colours has its mask in the upper half, which is read with it.
-pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, Stop> {
+pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<[u8; 16]> = None;
     for index in 0..count {
@@ -130,7 +130,7 @@ pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, Stop> {
             best = Some(entry);
         }
     }
-    let entry = best.ok_or_else(|| Stop::other("a cursor file without cursors"))?;
+    let entry = best.ok_or_else(|| ReadEnd::other("a cursor file without cursors"))?;
     let at = le32(&entry, 12)?;
     // A bitmap at this place of a file of one cursor has alpha.
     bmp::bitmap(reader, at.into(), 0, at == 22)
@@ -177,7 +177,7 @@ pub(super) enum Best {
 }
 
 /// The picture of the largest size.
-pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     match best_apple(reader)? {
         Best::Whole { at, .. } => apple_whole(reader, at),
         Best::Bare { side, mask, .. } => Picture::new(side, side, "ICNS", if mask.is_some() { "RGBA" } else { "RGB" }),
@@ -185,7 +185,7 @@ pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, Stop> {
 }
 
 /// Finds the largest size.
-pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, Stop> {
+pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
@@ -197,11 +197,11 @@ pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, Stop> {
             (Some(colours), mask) => {
                 return Ok(Best::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });
             }
-            (None, Some((at, _))) => return Err(Stop::broken("the icon file has a mask of no icon", at)),
+            (None, Some((at, _))) => return Err(ReadEnd::broken("the icon file has a mask of no icon", at)),
             (None, None) => {}
         }
     }
-    Err(Stop::other("an icon file without icons"))
+    Err(ReadEnd::other("an icon file without icons"))
 }
 
 /// One part of a file of Apple's icons: its name, and where its content lies.
@@ -212,14 +212,14 @@ struct ApplePart {
 }
 
 /// The parts, in their order.
-fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, Stop> {
+fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, ReadEnd> {
     let file = u64::from(u32::from_be_bytes(else_other(reader.array(4))?));
     let (mut at, mut parts) = (8, Vec::new());
     while at < file {
         let [a, b, c, d, len @ ..] = else_other(reader.array::<8>(at))?;
         let len = u64::from(u32::from_be_bytes(len));
         if len == 0 || parts.len() >= MAX_PARTS {
-            return Err(Stop::other("an icon file with a part of no length"));
+            return Err(ReadEnd::other("an icon file with a part of no length"));
         }
         parts.push(ApplePart { name: [a, b, c, d], at: at + 8, len: len.saturating_sub(8) });
         at += len.max(8);
@@ -227,7 +227,7 @@ fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, Stop> {
     Ok(parts)
 }
 
-fn apple_whole(reader: &mut Reader, at: u64) -> Result<Picture, Stop> {
+fn apple_whole(reader: &mut Reader, at: u64) -> Result<Picture, ReadEnd> {
     let first = reader.up_to(at, 12)?;
     let mut picture = if png::accepts(first) {
         png::read_from(reader, at)?
@@ -236,7 +236,7 @@ fn apple_whole(reader: &mut Reader, at: u64) -> Result<Picture, Stop> {
         picture.mode = "RGBA";
         picture
     } else {
-        return Err(Stop::Error(ProbeError::broken("an icon of an unknown kind", at)));
+        return Err(ReadEnd::Error(ProbeError::broken("an icon of an unknown kind", at)));
     };
     picture.format = "ICNS";
     Ok(picture)

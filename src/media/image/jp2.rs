@@ -1,6 +1,6 @@
 //! JPEG 2000: boxes, and the bare codestream.
 
-use super::{be16, be32, byte, else_other, ends_with, Picture, Stop};
+use super::{be16, be32, byte, else_other, ends_with, Picture, ReadEnd};
 use crate::media::Reader;
 
 const CODESTREAM: &[u8] = b"\xff\x4f\xff\x51";
@@ -15,12 +15,12 @@ const MAX_BOXES: usize = 10_000;
 /// Bytes of the header box; a palette has at most 1024 colours.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     read_from(reader, 0)
 }
 
 /// A picture that begins at `start`, also within another file.
-pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop> {
+pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, ReadEnd> {
     let bare = reader.up_to(start, 4)? == CODESTREAM;
     let (width, height, mode) = if bare {
         let shape = codestream(reader, start + 4)?;
@@ -36,14 +36,14 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop
     Ok(picture)
 }
 
-type Shape = (u32, u32, &'static str);
+type Dimensions = (u32, u32, &'static str);
 
 /// The size segment, whose length lies at `at`.
-fn codestream(reader: &mut Reader, at: u64) -> Result<Shape, Stop> {
+fn codestream(reader: &mut Reader, at: u64) -> Result<Dimensions, ReadEnd> {
     let siz = reader.up_to(at, 64)?;
     let len = be16(siz, 0)?;
     if len < 38 {
-        return Err(Stop::broken("the size segment of the JPEG 2000 picture is too short", at));
+        return Err(ReadEnd::broken("the size segment of the JPEG 2000 picture is too short", at));
     }
     let siz = &siz[..siz.len().min(len as usize)];
     let components = be16(siz, 36)?;
@@ -54,7 +54,7 @@ fn codestream(reader: &mut Reader, at: u64) -> Result<Shape, Stop> {
         2 => "LA",
         3 => "RGB",
         4 => "RGBA",
-        _ => return Err(Stop::other(format!("a JPEG 2000 picture of {components} components"))),
+        _ => return Err(ReadEnd::other(format!("a JPEG 2000 picture of {components} components"))),
     };
     Ok((x1.saturating_sub(x0), y1.saturating_sub(y0), mode))
 }
@@ -63,7 +63,7 @@ fn codestream(reader: &mut Reader, at: u64) -> Result<Shape, Stop> {
 const MAX_SEGMENTS: usize = 10_000;
 
 /// Walks the segments up to a comment or the first tile, as Pillow does: one that ends early makes it another format.
-fn comment(reader: &mut Reader, size: u64) -> Result<(), Stop> {
+fn comment(reader: &mut Reader, size: u64) -> Result<(), ReadEnd> {
     let mut at = size + u64::from(u16::from_be_bytes(else_other(reader.array(size))?));
     for _ in 0..MAX_SEGMENTS {
         let marker = reader.up_to(at, 2)?;
@@ -73,31 +73,31 @@ fn comment(reader: &mut Reader, size: u64) -> Result<(), Stop> {
         let is_comment = byte(marker, 1)? == 0x64;
         let len = u16::from_be_bytes(else_other(reader.array(at + 2))?);
         if len < 2 {
-            return Err(Stop::broken("a segment of the JPEG 2000 picture is too short", at));
+            return Err(ReadEnd::broken("a segment of the JPEG 2000 picture is too short", at));
         }
         if is_comment {
             return Ok(());
         }
         at += 2 + u64::from(len);
     }
-    Err(Stop::broken("the JPEG 2000 picture has too many segments", at))
+    Err(ReadEnd::broken("the JPEG 2000 picture has too many segments", at))
 }
 
 /// A box: its name, and where its content begins and ends.
-type Placed = ([u8; 4], u64, u64);
+type BoxSpan = ([u8; 4], u64, u64);
 
 /// The box at `at`, which lies within a box that ends at `limit`.
-fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<Placed, Stop> {
+fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, ReadEnd> {
     let room = |wanted: u64| limit.is_none_or(|limit| at.saturating_add(wanted) <= limit);
     if !room(8) {
-        return Err(Stop::other("a JPEG 2000 file with a box that is too short"));
+        return Err(ReadEnd::other("a JPEG 2000 file with a box that is too short"));
     }
     let [l3, l2, l1, l0, kind @ ..] = reader.array::<8>(at)?;
     let mut len = u64::from(u32::from_be_bytes([l3, l2, l1, l0]));
     let mut header = 8;
     if len == 1 {
         if !room(16) {
-            return Err(Stop::other("a JPEG 2000 file with a box that is too short"));
+            return Err(ReadEnd::other("a JPEG 2000 file with a box that is too short"));
         }
         len = u64::from_be_bytes(reader.array(at + 8)?);
         header = 16;
@@ -105,19 +105,19 @@ fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<Placed, St
     let end = at.checked_add(len).filter(|end| *end < 1 << 63);
     match end {
         Some(end) if len >= header && room(len) => Ok((kind, at + header, end)),
-        _ => Err(Stop::other("a JPEG 2000 file with a box of an impossible length")),
+        _ => Err(ReadEnd::other("a JPEG 2000 file with a box of an impossible length")),
     }
 }
 
-fn boxes(reader: &mut Reader, mut at: u64) -> Result<Shape, Stop> {
+fn boxes(reader: &mut Reader, mut at: u64) -> Result<Dimensions, ReadEnd> {
     for _ in 0..MAX_BOXES {
         let (kind, from, to) = placed(reader, at, None)?;
         if &kind == b"jp2h" {
             if to > reader.len() {
-                return Err(Stop::broken("the JPEG 2000 file ends within its header", reader.len()));
+                return Err(ReadEnd::broken("the JPEG 2000 file ends within its header", reader.len()));
             }
             if to - from > MAX_HEADER_BYTES {
-                return Err(Stop::broken("the header of the JPEG 2000 file is too long", from));
+                return Err(ReadEnd::broken("the header of the JPEG 2000 file is too long", from));
             }
             let shape = header(reader, from, to)?;
             // A codestream right behind it is looked at, but what it says does not count.
@@ -129,7 +129,7 @@ fn boxes(reader: &mut Reader, mut at: u64) -> Result<Shape, Stop> {
         }
         at = to;
     }
-    Err(Stop::broken("the JPEG 2000 file has too much before its header", at))
+    Err(ReadEnd::broken("the JPEG 2000 file has too much before its header", at))
 }
 
 /// What the header box told so far.
@@ -143,7 +143,7 @@ struct Header {
     cmyk: bool,
 }
 
-fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Shape, Stop> {
+fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Dimensions, ReadEnd> {
     let mut header = Header::default();
     while at < end {
         let (kind, from, to) = placed(reader, at, Some(end))?;
@@ -159,14 +159,14 @@ fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Shape, Stop> {
     }
     match (header.size, header.mode) {
         (Some((width, height)), Some(mode)) => Ok((width, height, mode)),
-        _ => Err(Stop::other("a JPEG 2000 file with a header that lacks something")),
+        _ => Err(ReadEnd::other("a JPEG 2000 file with a header that lacks something")),
     }
 }
 
 /// The first bytes of a box.
-fn fields<const N: usize>(reader: &mut Reader, from: u64, to: u64) -> Result<[u8; N], Stop> {
+fn fields<const N: usize>(reader: &mut Reader, from: u64, to: u64) -> Result<[u8; N], ReadEnd> {
     if to - from < N as u64 {
-        return Err(Stop::other("a JPEG 2000 file with a header that is too short"));
+        return Err(ReadEnd::other("a JPEG 2000 file with a header that is too short"));
     }
     Ok(reader.array(from)?)
 }
@@ -204,11 +204,11 @@ fn colours(s: &[u8; 7], header: &mut Header) {
 }
 
 /// A palette of at most 8 bits makes a picture one of a palette.
-fn palette(reader: &mut Reader, place: (u64, u64), header: &mut Header) -> Result<(), Stop> {
+fn palette(reader: &mut Reader, place: (u64, u64), header: &mut Header) -> Result<(), ReadEnd> {
     let (from, to) = place;
     let [e1, e0, columns] = fields::<3>(reader, from, to)?;
     let (colours, columns) = (u64::from(u16::from_be_bytes([e1, e0])), u64::from(columns));
-    let short = || Stop::other("a JPEG 2000 file with a palette that is too short");
+    let short = || ReadEnd::other("a JPEG 2000 file with a palette that is too short");
     if from + 3 + columns > to {
         return Err(short());
     }

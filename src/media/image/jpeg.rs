@@ -1,6 +1,6 @@
 //! JPEG: the marker segments up to the first scan.
 
-use super::{else_other, ends_with, mpo, Picture, Stop};
+use super::{else_other, ends_with, mpo, Picture, ReadEnd};
 use crate::media::{ProbeError, Reader};
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -29,14 +29,14 @@ struct Walk {
 }
 
 /// Reads up to the first scan. 12 bits and more, and 2 components, are not for Pillow.
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let walk = walk(reader)?;
     let Some((width, height, mode)) = walk.frame else {
-        return Err(Stop::other("a JPEG file without a frame header"));
+        return Err(ReadEnd::other("a JPEG file without a frame header"));
     };
     let mut picture = Picture::new(width, height, "JPEG", mode)?;
     if !walk.scan {
-        return Err(Stop::broken("the JPEG file ends before its first scan", reader.len()));
+        return Err(ReadEnd::broken("the JPEG file ends before its first scan", reader.len()));
     }
     if let Some(segment) = walk.mpf {
         if mpo::several_pictures(reader, segment)? && !has_gain_map(reader, &walk.app1)? {
@@ -52,7 +52,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     Ok(picture)
 }
 
-fn walk(reader: &mut Reader) -> Result<Walk, Stop> {
+fn walk(reader: &mut Reader) -> Result<Walk, ReadEnd> {
     let mut walk = Walk::default();
     let (mut at, mut rubbish) = (2, 0);
     // One segment, or one byte between segments, in each turn.
@@ -61,7 +61,7 @@ fn walk(reader: &mut Reader) -> Result<Walk, Stop> {
         if byte != 0xff {
             rubbish += 1;
             if rubbish > RUBBISH {
-                return Err(Stop::other("a JPEG file with too much rubbish between its segments"));
+                return Err(ReadEnd::other("a JPEG file with too much rubbish between its segments"));
             }
             continue;
         }
@@ -69,7 +69,7 @@ fn walk(reader: &mut Reader) -> Result<Walk, Stop> {
         let Some(marker) = marker(reader, &mut at)? else { break };
         match marker {
             0x00 | 0xc8 | 0xd0..=0xd9 | 0xf0..=0xfd => {}
-            0x01..=0xbf => return Err(Stop::other("a JPEG file with a marker that there is not")),
+            0x01..=0xbf => return Err(ReadEnd::other("a JPEG file with a marker that there is not")),
             _ => {
                 at = segment(reader, &mut walk, marker, at)?;
                 if marker == SOS {
@@ -97,13 +97,13 @@ fn marker(reader: &mut Reader, at: &mut u64) -> Result<Option<u8>, ProbeError> {
 }
 
 /// Reads what matters of the segment whose length lies at `at`; the result is where it ends.
-fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<u64, Stop> {
+fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<u64, ReadEnd> {
     let len = u16::from_be_bytes(else_other(reader.array(at))?);
     let content = at + 2;
     let len = usize::from(len).saturating_sub(2);
     let end = content + len as u64;
     if end > reader.len() {
-        return Err(Stop::broken("the JPEG file ends within a segment of its header", reader.len()));
+        return Err(ReadEnd::broken("the JPEG file ends within a segment of its header", reader.len()));
     }
     match marker {
         0xc4 | 0xcc => {}
@@ -118,42 +118,42 @@ fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<
     Ok(end)
 }
 
-fn frame(s: &[u8]) -> Result<(u32, u32, &'static str), Stop> {
+fn frame(s: &[u8]) -> Result<(u32, u32, &'static str), ReadEnd> {
     let [bits, h1, h0, w1, w0, components, rest @ ..] = s else {
-        return Err(Stop::other("a JPEG file with a frame header that is too short"));
+        return Err(ReadEnd::other("a JPEG file with a frame header that is too short"));
     };
     if *bits != 8 {
-        return Err(Stop::other(format!("a JPEG file of {bits} bits per sample")));
+        return Err(ReadEnd::other(format!("a JPEG file of {bits} bits per sample")));
     }
     let mode = match components {
         1 => "L",
         3 => "RGB",
         4 => "CMYK",
-        _ => return Err(Stop::other(format!("a JPEG file of {components} components"))),
+        _ => return Err(ReadEnd::other(format!("a JPEG file of {components} components"))),
     };
     if !rest.len().is_multiple_of(3) {
-        return Err(Stop::other("a JPEG file with a frame header of a wrong length"));
+        return Err(ReadEnd::other("a JPEG file with a frame header of a wrong length"));
     }
     Ok((u16::from_be_bytes([*w1, *w0]).into(), u16::from_be_bytes([*h1, *h0]).into(), mode))
 }
 
-fn quantisation(mut s: &[u8]) -> Result<(), Stop> {
+fn quantisation(mut s: &[u8]) -> Result<(), ReadEnd> {
     while let Some(first) = s.first() {
         let table = if first >> 4 == 0 { 65 } else { 129 };
-        s = s.get(table..).ok_or_else(|| Stop::other("a JPEG file with a quantisation table that is too short"))?;
+        s = s.get(table..).ok_or_else(|| ReadEnd::other("a JPEG file with a quantisation table that is too short"))?;
     }
     Ok(())
 }
 
-fn app(reader: &mut Reader, walk: &mut Walk, marker: u8, content: (u64, usize)) -> Result<(), Stop> {
+fn app(reader: &mut Reader, walk: &mut Walk, marker: u8, content: (u64, usize)) -> Result<(), ReadEnd> {
     let (at, len) = content;
     let start = reader.up_to(at, len.min(5))?;
     match marker {
         0xe0 if start.starts_with(b"JFIF") && len < 7 => {
-            Err(Stop::other("a JPEG file with a JFIF segment that is too short"))
+            Err(ReadEnd::other("a JPEG file with a JFIF segment that is too short"))
         }
         0xee if start.starts_with(b"Adobe") && len < 7 => {
-            Err(Stop::other("a JPEG file with an Adobe segment that is too short"))
+            Err(ReadEnd::other("a JPEG file with an Adobe segment that is too short"))
         }
         0xe1 => {
             if walk.app1.len() < APP1_KEPT {

@@ -36,7 +36,7 @@ const TAIL: usize = 1024;
 
 /// Why a reader has no facts.
 #[derive(Debug)]
-enum Stop {
+enum ReadEnd {
     /// This is no picture of its format, and why; another reader may know it. No reason is given where any file could be
     /// taken for one.
     Other(String),
@@ -44,13 +44,13 @@ enum Stop {
     Error(ProbeError),
 }
 
-impl From<ProbeError> for Stop {
+impl From<ProbeError> for ReadEnd {
     fn from(error: ProbeError) -> Self {
         Self::Error(error)
     }
 }
 
-impl Stop {
+impl ReadEnd {
     fn other(why: impl Into<String>) -> Self {
         Self::Other(why.into())
     }
@@ -60,32 +60,32 @@ impl Stop {
 }
 
 /// Turns an early end into "another format": so it is wherever Pillow unpacks numbers from what is not there.
-fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, Stop> {
+fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, ReadEnd> {
     read.map_err(|error| match error {
-        ProbeError::Broken { what, .. } => Stop::Other(what),
-        error => Stop::Error(error),
+        ProbeError::Broken { what, .. } => ReadEnd::Other(what),
+        error => ReadEnd::Error(error),
     })
 }
 
 /// Numbers of a header. Where it ends before, Pillow takes the file for something else.
-fn le16(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+fn le16(bytes: &[u8], at: usize) -> Result<u32, ReadEnd> {
     Ok(u16::from_le_bytes(piece(bytes, at)?).into())
 }
-fn be16(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+fn be16(bytes: &[u8], at: usize) -> Result<u32, ReadEnd> {
     Ok(u16::from_be_bytes(piece(bytes, at)?).into())
 }
-fn le32(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+fn le32(bytes: &[u8], at: usize) -> Result<u32, ReadEnd> {
     Ok(u32::from_le_bytes(piece(bytes, at)?))
 }
-fn be32(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+fn be32(bytes: &[u8], at: usize) -> Result<u32, ReadEnd> {
     Ok(u32::from_be_bytes(piece(bytes, at)?))
 }
-fn byte(bytes: &[u8], at: usize) -> Result<u8, Stop> {
+fn byte(bytes: &[u8], at: usize) -> Result<u8, ReadEnd> {
     Ok(u8::from_le_bytes(piece(bytes, at)?))
 }
-fn piece<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Stop> {
+fn piece<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], ReadEnd> {
     let piece = at.checked_add(N).and_then(|end| bytes.get(at..end)).and_then(|piece| piece.try_into().ok());
-    piece.ok_or_else(|| Stop::other("its header ends too early"))
+    piece.ok_or_else(|| ReadEnd::other("its header ends too early"))
 }
 
 /// What a reader found.
@@ -99,9 +99,9 @@ struct Picture {
 
 impl Picture {
     /// A picture of a size that is not zero.
-    fn new(width: u32, height: u32, format: &'static str, mode: &'static str) -> Result<Self, Stop> {
+    fn new(width: u32, height: u32, format: &'static str, mode: &'static str) -> Result<Self, ReadEnd> {
         if width == 0 || height == 0 {
-            return Err(Stop::other(format!("a {format} picture of {width} × {height} pixels")));
+            return Err(ReadEnd::other(format!("a {format} picture of {width} × {height} pixels")));
         }
         Ok(Self { width, height, format, mode, remarks: Vec::new() })
     }
@@ -113,7 +113,7 @@ impl Picture {
 /// One reader: which first bytes it takes, and what it finds.
 struct Format {
     accepts: fn(first: &[u8]) -> bool,
-    read: fn(&mut Reader) -> Result<Picture, Stop>,
+    read: fn(&mut Reader) -> Result<Picture, ReadEnd>,
 }
 
 /// In Pillow's order: the five that it loads first, then by name.
@@ -165,8 +165,8 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
     for format in FORMATS.iter().filter(|format| (format.accepts)(first)) {
         match (format.read)(reader) {
             Ok(picture) => return Ok(picture),
-            Err(Stop::Error(error)) => return Err(error),
-            Err(Stop::Other(reason)) => why = why.or(Some(reason)),
+            Err(ReadEnd::Error(error)) => return Err(error),
+            Err(ReadEnd::Other(reason)) => why = why.or(Some(reason)),
         }
     }
     Err(ProbeError::NotMedia(match why {

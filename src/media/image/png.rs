@@ -1,6 +1,6 @@
 //! PNG and APNG: the chunks up to the first picture data.
 
-use super::{else_other, ends_with, Picture, Stop};
+use super::{else_other, ends_with, Picture, ReadEnd};
 use crate::media::bytes::LONGEST;
 use crate::media::Reader;
 
@@ -28,7 +28,7 @@ struct Header {
 }
 
 /// Reads up to the first picture data, and whether the last chunk is there.
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let mut picture = read_from(reader, 0)?;
     if picture.remarks.is_empty() && !ends_with(reader, b"IEND\xaeB`\x82")? {
         picture.remark(CUT_CHUNKS);
@@ -39,7 +39,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
 const CUT_CHUNKS: &str = "cut short after a good header: its last chunk is missing";
 
 /// A PNG picture that begins at `start`, also within another file.
-pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop> {
+pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, ReadEnd> {
     let mut header = Header::default();
     let mut at = start.saturating_add(MAGIC.len() as u64);
     let mut data = None;
@@ -61,11 +61,11 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop
         break;
     }
     let Some(mode) = header.mode else {
-        return Err(Stop::other("a PNG file without a usable header"));
+        return Err(ReadEnd::other("a PNG file without a usable header"));
     };
     let mut picture = Picture::new(header.width, header.height, "PNG", mode)?;
     let Some(end) = data else {
-        return Err(Stop::broken("the PNG file has no picture data", at));
+        return Err(ReadEnd::broken("the PNG file has no picture data", at));
     };
     if end + 4 > reader.len() {
         picture.remark(CUT_CHUNKS);
@@ -74,19 +74,19 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop
 }
 
 /// Name and length of the chunk at `at`.
-fn chunk(reader: &mut Reader, at: u64) -> Result<([u8; 4], u32), Stop> {
+fn chunk(reader: &mut Reader, at: u64) -> Result<([u8; 4], u32), ReadEnd> {
     let [l3, l2, l1, l0, kind @ ..] = else_other(reader.array::<8>(at))?;
     if !kind.iter().all(|c| c.is_ascii_alphanumeric() || *c == b'_') {
-        return Err(Stop::other("a PNG file with a chunk that has no name"));
+        return Err(ReadEnd::other("a PNG file with a chunk that has no name"));
     }
     Ok((kind, u32::from_be_bytes([l3, l2, l1, l0])))
 }
 
 /// Reads a chunk before the picture data; the result is where the next one begins.
-fn one_chunk(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<u64, Stop> {
+fn one_chunk(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<u64, ReadEnd> {
     let end = at + u64::from(len);
     if end > reader.len() {
-        return Err(Stop::broken("the PNG file ends before its picture data", reader.len()));
+        return Err(ReadEnd::broken("the PNG file ends before its picture data", reader.len()));
     }
     let shortest = match kind {
         b"IHDR" => 13,
@@ -105,7 +105,7 @@ fn one_chunk(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, 
     };
     if len < shortest {
         let name = String::from_utf8_lossy(kind);
-        return Err(Stop::broken(format!("the {name} chunk of the PNG file is too short"), at));
+        return Err(ReadEnd::broken(format!("the {name} chunk of the PNG file is too short"), at));
     }
     match kind {
         b"IHDR" => image_header(&reader.array(at)?, header)?,
@@ -117,7 +117,7 @@ fn one_chunk(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, 
     Ok(end + 4)
 }
 
-fn image_header(s: &[u8; 13], header: &mut Header) -> Result<(), Stop> {
+fn image_header(s: &[u8; 13], header: &mut Header) -> Result<(), ReadEnd> {
     let [w3, w2, w1, w0, h3, h2, h1, h0, depth, colour, _, filter, _] = *s;
     header.width = u32::from_be_bytes([w3, w2, w1, w0]);
     header.height = u32::from_be_bytes([h3, h2, h1, h0]);
@@ -133,38 +133,38 @@ fn image_header(s: &[u8; 13], header: &mut Header) -> Result<(), Stop> {
         _ => header.mode,
     };
     if filter != 0 {
-        return Err(Stop::other("a PNG file with an unknown filter method"));
+        return Err(ReadEnd::other("a PNG file with an unknown filter method"));
     }
     Ok(())
 }
 
 /// The frames of an animation count up and lie within the picture.
-fn frame_control(s: &[u8; 26], header: &mut Header) -> Result<(), Stop> {
+fn frame_control(s: &[u8; 26], header: &mut Header) -> Result<(), ReadEnd> {
     let number = |at: usize| u64::from(u32::from_be_bytes([s[at], s[at + 1], s[at + 2], s[at + 3]]));
     let sequence = number(0);
     if sequence != header.sequence.map_or(0, |last| u64::from(last) + 1) {
-        return Err(Stop::other("an animated PNG file whose frames do not follow each other"));
+        return Err(ReadEnd::other("an animated PNG file whose frames do not follow each other"));
     }
     header.sequence = u32::try_from(sequence).ok();
     if number(12) + number(4) > header.width.into() || number(16) + number(8) > header.height.into() {
-        return Err(Stop::other("an animated PNG file with a frame outside of the picture"));
+        return Err(ReadEnd::other("an animated PNG file with a frame outside of the picture"));
     }
     Ok(())
 }
 
-fn frame_data(reader: &mut Reader, header: &Header, at: u64, len: u32) -> Result<(), Stop> {
+fn frame_data(reader: &mut Reader, header: &Header, at: u64, len: u32) -> Result<(), ReadEnd> {
     if len < 4 {
-        return Err(Stop::broken("the fdAT chunk of the PNG file is too short", at));
+        return Err(ReadEnd::broken("the fdAT chunk of the PNG file is too short", at));
     }
     let sequence = u64::from(u32::from_be_bytes(reader.array(at)?));
     match header.sequence {
         Some(last) if sequence == u64::from(last) + 1 => Ok(()),
-        _ => Err(Stop::other("an animated PNG file whose frames do not follow each other")),
+        _ => Err(ReadEnd::other("an animated PNG file whose frames do not follow each other")),
     }
 }
 
 /// Both chunks are a name, a zero, and the number of a compression method, of which there is one.
-fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result<(), Stop> {
+fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result<(), ReadEnd> {
     let s = reader.up_to(at, (len as usize).min(LONGEST))?;
     let method = match memchr::memchr(0, s) {
         Some(zero) => s.get(zero + 1).copied(),
@@ -175,11 +175,11 @@ fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result
     match method {
         Some(0) => Ok(()),
         None if kind == b"zTXt" => Ok(()),
-        _ => Err(Stop::other("a PNG file with an unknown compression method")),
+        _ => Err(ReadEnd::other("a PNG file with an unknown compression method")),
     }
 }
 
-fn checksum(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<(), Stop> {
+fn checksum(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<(), ReadEnd> {
     header.checked += u64::from(len);
     if header.checked > MAX_CHECKED {
         return Ok(());
@@ -196,7 +196,7 @@ fn checksum(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, l
     }
     if u32::from_be_bytes(else_other(reader.array(end))?) != crc.sum() {
         let name = String::from_utf8_lossy(kind);
-        return Err(Stop::other(format!("a PNG file with a wrong checksum of its {name} chunk")));
+        return Err(ReadEnd::other(format!("a PNG file with a wrong checksum of its {name} chunk")));
     }
     Ok(())
 }

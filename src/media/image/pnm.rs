@@ -1,6 +1,6 @@
 //! Portable anymaps: PBM, PGM, PPM and PFM, plain and raw.
 
-use super::{Picture, Stop, CUT};
+use super::{Picture, ReadEnd, CUT};
 use crate::media::{ProbeError, Reader};
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -10,7 +10,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 /// Bytes of comments that are looked through.
 const MAX_BEFORE: u64 = 16 << 20;
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let header = header(reader)?;
     let mut picture = Picture::new(header.width, header.height, "PPM", header.mode)?;
     if !header.plain && u128::from(header.at) + header.bytes > u128::from(reader.len()) {
@@ -34,7 +34,7 @@ pub(super) struct Header {
     pub(super) bytes: u128,
 }
 
-pub(super) fn header(reader: &mut Reader) -> Result<Header, Stop> {
+pub(super) fn header(reader: &mut Reader) -> Result<Header, ReadEnd> {
     let magic = reader.up_to(0, 6)?;
     let end = magic.iter().position(|c| white(*c)).unwrap_or(magic.len());
     let (mode, bits, plain) = match &magic[..end] {
@@ -48,7 +48,7 @@ pub(super) fn header(reader: &mut Reader) -> Result<Header, Stop> {
         b"Pf" => ("F", 32, false),
         b"PyP" => ("P", 8, false),
         b"PyRGBA" => ("RGBA", 32, false),
-        _ => return Err(Stop::other("not a portable anymap")),
+        _ => return Err(ReadEnd::other("not a portable anymap")),
     };
     // The blank behind the magic number is part of it.
     let mut at = (end + 1).min(6) as u64;
@@ -57,12 +57,12 @@ pub(super) fn header(reader: &mut Reader) -> Result<Header, Stop> {
     if mode == "F" {
         let scale: f64 = parse_float(&token(reader, &mut at)?);
         if scale == 0.0 || !scale.is_finite() {
-            return Err(Stop::broken("the scale of the portable floatmap is no number", at));
+            return Err(ReadEnd::broken("the scale of the portable floatmap is no number", at));
         }
     } else if mode != "1" {
         let most = number(reader, &mut at)?;
         if !(1..65536).contains(&most) {
-            return Err(Stop::broken("the portable anymap has a largest value that is not allowed", at));
+            return Err(ReadEnd::broken("the portable anymap has a largest value that is not allowed", at));
         }
         largest = most;
         if most > 255 {
@@ -74,7 +74,7 @@ pub(super) fn header(reader: &mut Reader) -> Result<Header, Stop> {
     }
     let size = |number: i64| u32::try_from(number.max(0));
     let (Ok(width), Ok(height)) = (size(width), size(height)) else {
-        return Err(Stop::broken("the portable anymap is too large", at));
+        return Err(ReadEnd::broken("the portable anymap is too large", at));
     };
     let row = (u128::from(width) * bits).div_ceil(8);
     Ok(Header { width, height, mode, plain, most: largest, at, bytes: row * u128::from(height) })
@@ -89,18 +89,18 @@ fn white(c: u8) -> bool {
     matches!(c, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
-fn number(reader: &mut Reader, at: &mut u64) -> Result<i64, Stop> {
+fn number(reader: &mut Reader, at: &mut u64) -> Result<i64, ReadEnd> {
     let start = *at;
     let token = token(reader, at)?;
     let text = std::str::from_utf8(&token).ok();
     // Python's numbers may have an underscore between two digits.
     let plain = |text: &str| text.split('_').all(|digits| !digits.is_empty()).then(|| text.replace('_', ""));
     text.and_then(|text| plain(text)?.parse().ok())
-        .ok_or_else(|| Stop::broken("the header of the portable anymap has something else than a number", start))
+        .ok_or_else(|| ReadEnd::broken("the header of the portable anymap has something else than a number", start))
 }
 
 /// The next word of at most ten bytes; `#` begins a comment, also within a word.
-fn token(reader: &mut Reader, at: &mut u64) -> Result<Vec<u8>, Stop> {
+fn token(reader: &mut Reader, at: &mut u64) -> Result<Vec<u8>, ReadEnd> {
     let mut token = Vec::new();
     while token.len() <= 10 {
         let Some(c) = next(reader, at)? else { break };
@@ -117,7 +117,7 @@ fn token(reader: &mut Reader, at: &mut u64) -> Result<Vec<u8>, Stop> {
         token.push(c);
     }
     if token.is_empty() || token.len() > 10 || *at > MAX_BEFORE {
-        return Err(Stop::broken("the header of the portable anymap is broken", *at));
+        return Err(ReadEnd::broken("the header of the portable anymap is broken", *at));
     }
     Ok(token)
 }

@@ -1,6 +1,6 @@
 //! DirectDraw surfaces and QOI.
 
-use super::{be32, byte, le32, Picture, Stop};
+use super::{be32, byte, le32, Picture, ReadEnd};
 use crate::media::Reader;
 
 pub(super) fn accepts_dds(first: &[u8]) -> bool {
@@ -17,10 +17,10 @@ const PALETTE: u32 = 0x20;
 const RGB: u32 = 0x40;
 const GREY: u32 = 0x2_0000;
 
-pub(super) fn read_dds(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read_dds(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let s = reader.up_to(0, 148)?;
     if le32(s, 4)? != 124 || s.len() < 128 {
-        return Err(Stop::broken("the header of the DirectDraw surface is not known", 4));
+        return Err(ReadEnd::broken("the header of the DirectDraw surface is not known", 4));
     }
     let (height, width) = (le32(s, 12)?, le32(s, 16)?);
     let (flags, code, bits) = (le32(s, 80)?, super::piece::<4>(s, 84)?, le32(s, 88)?);
@@ -45,7 +45,8 @@ pub(super) fn read_dds(reader: &mut Reader) -> Result<Picture, Stop> {
     } else {
         None
     };
-    let mode = mode.ok_or_else(|| Stop::broken("the pixels of the DirectDraw surface are of an unknown format", 76))?;
+    let mode =
+        mode.ok_or_else(|| ReadEnd::broken("the pixels of the DirectDraw surface are of an unknown format", 76))?;
     Picture::new(width, height, "DDS", mode)
 }
 
@@ -58,7 +59,7 @@ pub(super) enum Layout {
 }
 
 /// Where the pixels begin, and how they lie.
-pub(super) fn dds_layout(reader: &mut Reader) -> Result<(u64, Layout), Stop> {
+pub(super) fn dds_layout(reader: &mut Reader) -> Result<(u64, Layout), ReadEnd> {
     let s = reader.up_to(0, 148)?;
     let (flags, code, bits) = (le32(s, 80)?, super::piece::<4>(s, 84)?, le32(s, 88)?);
     if flags & RGB != 0 {
@@ -91,7 +92,7 @@ fn dxgi(format: u32) -> Option<&'static str> {
     }
 }
 
-pub(super) fn read_qoi(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read_qoi(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let s = reader.up_to(0, 14)?;
     let (width, height) = (be32(s, 4)?, be32(s, 8)?);
     Picture::new(width, height, "QOI", if byte(s, 12)? == 3 { "RGB" } else { "RGBA" })

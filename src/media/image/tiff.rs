@@ -2,7 +2,7 @@
 //! the size is that of the turned picture.
 
 use super::tiff_modes::{self, Pixel};
-use super::{else_other, Picture, Stop, CUT};
+use super::{else_other, Picture, ReadEnd, CUT};
 use crate::media::{ProbeError, Reader};
 use std::collections::BTreeMap;
 
@@ -78,12 +78,12 @@ struct Directory<'r, 'a> {
     is_cut: bool,
 }
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     directory(reader)?.picture()
 }
 
 /// Whether all pixels are there; `None` for compressed ones. Of facsimiles, any bits are pixels.
-pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, Stop> {
+pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
     let mut directory = directory(reader)?;
     match directory.number(COMPRESSION)?.unwrap_or(1) {
         1 => directory.bare_pixels().map(Some),
@@ -103,10 +103,10 @@ pub(super) struct Packed {
 }
 
 /// How the picture is packed, and its strips or tiles; `None` where samples share their colours, or a count is missing.
-pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, Stop> {
+pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, ReadEnd> {
     let mut directory = directory(reader)?;
     if directory.is_cut {
-        return Err(Stop::broken("the TIFF file ends within its directory", directory.reader.len()));
+        return Err(ReadEnd::broken("the TIFF file ends within its directory", directory.reader.len()));
     }
     let compression = directory.number(COMPRESSION)?.unwrap_or(1);
     let photo = directory.photo(compression)?;
@@ -116,7 +116,7 @@ pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, 
     Ok(directory.packed_parts(compression, photo)?.map(|parts| (compression, parts)))
 }
 
-fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, Stop> {
+fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, ReadEnd> {
     let header = else_other(reader.array::<8>(0))?;
     let big_endian = header.starts_with(b"MM");
     // The mark of large files is only looked for in this place.
@@ -124,10 +124,10 @@ fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, St
     let mut directory = Directory { reader, big_endian, tags: BTreeMap::new(), is_cut: false };
     let start = if large { else_other(directory.u64(8))? } else { directory.u32(4)?.into() };
     if start == 0 {
-        return Err(Stop::other("a TIFF file without a directory"));
+        return Err(ReadEnd::other("a TIFF file without a directory"));
     }
     if start >= 1 << 63 {
-        return Err(Stop::broken("the directory of the TIFF file is too far away", 4));
+        return Err(ReadEnd::broken("the directory of the TIFF file is too far away", 4));
     }
     directory.load(start, large)?;
     Ok(directory)
@@ -159,7 +159,7 @@ impl Directory<'_, '_> {
     }
 
     /// Reads the tags. Where the file ends, the directory ends.
-    fn load(&mut self, start: u64, large: bool) -> Result<(), Stop> {
+    fn load(&mut self, start: u64, large: bool) -> Result<(), ReadEnd> {
         match self.tags_from(start, large) {
             Ok(()) => Ok(()),
             Err(ProbeError::Broken { .. }) => {
@@ -206,7 +206,7 @@ impl Directory<'_, '_> {
     }
 
     /// Up to `most` whole numbers of a tag; nothing of a tag that holds no whole numbers.
-    fn numbers(&mut self, tag: u16, most: u64) -> Result<Option<Vec<i64>>, Stop> {
+    fn numbers(&mut self, tag: u16, most: u64) -> Result<Option<Vec<i64>>, ReadEnd> {
         let Some(Tag { kind, count, at }) = self.tags.get(&tag) else { return Ok(None) };
         let (kind, count, at) = (*kind, (*count).min(most), *at);
         let mut numbers = Vec::new();
@@ -218,24 +218,24 @@ impl Directory<'_, '_> {
                 9 => i64::from(self.u32(at + 4 * index)?.cast_signed()),
                 6 => i64::from(self.reader.array::<1>(at + index)?[0].cast_signed()),
                 16 => i64::try_from(self.u64(at + 8 * index)?).unwrap_or(i64::MAX),
-                _ => return Err(Stop::other("a TIFF file with a tag of an unfitting type")),
+                _ => return Err(ReadEnd::other("a TIFF file with a tag of an unfitting type")),
             });
         }
         Ok(Some(numbers))
     }
 
     /// The first number of a tag.
-    fn number(&mut self, tag: u16) -> Result<Option<i64>, Stop> {
+    fn number(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         Ok(self.numbers(tag, 1)?.and_then(|numbers| numbers.first().copied()))
     }
 
-    fn picture(&mut self) -> Result<Picture, Stop> {
+    fn picture(&mut self) -> Result<Picture, ReadEnd> {
         if self.tags.contains_key(&MEDIA_PHOTO) {
-            return Err(Stop::broken("a Windows Media Photo in a TIFF file is not known", 0));
+            return Err(ReadEnd::broken("a Windows Media Photo in a TIFF file is not known", 0));
         }
         let compression = self.number(COMPRESSION)?.unwrap_or(1);
         if !matches!(compression, 1..=8 | 32771 | 32773 | 32809 | 32946 | 34676 | 34677 | 34925 | 50000 | 50001) {
-            return Err(Stop::other(format!("a TIFF file of compression {compression}")));
+            return Err(ReadEnd::other(format!("a TIFF file of compression {compression}")));
         }
         let photo = self.photo(compression)?;
         let (width, height) = self.size()?;
@@ -243,13 +243,13 @@ impl Directory<'_, '_> {
         let raw = compression == 1;
         let strips = self.tags.contains_key(&STRIP_OFFSETS);
         if raw && !strips && !self.tags.contains_key(&TILE_OFFSETS) {
-            return Err(Stop::other("a TIFF file without pixels"));
+            return Err(ReadEnd::other("a TIFF file without pixels"));
         }
         if raw && !strips && (self.whole(TILE_WIDTH)?.is_none() || self.whole(TILE_HEIGHT)?.is_none()) {
-            return Err(Stop::broken("the TIFF file has tiles of no size", 0));
+            return Err(ReadEnd::broken("the TIFF file has tiles of no size", 0));
         }
         if matches!(mode, "P" | "PA") && self.numbers(COLOUR_MAP, 1)?.is_none() {
-            return Err(Stop::other("a TIFF file without its palette"));
+            return Err(ReadEnd::other("a TIFF file without its palette"));
         }
         let turned = matches!(self.number(ORIENTATION), Ok(Some(5..=8)));
         let (width, height) = if turned { (height, width) } else { (width, height) };
@@ -261,7 +261,7 @@ impl Directory<'_, '_> {
         Ok(picture)
     }
 
-    fn photo(&mut self, compression: i64) -> Result<i64, Stop> {
+    fn photo(&mut self, compression: i64) -> Result<i64, ReadEnd> {
         let several = self.tags.get(&PHOTOMETRIC).is_some_and(|tag| tag.count > 1);
         Ok(match self.number(PHOTOMETRIC)? {
             _ if compression == OLD_JPEG => 6,
@@ -272,29 +272,29 @@ impl Directory<'_, '_> {
     }
 
     /// A number that has to be whole.
-    fn whole(&mut self, tag: u16) -> Result<Option<i64>, Stop> {
+    fn whole(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         match self.number(tag) {
-            Err(Stop::Other(_)) => Ok(None),
+            Err(ReadEnd::Other(_)) => Ok(None),
             other => other,
         }
     }
 
-    fn size(&mut self) -> Result<(u32, u32), Stop> {
+    fn size(&mut self) -> Result<(u32, u32), ReadEnd> {
         if !self.tags.contains_key(&WIDTH) || !self.tags.contains_key(&HEIGHT) {
-            return Err(Stop::other("a TIFF file without a size"));
+            return Err(ReadEnd::other("a TIFF file without a size"));
         }
         let (Some(width), Some(height)) = (self.whole(WIDTH)?, self.whole(HEIGHT)?) else {
-            return Err(Stop::broken("the size of the TIFF file is no whole number", 0));
+            return Err(ReadEnd::broken("the size of the TIFF file is no whole number", 0));
         };
         let fits = |number: i64| u32::try_from(number.max(0));
         match (fits(width), fits(height)) {
             (Ok(width), Ok(height)) => Ok((width, height)),
-            _ => Err(Stop::broken("the size of the TIFF file is too large", 0)),
+            _ => Err(ReadEnd::broken("the size of the TIFF file is too large", 0)),
         }
     }
 
     /// Bits of each sample, and the meanings of those behind the colours.
-    fn samples(&mut self, compression: i64, photo: i64) -> Result<(Vec<i64>, Vec<i64>), Stop> {
+    fn samples(&mut self, compression: i64, photo: i64) -> Result<(Vec<i64>, Vec<i64>), ReadEnd> {
         let mut bits = self.numbers(BITS, MAX_VALUES)?.unwrap_or_else(|| vec![1]);
         let mut extra = self.numbers(EXTRA_SAMPLES, MAX_VALUES)?.unwrap_or_default();
         let usual = if compression == OLD_JPEG && matches!(photo, 2 | 6) { 3 } else { 1 };
@@ -306,36 +306,36 @@ impl Directory<'_, '_> {
             extra.clear();
         }
         if samples > MAX_SAMPLES {
-            return Err(Stop::other(format!("a TIFF file of {samples} samples per pixel")));
+            return Err(ReadEnd::other(format!("a TIFF file of {samples} samples per pixel")));
         }
-        let wanted = usize::try_from(samples).map_err(|_| Stop::other("a TIFF file of no samples"))?;
+        let wanted = usize::try_from(samples).map_err(|_| ReadEnd::other("a TIFF file of no samples"))?;
         match bits.as_slice() {
             [one] if wanted > 1 => bits = vec![*one; wanted],
             _ => bits.truncate(wanted),
         }
         if bits.len() != wanted {
-            return Err(Stop::other("a TIFF file of an unknown organisation"));
+            return Err(ReadEnd::other("a TIFF file of an unknown organisation"));
         }
         Ok((bits, extra))
     }
 
-    fn mode(&mut self, compression: i64, photo: i64) -> Result<&'static str, Stop> {
+    fn mode(&mut self, compression: i64, photo: i64) -> Result<&'static str, ReadEnd> {
         let (bits, extra) = self.samples(compression, photo)?;
         let mut sample_format = self.numbers(SAMPLE_FORMAT, MAX_VALUES)?.unwrap_or_else(|| vec![1]);
         if sample_format.iter().min() == sample_format.iter().max() {
             sample_format.truncate(1);
         }
         let &[sample_format] = sample_format.as_slice() else {
-            return Err(Stop::other("a TIFF file with samples of several kinds"));
+            return Err(ReadEnd::other("a TIFF file with samples of several kinds"));
         };
         let fill_order = self.number(FILL_ORDER)?.unwrap_or(1);
         let pixel = Pixel { big: self.big_endian, photo, sample_format, fill_order, bits: &bits, extra: &extra };
-        let mode = tiff_modes::mode(&pixel).ok_or_else(|| Stop::other("a TIFF file of an unknown mode"))?;
+        let mode = tiff_modes::mode(&pixel).ok_or_else(|| ReadEnd::other("a TIFF file of an unknown mode"))?;
         // What is compressed comes out of its decoder as RGB.
         Ok(if photo == 6 && compression != 1 { "RGB" } else { mode })
     }
 
-    fn packed_parts(&mut self, compression: i64, photo: i64) -> Result<Option<Vec<Packed>>, Stop> {
+    fn packed_parts(&mut self, compression: i64, photo: i64) -> Result<Option<Vec<Packed>>, ReadEnd> {
         let size = |side: u32| i64::from(side);
         let (width, height) = self.size().map(|(width, height)| (size(width), size(height)))?;
         let (bits, _) = self.samples(compression, photo)?;
@@ -366,7 +366,7 @@ impl Directory<'_, '_> {
         let count = (width + part_width - 1) / part_width * down * planes;
         let row = (part_width * depth + 7) / 8;
         if (offsets.len().min(lengths.len()) as u64) < u64::try_from(count).unwrap_or(u64::MAX).min(MAX_VALUES) {
-            return Err(Stop::broken("the TIFF picture has fewer strips or tiles than its size needs", 4));
+            return Err(ReadEnd::broken("the TIFF picture has fewer strips or tiles than its size needs", 4));
         }
         let mut parts = Vec::new();
         for ((at, len), index) in offsets.iter().zip(&lengths).zip(0..count) {
@@ -378,7 +378,7 @@ impl Directory<'_, '_> {
     }
 
     /// Whether a strip or tile reaches behind the end. What cannot be said counts as no.
-    fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, Stop> {
+    fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
         let (Ok(Some(offsets)), Ok(Some(bytes))) = (self.numbers(tags.0, MAX_VALUES), self.numbers(tags.1, MAX_VALUES))
         else {
             return Ok(false);
@@ -391,7 +391,7 @@ impl Directory<'_, '_> {
     }
 
     /// Whether the strips or tiles of a picture that is not compressed lie within the file, as far as they are looked at.
-    fn bare_pixels(&mut self) -> Result<bool, Stop> {
+    fn bare_pixels(&mut self) -> Result<bool, ReadEnd> {
         let (width, height) = self.size()?;
         let (width, height) = (i64::from(width), i64::from(height));
         let photo = self.photo(1)?;

@@ -1,6 +1,6 @@
 //! WebP: simple, lossless and extended files. Transparency makes the mode.
 
-use super::{Picture, Stop, CUT};
+use super::{Picture, ReadEnd, CUT};
 use crate::media::{ProbeError, Reader};
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -16,9 +16,9 @@ const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
 
 /// Size and transparency.
-pub(super) type Shape = (u32, u32, bool);
+pub(super) type Dimensions = (u32, u32, bool);
 
-pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let riff = u64::from(u32::from_le_bytes(reader.array(4)?));
     let kind: [u8; 4] = reader.array(12)?;
     let (width, height, alpha) = match &kind {
@@ -26,7 +26,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         _ => bitstream(reader, &kind, 20)?,
     };
     let mut picture = Picture::new(width, height, "WEBP", if alpha { "RGBA" } else { "RGB" })
-        .map_err(|_| Stop::broken("the WebP file has no pixels", 0))?;
+        .map_err(|_| ReadEnd::broken("the WebP file has no pixels", 0))?;
     if 8 + riff > reader.len() {
         picture.remark(CUT);
     }
@@ -81,7 +81,7 @@ pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// The canvas; without an animation, the picture's own header has the last word on transparency.
-fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
+fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;
     let width = u32::from_le_bytes([w0, w1, w2, 0]) + 1;
     let height = u32::from_le_bytes([h0, h1, h2, 0]) + 1;
@@ -113,7 +113,7 @@ fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
 }
 
 /// The picture fills the canvas.
-fn same_size(canvas: (u32, u32), own: Shape, alpha: bool, at: u64) -> Result<Shape, ProbeError> {
+fn same_size(canvas: (u32, u32), own: Dimensions, alpha: bool, at: u64) -> Result<Dimensions, ProbeError> {
     if canvas != (own.0, own.1) {
         return Err(ProbeError::broken("the WebP picture has another size than the file says", at));
     }
@@ -126,7 +126,7 @@ fn padded(len: u32) -> u64 {
 }
 
 /// The header of the picture itself.
-pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Shape, ProbeError> {
+pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Dimensions, ProbeError> {
     if kind == b"VP8L" {
         let [signature, bits @ ..] = reader.array::<5>(at)?;
         let bits = u32::from_le_bytes(bits);

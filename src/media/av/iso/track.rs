@@ -106,12 +106,12 @@ pub struct Track {
     /// The MIME type of a cover, and where its picture begins and ends.
     pub cover: Option<(&'static str, u64, u64)>,
     /// Boxes that were met.
-    pub seen: Seen,
+    pub seen: SeenBoxes,
 }
 
 /// Boxes that may stand only once in a track.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub struct SeenBoxes {
     media_header: bool,
     descriptions: bool,
 }

@@ -10,7 +10,7 @@ const IMITATIONS: usize = 2;
 
 /// Whether these first bytes are MPEG audio. It is a guess: surer kinds are asked first.
 pub fn matches(first: &[u8]) -> bool {
-    let found = Found::in_bytes(first);
+    let found = FrameRuns::in_bytes(first);
     found.at_start > 1 && found.at_start_to_end
         || found.at_start >= 7
         || found.most >= 4 && first.len() < 2 * found.bytes
@@ -27,7 +27,7 @@ pub fn matches_far(reader: &mut Reader, start: u64) -> Result<bool, ProbeError> 
 
 /// Rows of frames.
 #[derive(Default)]
-struct Found {
+struct FrameRuns {
     /// Frames in the longest row, and bytes of the one with most.
     most: usize,
     bytes: usize,
@@ -36,7 +36,7 @@ struct Found {
     at_start_to_end: bool,
 }
 
-impl Found {
+impl FrameRuns {
     fn in_bytes(bytes: &[u8]) -> Self {
         let mut found = Self::default();
         let end = bytes.len().saturating_sub(4);

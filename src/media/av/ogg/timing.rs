@@ -19,7 +19,7 @@ pub(super) struct Timing {
     /// The granule of the last page, as a time.
     last: Option<i64>,
     /// The clock: of the container, and of packets.
-    known: Known,
+    known: PacketTime,
     now: i64,
     /// Where the page before ended.
     first_of_last: Option<i64>,
@@ -43,12 +43,12 @@ enum Seeking {
 
 /// The time of the next packet that the container states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum PacketTime {
     At(i64),
     No,
 }
 
-impl Default for Known {
+impl Default for PacketTime {
     fn default() -> Self {
         Self::At(0)
     }
@@ -83,7 +83,7 @@ impl Timing {
     /// A further link of a chain starts: time begins anew, but for FLAC.
     pub(super) fn restart(&mut self, kind: Kind) {
         if kind != Kind::Flac {
-            self.known = Known::At(0);
+            self.known = PacketTime::At(0);
         }
         self.first_of_last = None;
     }
@@ -94,8 +94,8 @@ impl Timing {
             return;
         }
         let known = match self.known {
-            Known::At(time) => Some(time - codec.pre_skip()),
-            Known::No => None,
+            PacketTime::At(time) => Some(time - codec.pre_skip()),
+            PacketTime::No => None,
         };
         let again = match (self.seeking, known, begins) {
             (Seeking::First, None, _) => return,
@@ -113,7 +113,7 @@ impl Timing {
         if again {
             self.sound = Decoded::default();
             self.first_of_last = None;
-            self.known = begins.map_or(Known::No, Known::At);
+            self.known = begins.map_or(PacketTime::No, PacketTime::At);
             self.now = 0;
         }
     }
@@ -133,7 +133,7 @@ impl Timing {
         if kind == Kind::Opus && (page.granule < 0 || page.granule > HUGE) {
             return Err(ProbeError::broken("a page has no time", page.at));
         }
-        let begins = matches!(self.known, Known::No | Known::At(0)) && !last_page;
+        let begins = matches!(self.known, PacketTime::No | PacketTime::At(0)) && !last_page;
         if begins && kind != Kind::Flac && (kind == Kind::Opus || page.granule >= 0) {
             self.begin(codec, Self::begins(codec, packet, rest, page), page.granule);
         }
@@ -148,24 +148,24 @@ impl Timing {
         self.block = Some(block);
         let mut timed = Timed { time: 0, duration, trimmed: 0, samples: duration };
         if kind == Kind::Opus {
-            if let Known::At(time) = self.known {
+            if let PacketTime::At(time) = self.known {
                 self.start.get_or_insert(time);
-                self.known = Known::At(time - codec.pre_skip());
+                self.known = PacketTime::At(time - codec.pre_skip());
             }
         }
         timed.time = match self.known {
-            Known::At(time) => time,
-            Known::No => self.now,
+            PacketTime::At(time) => time,
+            PacketTime::No => self.now,
         };
         if last_page {
             self.trim(kind, codec, &mut timed, page, rest.is_empty() && ends_with_whole);
         }
         self.start.get_or_insert(timed.time.max(if kind == Kind::Vorbis { 0 } else { i64::MIN }));
         self.now = timed.time.saturating_add(timed.duration);
-        self.known = Known::No;
+        self.known = PacketTime::No;
         if rest.is_empty() && page.granule != -1 {
             let time = codec.time(page.granule);
-            self.known = Known::At(time);
+            self.known = PacketTime::At(time);
             if page.granule != 0 {
                 self.last = Some(time);
             }
@@ -190,10 +190,10 @@ impl Timing {
     }
 
     fn begin(&mut self, codec: &Codec, time: i64, granule: i64) {
-        self.known = Known::At(time);
+        self.known = PacketTime::At(time);
         if codec.kind() == Kind::Vorbis {
             if granule == 0 && time != 0 {
-                self.known = Known::No;
+                self.known = PacketTime::No;
             }
             self.start.get_or_insert(time.max(0));
             self.block = Some(codec.short_block());
@@ -212,7 +212,7 @@ impl Timing {
                 }
             }
             Kind::Vorbis => {
-                if let Known::At(time) = self.known {
+                if let PacketTime::At(time) = self.known {
                     self.first_of_last = Some(time);
                     self.before_last = 0;
                 }

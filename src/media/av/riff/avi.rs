@@ -110,7 +110,7 @@ struct Walk<'a> {
 }
 
 /// What stands at a place.
-enum Found {
+enum ChunkKind {
     /// Nothing that means anything: on with the next byte.
     Nothing,
     /// Something to pass over: on so many bytes further.
@@ -144,13 +144,13 @@ impl<'a> Walk<'a> {
             while let Some(head) = bytes.get(here..).and_then(|rest| rest.first_chunk::<8>().copied()) {
                 let position = at + here as u64;
                 match self.found(&head, position, position - from) {
-                    Found::Nothing => here += 1,
-                    Found::Pass(count) => {
+                    ChunkKind::Nothing => here += 1,
+                    ChunkKind::Pass(count) => {
                         at = position + count;
                         from = at;
                         continue 'look;
                     }
-                    Found::Packet(stream, size) => {
+                    ChunkKind::Packet(stream, size) => {
                         at = self.packet(reader, stream, head, position + 8, size)?;
                         from = at;
                         continue 'look;
@@ -165,36 +165,36 @@ impl<'a> Walk<'a> {
     }
 
     /// What a chunk's head at `position` is, `searched` bytes behind where one was expected.
-    fn found(&mut self, head: &[u8; 8], position: u64, searched: u64) -> Found {
+    fn found(&mut self, head: &[u8; 8], position: u64, searched: u64) -> ChunkKind {
         let [a, b, c, d, size @ ..] = *head;
         let size = u32::from_le_bytes(size);
         if a > 127 || position.saturating_add(7).saturating_add(u64::from(size)) > self.end {
-            return Found::Nothing;
+            return ChunkKind::Nothing;
         }
         let count = self.header.streams.len();
         match [a, b, c, d] {
-            [b'L', b'I', b'S', b'T'] => return Found::Pass(12),
-            [b'J', b'U', b'N', b'K'] | [b'i', b'd', b'x', b'1'] => return Found::Pass(8 + u64::from(size)),
+            [b'L', b'I', b'S', b'T'] => return ChunkKind::Pass(12),
+            [b'J', b'U', b'N', b'K'] | [b'i', b'd', b'x', b'1'] => return ChunkKind::Pass(8 + u64::from(size)),
             [b'i', b'x', c, d] if stream_number(c, d).is_some_and(|index| index < count) => {
-                return Found::Pass(8 + u64::from(size));
+                return ChunkKind::Pass(8 + u64::from(size));
             }
             _ => {}
         }
-        let Some(index) = stream_number(a, b).filter(|index| *index < count) else { return Found::Nothing };
+        let Some(index) = stream_number(a, b).filter(|index| *index < count) else { return ChunkKind::Nothing };
         if [c, d] == *b"ix" {
-            return Found::Pass(8 + u64::from(size));
+            return ChunkKind::Pass(8 + u64::from(size));
         }
-        let Some(state) = self.states.get_mut(index) else { return Found::Nothing };
+        let Some(state) = self.states.get_mut(index) else { return ChunkKind::Nothing };
         let known = state.suffix == [c, d];
         if !known && (c > 127 || d > 127 || (state.seen >= 5 && searched > 1)) {
-            return Found::Nothing;
+            return ChunkKind::Nothing;
         }
         if known {
             state.seen = state.seen.saturating_add(1);
         } else if size > 0 && [c, d] != *b"pc" {
             (state.suffix, state.seen) = ([c, d], 0);
         }
-        Found::Packet(index, size)
+        ChunkKind::Packet(index, size)
     }
 
     /// Counts a packet; returns where the next chunk is looked for.

@@ -1,7 +1,7 @@
 //! Sound in frames that state their length: MPEG audio and AC-3 inside WAV and AVI files.
 
 use super::format::{Coding, SoundFormat};
-use super::packets::{Counted, Piece};
+use super::packets::{AudioRun, Counted};
 use crate::media::av::codec::{ac3_frame, mp3_frame, FrameHeader};
 use crate::media::av::rational::{rescale, Rational, Rounding};
 use crate::media::{ProbeError, Reader};
@@ -14,7 +14,7 @@ const MAX_JUNK: u64 = 16 << 20;
 
 /// What was found in the frames.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FrameFacts {
     /// Samples per channel.
     pub samples: u64,
     /// Where the last frame ends, in the stream's time base.
@@ -45,7 +45,7 @@ pub(super) struct Frames {
     strict: bool,
     /// Whether there are such bytes between frames.
     interrupted: bool,
-    found: Found,
+    found: FrameFacts,
 }
 
 impl Frames {
@@ -66,7 +66,7 @@ impl Frames {
             junk: 0,
             strict: format.coding == Coding::Mpeg,
             interrupted: false,
-            found: Found::default(),
+            found: FrameFacts::default(),
         })
     }
 
@@ -134,7 +134,7 @@ impl Frames {
 
     /// What was found, when everything has been walked. A last frame that is cut off counts as a whole one, as it does for
     /// decoders, if its header is there.
-    pub fn finish(mut self, file_len: u64) -> Result<Found, ProbeError> {
+    pub fn finish(mut self, file_len: u64) -> Result<FrameFacts, ProbeError> {
         if let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?))) {
             self.frame(header, length);
             self.left = 1;
@@ -167,7 +167,7 @@ pub(super) fn in_base(samples: i64, rate: u32, base: Rational) -> i64 {
 pub(super) fn count(
     reader: &mut Reader,
     format: &SoundFormat,
-    pieces: &[Piece],
+    pieces: &[AudioRun],
     format_at: u64,
 ) -> Result<Counted, ProbeError> {
     let base = Rational::new(1, i64::from(format.rate));

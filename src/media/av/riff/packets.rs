@@ -6,14 +6,14 @@ use crate::media::{ProbeError, Reader};
 
 /// A run of coded sound in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct AudioRun {
     /// Offset of its first byte.
     pub at: u64,
     /// Its length in bytes; it ends within the file.
     pub len: u64,
 }
 
-impl Piece {
+impl AudioRun {
     /// `len` bytes at `at`.
     pub fn new(at: u64, len: u64) -> Self {
         Self { at, len }
@@ -56,7 +56,7 @@ pub(super) fn bits_of_sample(coding: Coding) -> u32 {
 pub(super) fn count(
     reader: &mut Reader,
     format: &SoundFormat,
-    pieces: &[Piece],
+    pieces: &[AudioRun],
     format_at: u64,
 ) -> Result<Counted, ProbeError> {
     let channels = format.channels;
@@ -92,14 +92,14 @@ fn packet_size(format: &SoundFormat) -> u64 {
 }
 
 /// What one packet holds.
-pub(super) struct Held {
+pub(super) struct PacketFacts {
     /// Samples per channel that a decoder gives.
     pub samples: u64,
     /// Its duration, in samples; a packet without one has no time stamp.
     pub duration: i64,
 }
 
-fn by_size(format: &SoundFormat, pieces: &[Piece]) -> Result<Counted, ProbeError> {
+fn by_size(format: &SoundFormat, pieces: &[AudioRun]) -> Result<Counted, ProbeError> {
     let size = packet_size(format);
     let mut counted = Counted::default();
     let mut next = 0_i64;
@@ -129,7 +129,7 @@ fn by_size(format: &SoundFormat, pieces: &[Piece]) -> Result<Counted, ProbeError
 ///
 /// # Errors
 /// [`ProbeError::Broken`] where it is too short for a single sample of each channel: no decoder goes on behind it.
-pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held, ProbeError> {
+pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<PacketFacts, ProbeError> {
     let channels = u64::from(format.channels);
     let broken = || {
         Err(ProbeError::broken(
@@ -143,7 +143,7 @@ pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held
             if samples == 0 {
                 return broken();
             }
-            Ok(Held { samples, duration: ticks(size * 8 / (u64::from(bits) * channels)) })
+            Ok(PacketFacts { samples, duration: ticks(size * 8 / (u64::from(bits) * channels)) })
         }
         Coding::TwoPerByte | Coding::G726(_) => {
             let bits = if let Coding::G726(bits) = format.coding { u64::from(bits) } else { 4 };
@@ -154,7 +154,7 @@ pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held
             if samples == 0 {
                 return broken();
             }
-            Ok(Held { samples, duration: ticks(samples) })
+            Ok(PacketFacts { samples, duration: ticks(samples) })
         }
         Coding::ImaAdpcm(_) | Coding::MsAdpcm => in_blocks(format, size).map_or_else(broken, Ok),
         _ => broken(),
@@ -162,7 +162,7 @@ pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held
 }
 
 /// What a packet of ADPCM blocks holds; `None` where a block is too short.
-fn in_blocks(format: &SoundFormat, size: u64) -> Option<Held> {
+fn in_blocks(format: &SoundFormat, size: u64) -> Option<PacketFacts> {
     let block = if format.block_align > 0 { u64::from(format.block_align) } else { size };
     let (whole, rest) = (size / block, size % block);
     let in_whole = in_block(format, block);
@@ -170,7 +170,7 @@ fn in_blocks(format: &SoundFormat, size: u64) -> Option<Held> {
     if rest > 0 {
         samples = samples.checked_add(in_block(format, rest)?)?;
     }
-    Some(Held { samples, duration: ticks(in_whole.unwrap_or(0).saturating_mul(whole)) })
+    Some(PacketFacts { samples, duration: ticks(in_whole.unwrap_or(0).saturating_mul(whole)) })
 }
 
 /// Samples per channel of one block.

@@ -4,7 +4,7 @@
 //! hangs on where the last packet ends, so the packets are counted here as it makes them.
 
 use super::format::{Coding, SoundFormat};
-use super::packets::{self, Piece};
+use super::packets::{self, AudioRun};
 use crate::media::av::AvProbed;
 use crate::media::{ProbeError, Reader};
 use crate::model::AvFacts;
@@ -236,8 +236,8 @@ fn wave64_chunk<'a>(reader: &'a mut Reader, at: u64) -> Result<Wave64Chunk<'a>, 
 }
 
 /// The pieces of the file that are sound: the data chunk, and further ones behind it.
-fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Piece>, ProbeError> {
-    let mut pieces = vec![Piece::new(data_at, header.data_end.min(reader.len()).saturating_sub(data_at))];
+fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<AudioRun>, ProbeError> {
+    let mut pieces = vec![AudioRun::new(data_at, header.data_end.min(reader.len()).saturating_sub(data_at))];
     let mut at = header.data_end;
     let mut chunks = 0..CHUNKS;
     while at < reader.len() && chunks.next().is_some() && pieces.len() < 1 << 12 {
@@ -248,7 +248,7 @@ fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Piec
             }
             let end = if name == Some(b"data") { at.saturating_add(size) } else { 0 };
             if end > 0 {
-                pieces.push(Piece::new(at + 24, end.min(reader.len()).saturating_sub(at + 24)));
+                pieces.push(AudioRun::new(at + 24, end.min(reader.len()).saturating_sub(at + 24)));
                 at = end;
             } else {
                 at = at.saturating_add(size.next_multiple_of(8));
@@ -258,7 +258,7 @@ fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Piec
         let Some((id, size)) = chunk(reader, at, header.big_endian)? else { break };
         let end = at + 8 + size;
         if &id == b"data" {
-            pieces.push(Piece::new(at + 8, end.min(reader.len()).saturating_sub(at + 8)));
+            pieces.push(AudioRun::new(at + 8, end.min(reader.len()).saturating_sub(at + 8)));
             at = end;
         } else {
             at = end + (end & 1);

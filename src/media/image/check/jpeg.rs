@@ -12,27 +12,27 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let mut scans = Scans::default();
     match segments(reader, &mut scans) {
         // A picture of one scan is complete with its last unit, whatever is missing behind that.
-        Err(Stop::Cut) if scans.only.is_some() => Ok(()),
-        Err(Stop::Cut) => Err(cut(reader)),
-        Err(Stop::Error(error)) => Err(error),
+        Err(WalkEnd::Cut) if scans.only.is_some() => Ok(()),
+        Err(WalkEnd::Cut) => Err(cut(reader)),
+        Err(WalkEnd::Error(error)) => Err(error),
         Ok(()) => Ok(()),
     }
 }
 
 /// Why a walk ends early.
-enum Stop {
+enum WalkEnd {
     /// The file ends behind what was understood.
     Cut,
     Error(ProbeError),
 }
 
-impl From<ProbeError> for Stop {
+impl From<ProbeError> for WalkEnd {
     fn from(error: ProbeError) -> Self {
         Self::Error(error)
     }
 }
 
-fn segments(reader: &mut Reader, scans: &mut Scans) -> Result<(), Stop> {
+fn segments(reader: &mut Reader, scans: &mut Scans) -> Result<(), WalkEnd> {
     let mut at = 2;
     loop {
         let (marker, after) = next_marker(reader, at)?;
@@ -58,7 +58,7 @@ fn segments(reader: &mut Reader, scans: &mut Scans) -> Result<(), Stop> {
         if end > reader.len() {
             let there = usize::try_from(reader.len().saturating_sub(from)).unwrap_or(len).min(len - 2);
             return match scans.begin_of(marker, reader.exactly(from, there)?, len) {
-                Ok(()) => Err(Stop::Cut),
+                Ok(()) => Err(WalkEnd::Cut),
                 Err(what) => Err(broken(what, at).into()),
             };
         }
@@ -85,15 +85,15 @@ fn broken(what: &str, at: u64) -> ProbeError {
     ProbeError::broken(format!("the JPEG picture has {what}"), at)
 }
 
-fn ended(error: ProbeError) -> Stop {
+fn ended(error: ProbeError) -> WalkEnd {
     match error {
-        ProbeError::Broken { .. } => Stop::Cut,
+        ProbeError::Broken { .. } => WalkEnd::Cut,
         error => error.into(),
     }
 }
 
 /// The next marker from `at` on, and the place behind it. Whatever comes before it is skipped.
-fn next_marker(reader: &mut Reader, mut at: u64) -> Result<(u8, u64), Stop> {
+fn next_marker(reader: &mut Reader, mut at: u64) -> Result<(u8, u64), WalkEnd> {
     loop {
         let bytes = reader.up_to(at, 2)?;
         match *bytes {
@@ -101,7 +101,7 @@ fn next_marker(reader: &mut Reader, mut at: u64) -> Result<(u8, u64), Stop> {
             [0xff, 0] => at += 2,
             [0xff, marker] => return Ok((marker, at + 2)),
             [_, _] => at = skip_to_mark(reader, at)?,
-            _ => return Err(Stop::Cut),
+            _ => return Err(WalkEnd::Cut),
         }
     }
 }
@@ -112,7 +112,7 @@ fn skip_to_mark(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
 }
 
 /// Where the first marker behind the codes of a scan lies: stuffed bytes and restart marks belong to them.
-fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64, Stop> {
+fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64, WalkEnd> {
     let mut at = start;
     // Where the codes behind the latest restart mark begin, and how many marks there were.
     let (mut latest, mut marks) = (start, 0_u64);
@@ -143,8 +143,8 @@ fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64
 }
 
 /// A scan that ends with the file is whole if it is the only one and all of its units are there.
-fn unfinished(reader: &mut Reader, scans: &mut Scans, from: u64, marks: u64) -> Result<u64, Stop> {
-    let units = scans.only.take().ok_or(Stop::Cut)?;
+fn unfinished(reader: &mut Reader, scans: &mut Scans, from: u64, marks: u64) -> Result<u64, WalkEnd> {
+    let units = scans.only.take().ok_or(WalkEnd::Cut)?;
     let wanted = if scans.restart == 0 {
         // Nothing is read behind a mark that does not belong there; the rest is grey.
         if marks > 0 {
@@ -162,5 +162,5 @@ fn unfinished(reader: &mut Reader, scans: &mut Scans, from: u64, marks: u64) -> 
     if is_whole {
         scans.only = Some(units);
     }
-    Err(Stop::Cut)
+    Err(WalkEnd::Cut)
 }

@@ -20,7 +20,7 @@ mod tiff;
 mod webp;
 
 use super::ico::Best;
-use super::{identify, ProbeError, Reader, Stop, PILLOW_LIMIT};
+use super::{identify, ProbeError, ReadEnd, Reader, PILLOW_LIMIT};
 use crate::model::text::grouped;
 use crate::model::ImageFacts;
 
@@ -119,10 +119,10 @@ fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// What was taken for a picture once is one.
-pub(super) fn error(stop: Stop) -> ProbeError {
+pub(super) fn error(stop: ReadEnd) -> ProbeError {
     match stop {
-        Stop::Error(error) => error,
-        Stop::Other(what) => ProbeError::broken(what, 0),
+        ReadEnd::Error(error) => error,
+        ReadEnd::Other(what) => ProbeError::broken(what, 0),
     }
 }
 

@@ -1,7 +1,7 @@
 //! TIFF: bare pixels are all there, packed ones unpack to as many bytes as they have to.
 
 use super::super::tiff::{packed, pixels, Packed};
-use super::super::Stop;
+use super::super::ReadEnd;
 use super::{cut, decoded};
 use crate::media::bytes::LONGEST;
 use crate::media::{ProbeError, Reader};
@@ -19,14 +19,14 @@ const DICTIONARY: u64 = 256 << 20;
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     match pixels(reader) {
         // Offsets that Pillow finds in unfitting types are not followed.
-        Ok(Some(true)) | Err(Stop::Other(_)) => Ok(()),
+        Ok(Some(true)) | Err(ReadEnd::Other(_)) => Ok(()),
         Ok(Some(false)) => Err(cut(reader)),
         Ok(None) => match packed(reader) {
             Ok(Some((kind @ (5 | 8 | 32_946 | 34_925 | 32_773 | 50_000), parts))) => unpack(reader, kind, &parts),
-            Ok(_) | Err(Stop::Other(_)) => decoded::tiff(reader, facts),
-            Err(Stop::Error(error)) => Err(error),
+            Ok(_) | Err(ReadEnd::Other(_)) => decoded::tiff(reader, facts),
+            Err(ReadEnd::Error(error)) => Err(error),
         },
-        Err(Stop::Error(error)) => Err(error),
+        Err(ReadEnd::Error(error)) => Err(error),
     }
 }
 
