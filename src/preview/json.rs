@@ -50,16 +50,16 @@ struct Reader<'a> {
 }
 
 /// What the reader ran into; `End` may be forgiven.
-enum Stop {
+enum ReadEnd {
     End,
     Wrong(String),
 }
 
 impl<'a> Reader<'a> {
-    fn error(&self, what: Stop) -> JsonError {
+    fn error(&self, what: ReadEnd) -> JsonError {
         let what = match what {
-            Stop::End => "it ends too early".to_owned(),
-            Stop::Wrong(what) => what,
+            ReadEnd::End => "it ends too early".to_owned(),
+            ReadEnd::Wrong(what) => what,
         };
         let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         JsonError { what, line, column: (before.len() - line_start) as u64 + 1 }
     }
 
-    fn document(&mut self, is_whole: bool) -> Result<Document, Stop> {
+    fn document(&mut self, is_whole: bool) -> Result<Document, ReadEnd> {
         let document = match self.peek()? {
             b'"' => {
                 let text = self.string(usize::MAX)?;
@@ -77,18 +77,18 @@ impl<'a> Reader<'a> {
             _ => Document::Scalar(self.word()?.to_owned()),
         };
         match self.peek() {
-            Err(Stop::End) => Ok(document),
+            Err(ReadEnd::End) => Ok(document),
             Ok(_) if !is_whole => Ok(document),
-            Ok(_) => Err(Stop::Wrong("more follows after its end".into())),
+            Ok(_) => Err(ReadEnd::Wrong("more follows after its end".into())),
             Err(other) => Err(other),
         }
     }
 
     /// The next byte that is no white space.
-    fn peek(&mut self) -> Result<u8, Stop> {
+    fn peek(&mut self) -> Result<u8, ReadEnd> {
         loop {
             match self.bytes.get(self.at) {
-                None => return Err(Stop::End),
+                None => return Err(ReadEnd::End),
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
                 Some(byte) => return Ok(*byte),
             }
@@ -96,19 +96,19 @@ impl<'a> Reader<'a> {
     }
 
     /// A tree, from its first bracket to its last.
-    fn tree(&mut self, is_whole: bool) -> Result<Tree, Stop> {
+    fn tree(&mut self, is_whole: bool) -> Result<Tree, ReadEnd> {
         let mut builder = Builder::new(self.bytes.get(self.at) == Some(&b'{'));
         self.at += 1;
         let result = self.fill(&mut builder);
         match result {
             Ok(()) => {}
-            Err(Stop::End) if !is_whole => builder.note("only its beginning was read"),
+            Err(ReadEnd::End) if !is_whole => builder.note("only its beginning was read"),
             Err(stop) => return Err(stop),
         }
         Ok(builder.finish())
     }
 
-    fn fill(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+    fn fill(&mut self, builder: &mut Builder) -> Result<(), ReadEnd> {
         while let Some((is_object, is_first)) = builder.innermost() {
             let close = if is_object { b'}' } else { b']' };
             let mut next = self.peek()?;
@@ -119,13 +119,13 @@ impl<'a> Reader<'a> {
             }
             if !is_first {
                 if next != b',' {
-                    return Err(Stop::Wrong(format!("a comma or {} is missing", char::from(close))));
+                    return Err(ReadEnd::Wrong(format!("a comma or {} is missing", char::from(close))));
                 }
                 self.at += 1;
                 next = self.peek()?;
                 // Neither reader takes a comma before the end.
                 if next == close {
-                    return Err(Stop::Wrong("a comma is before the end".into()));
+                    return Err(ReadEnd::Wrong("a comma is before the end".into()));
                 }
             }
             let label = if is_object { Some(self.key(builder)?) } else { None };
@@ -137,24 +137,24 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn key(&mut self, builder: &mut Builder) -> Result<String, Stop> {
+    fn key(&mut self, builder: &mut Builder) -> Result<String, ReadEnd> {
         if self.peek()? != b'"' {
-            return Err(Stop::Wrong("a name in quotes is missing".into()));
+            return Err(ReadEnd::Wrong("a name in quotes is missing".into()));
         }
         let raw = self.string(builder.room())?;
         builder.note_key(&raw);
         if self.peek()? != b':' {
-            return Err(Stop::Wrong("a colon is missing".into()));
+            return Err(ReadEnd::Wrong("a colon is missing".into()));
         }
         self.at += 1;
         Ok(raw)
     }
 
-    fn value(&mut self, next: u8, label: Option<String>, builder: &mut Builder) -> Result<(), Stop> {
+    fn value(&mut self, next: u8, label: Option<String>, builder: &mut Builder) -> Result<(), ReadEnd> {
         match next {
             b'{' | b'[' => {
                 if builder.depth() >= MAX_DEPTH {
-                    return Err(Stop::Wrong("it is nested deeper than 1,000 levels".into()));
+                    return Err(ReadEnd::Wrong("it is nested deeper than 1,000 levels".into()));
                 }
                 self.at += 1;
                 builder.begin(label, next == b'{');
@@ -164,9 +164,9 @@ impl<'a> Reader<'a> {
                 let span = |to| TextSpan { from, to, is_escaped: true };
                 match self.string(builder.room()) {
                     Ok(text) => builder.text(label, &text, span(self.base + self.at as u64 - 1)),
-                    Err(Stop::End) => {
+                    Err(ReadEnd::End) => {
                         builder.text(label, &std::mem::take(&mut self.cut), span(u64::MAX));
-                        return Err(Stop::End);
+                        return Err(ReadEnd::End);
                     }
                     Err(wrong) => return Err(wrong),
                 }
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number or a word, as written.
-    fn word(&mut self) -> Result<&'a str, Stop> {
+    fn word(&mut self) -> Result<&'a str, ReadEnd> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
         let word = rest.get(..length).and_then(|w| std::str::from_utf8(w).ok()).unwrap_or_default();
@@ -192,13 +192,13 @@ impl<'a> Reader<'a> {
         }
         if rest.len() == length && (is_number_begun(word) || "true false null NaN Infinity -Infinity".contains(word)) {
             self.at += length;
-            return Err(Stop::End);
+            return Err(ReadEnd::End);
         }
-        Err(Stop::Wrong("a value is missing".into()))
+        Err(ReadEnd::Wrong("a value is missing".into()))
     }
 
     /// A text in quotes, its escapes resolved: at most `limit` characters, and how many more there are.
-    fn string(&mut self, limit: usize) -> Result<String, Stop> {
+    fn string(&mut self, limit: usize) -> Result<String, ReadEnd> {
         self.at += 1;
         let mut out = String::new();
         let (mut characters, mut left_out) = (0_usize, 0_usize);
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
                 self.at = self.bytes.len();
                 take_characters(rest, limit.saturating_sub(characters), &mut out);
                 self.cut = out;
-                return Err(Stop::End);
+                return Err(ReadEnd::End);
             };
             let plain = &rest[..stop];
             let room = limit.saturating_sub(characters);
@@ -240,8 +240,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The character of an escape whose backslash was taken already. Half a pair becomes the replacement character.
-    fn escape(&mut self) -> Result<char, Stop> {
-        let byte = *self.bytes.get(self.at).ok_or(Stop::End)?;
+    fn escape(&mut self) -> Result<char, ReadEnd> {
+        let byte = *self.bytes.get(self.at).ok_or(ReadEnd::End)?;
         self.at += 1;
         Ok(match byte {
             b'"' | b'\\' | b'/' => char::from(byte),
@@ -267,15 +267,15 @@ impl<'a> Reader<'a> {
                 let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
                 char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
-            _ => return Err(Stop::Wrong("an escape is not known".into())),
+            _ => return Err(ReadEnd::Wrong("an escape is not known".into())),
         })
     }
 
-    fn unit(&self, at: usize) -> Result<u32, Stop> {
-        let digits = self.bytes.get(at..at + 4).ok_or(Stop::End)?;
+    fn unit(&self, at: usize) -> Result<u32, ReadEnd> {
+        let digits = self.bytes.get(at..at + 4).ok_or(ReadEnd::End)?;
         let text = std::str::from_utf8(digits).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = text.and_then(|t| u32::from_str_radix(t, 16).ok());
-        unit.ok_or_else(|| Stop::Wrong("four hexadecimal digits are missing".into()))
+        unit.ok_or_else(|| ReadEnd::Wrong("four hexadecimal digits are missing".into()))
     }
 }
 
@@ -289,7 +289,7 @@ pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option
     let mut reader = Reader { bytes: raw, at: 1, base: 0, cut: String::new() };
     match reader.escape() {
         Ok(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Err(Stop::End) if !is_end => return None,
+        Err(ReadEnd::End) if !is_end => return None,
         Err(_) => {
             out.push(b'\\');
             return Some(1);

@@ -32,15 +32,15 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, MsgpackError> {
         Ok(document) => Ok(document),
         Err(stop) => Err(MsgpackError {
             what: match stop {
-                Stop::End => "it ends too early",
-                Stop::Wrong(what) => what,
+                ReadEnd::End => "it ends too early",
+                ReadEnd::Wrong(what) => what,
             },
             at: reader.at,
         }),
     }
 }
 
-enum Stop {
+enum ReadEnd {
     End,
     Wrong(&'static str),
 }
@@ -59,29 +59,29 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn document(&mut self, is_whole: bool) -> Result<Document, Stop> {
+    fn document(&mut self, is_whole: bool) -> Result<Document, ReadEnd> {
         let document = match self.item(MAX_VALUE_CHARACTERS)? {
             Item::Scalar(value) | Item::Text(value, _) => Document::Scalar(value),
             Item::Array(items) => Document::Tree(self.tree(false, items, is_whole)?),
             Item::Map(pairs) => Document::Tree(self.tree(true, pairs, is_whole)?),
         };
         if is_whole && self.at < self.bytes.len() {
-            return Err(Stop::Wrong("more follows after its end"));
+            return Err(ReadEnd::Wrong("more follows after its end"));
         }
         Ok(document)
     }
 
-    fn tree(&mut self, is_map: bool, length: u64, is_whole: bool) -> Result<Tree, Stop> {
+    fn tree(&mut self, is_map: bool, length: u64, is_whole: bool) -> Result<Tree, ReadEnd> {
         let mut builder = Builder::new(is_map);
         match self.fill(&mut builder, length) {
             Ok(()) => {}
-            Err(Stop::End) if !is_whole => builder.note("only its beginning was read"),
+            Err(ReadEnd::End) if !is_whole => builder.note("only its beginning was read"),
             Err(stop) => return Err(stop),
         }
         Ok(builder.finish())
     }
 
-    fn fill(&mut self, builder: &mut Builder, length: u64) -> Result<(), Stop> {
+    fn fill(&mut self, builder: &mut Builder, length: u64) -> Result<(), ReadEnd> {
         // How many values are still to come in everything that is open.
         let mut left = vec![length];
         while let Some(more) = left.last_mut() {
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
                 Item::Map(length) => (true, length),
             };
             if builder.depth() >= MAX_DEPTH {
-                return Err(Stop::Wrong("it is nested deeper than 1,000 levels"));
+                return Err(ReadEnd::Wrong("it is nested deeper than 1,000 levels"));
             }
             builder.begin(label, is_map);
             left.push(length);
@@ -115,18 +115,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn key(&mut self, builder: &mut Builder) -> Result<String, Stop> {
+    fn key(&mut self, builder: &mut Builder) -> Result<String, ReadEnd> {
         match self.item(builder.room())? {
             Item::Scalar(key) | Item::Text(key, _) => {
                 builder.note_key(&key);
                 Ok(key)
             }
-            Item::Array(_) | Item::Map(_) => Err(Stop::Wrong("a key is itself a list or a map")),
+            Item::Array(_) | Item::Map(_) => Err(ReadEnd::Wrong("a key is itself a list or a map")),
         }
     }
 
     /// The next value; text keeps at most `room` characters.
-    fn item(&mut self, room: usize) -> Result<Item, Stop> {
+    fn item(&mut self, room: usize) -> Result<Item, ReadEnd> {
         let marker = self.take(1)?[0];
         let scalar = |value: String| Ok(Item::Scalar(value));
         match marker {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
             0x90..=0x9f => Ok(Item::Array(u64::from(marker & 0x0f))),
             0xa0..=0xbf => self.text(u64::from(marker & 0x1f), room),
             0xc0 => scalar("null".into()),
-            0xc1 => Err(Stop::Wrong("a byte has no meaning")),
+            0xc1 => Err(ReadEnd::Wrong("a byte has no meaning")),
             0xc2 => scalar("false".into()),
             0xc3 => scalar("true".into()),
             0xc4..=0xc6 => {
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn text(&mut self, length: u64, room: usize) -> Result<Item, Stop> {
+    fn text(&mut self, length: u64, room: usize) -> Result<Item, ReadEnd> {
         let from = self.at as u64;
         let raw = self.take_u64(length)?;
         // A character takes at most four bytes, so no more of them have to be looked at.
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         Ok(Item::Text(value, TextSpan { from, to: from + length, is_escaped: false }))
     }
 
-    fn binary(&mut self, word: &str, length: u64) -> Result<Item, Stop> {
+    fn binary(&mut self, word: &str, length: u64) -> Result<Item, ReadEnd> {
         use std::fmt::Write as _;
         const MAX_SHOWN: usize = 16;
         let raw = self.take_u64(length)?;
@@ -206,24 +206,24 @@ impl<'a> Reader<'a> {
         Ok(Item::Scalar(value))
     }
 
-    fn extension(&mut self, length: u64) -> Result<Item, Stop> {
+    fn extension(&mut self, length: u64) -> Result<Item, ReadEnd> {
         let kind = i8::from_be_bytes([self.take(1)?[0]]);
         self.binary(&format!("extension {kind}"), length)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Stop> {
-        let end = self.at.checked_add(length).filter(|end| *end <= self.bytes.len()).ok_or(Stop::End)?;
-        let taken = self.bytes.get(self.at..end).ok_or(Stop::End)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], ReadEnd> {
+        let end = self.at.checked_add(length).filter(|end| *end <= self.bytes.len()).ok_or(ReadEnd::End)?;
+        let taken = self.bytes.get(self.at..end).ok_or(ReadEnd::End)?;
         self.at = end;
         Ok(taken)
     }
 
-    fn take_u64(&mut self, length: u64) -> Result<&'a [u8], Stop> {
-        self.take(usize::try_from(length).map_err(|_| Stop::End)?)
+    fn take_u64(&mut self, length: u64) -> Result<&'a [u8], ReadEnd> {
+        self.take(usize::try_from(length).map_err(|_| ReadEnd::End)?)
     }
 
     /// A number of `width` bytes, the greatest first.
-    fn number(&mut self, width: usize) -> Result<u64, Stop> {
+    fn number(&mut self, width: usize) -> Result<u64, ReadEnd> {
         Ok(self.take(width)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 }

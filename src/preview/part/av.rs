@@ -1,7 +1,7 @@
 //! Sound and video: facts from the headers, the outline of the sound, a picture where one can be had: the first frame of AV1
 //! and Motion JPEG, or a cover.
 
-use super::{title, Look, PartPreview};
+use super::{title, PartPreview, PartReader};
 use crate::media::av::codec::VideoCodec;
 use crate::media::av::key_frame;
 use crate::media::{self, ByteSource, ProbeError, Reader};
@@ -37,7 +37,7 @@ impl ByteSource for Source<'_> {
     }
 }
 
-impl Look<'_> {
+impl PartReader<'_> {
     /// What the headers tell of the part, as `media_type`; nothing where they tell nothing.
     fn probed(&self, media_type: MediaType, out: &mut PartPreview) -> Option<MediaFacts> {
         let source = Source(self.bytes);

@@ -115,7 +115,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
         out.title = title(name, &["empty".into()]);
         return out;
     }
-    let look = Look { name, bytes, from, cancel };
+    let look = PartReader { name, bytes, from, cancel };
     // Decoders of others may panic on what nobody thought of; that must not end the worker.
     let looked = catch_panic(|| {
         let mut seen = out.clone();
@@ -132,14 +132,14 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
     out
 }
 
-struct Look<'a> {
+struct PartReader<'a> {
     name: &'a str,
     bytes: &'a dyn PartBytes,
     from: u64,
     cancel: &'a Cancel,
 }
 
-impl Look<'_> {
+impl PartReader<'_> {
     fn look(&self, out: &mut PartPreview) -> Outcome<()> {
         if let Some(inner) = self.name.strip_suffix(".gz") {
             return self.unpacked(inner, out);
