@@ -8,7 +8,7 @@ use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
-use crate::source::jsonl::{each_line, is_white, start_of, Checker, Ends, FileStart, Issue, Unit};
+use crate::source::jsonl::{each_line, is_white, start_of, Checker, FileStart, Issue, LineEnds, Unit};
 use crate::source::text::Packing;
 use crate::storage::read::{open_read, ReadFile};
 use crate::storage::scratch::Scratch;
@@ -142,7 +142,7 @@ impl Shared {
         let (mut checker, mut index) = (Checker::default(), 0);
         let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
         let checked = each_line(file, unit, MAX_CHECKED_LINE_BYTES, &Mutex::new(()), cancel, |line| {
-            let Some(ends) = Ends::of(line.start, line.bytes) else { return Ok(true) };
+            let Some(ends) = LineEnds::of(line.start, line.bytes) else { return Ok(true) };
             let mut found: Option<SampleProblem> = None;
             if line.is_whole() && ends.is_object() {
                 checker.check(line.bytes, |at, issue| {

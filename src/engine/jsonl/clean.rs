@@ -4,7 +4,7 @@ use super::lint::problem;
 use super::messages::bad_line;
 use crate::model::{Failure, Handles, Outcome, Problem, Severity, Subject};
 use crate::source::jsonl::Unit;
-use crate::source::jsonl::{each_line, BadLine, Checker, Ends, Line, LONGEST_LINE};
+use crate::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, LONGEST_LINE};
 use crate::storage::read::ReadFile;
 use std::sync::Mutex;
 
@@ -50,7 +50,7 @@ pub fn clean_lines(
             handles.problems.report(bad)?;
             return Ok(true);
         }
-        clean.samples += u64::from(Ends::of(line.start, line.bytes).is_some() || !line.is_whole());
+        clean.samples += u64::from(LineEnds::of(line.start, line.bytes).is_some() || !line.is_whole());
         clean.bytes += end - line.start;
         if line.is_whole() {
             sink(line.bytes)?;
@@ -74,11 +74,11 @@ fn each_judged(
     let mut checker = Checker::default();
     let all = Unit { start: 0, end: file.len() };
     each_line(file, all, LONGEST_LINE, &Mutex::new(()), handles.cancel, |line| {
-        let mut ends = Ends::of(line.start, line.bytes);
+        let mut ends = LineEnds::of(line.start, line.bytes);
         if !line.is_whole() {
             ends = None;
             pieces(file, line.start, line.start + line.len, handles, |at, piece| {
-                ends = Ends::join(ends, Ends::of(at, piece));
+                ends = LineEnds::join(ends, LineEnds::of(at, piece));
                 Ok(())
             })?;
         }

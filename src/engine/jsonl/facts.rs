@@ -3,7 +3,7 @@
 use super::{messages, Lengths};
 use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::{Cancel, Failure, Outcome, Problem};
-use crate::source::jsonl::{each_line, start_of, Ends, FileStart, Line, Unit};
+use crate::source::jsonl::{each_line, start_of, FileStart, Line, LineEnds, Unit};
 use crate::storage::read::open_read;
 use serde::Serialize;
 use serde_json::Value;
@@ -134,7 +134,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
             was_stopped = true;
             return Ok(false);
         }
-        match Ends::of(line.start, line.bytes) {
+        match LineEnds::of(line.start, line.bytes) {
             None => {}
             Some(ends) if line.is_whole() && !ends.is_object() => {
                 let bad = crate::source::jsonl::BadLine { line: line.number, start: line.start, ends };

@@ -2,7 +2,7 @@
 
 use crate::model::text::display_safe_bytes;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
-use crate::source::jsonl::{each_line, Checker, Ends, Issue, Line, Unit, LONGEST_LINE};
+use crate::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, LONGEST_LINE};
 use crate::storage::read::ReadFile;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
         if !line.is_whole() {
             let message = "the line is longer than 64 MiB and was not parsed";
             found.push(Problem::note(ProblemKind::OddJson, place(0), message));
-        } else if Ends::of(line.start, line.bytes).is_none_or(|ends| ends.is_object()) {
+        } else if LineEnds::of(line.start, line.bytes).is_none_or(|ends| ends.is_object()) {
             parsed += 1;
             checker.check(line.bytes, |at, issue| found.push(problem(place(at), line, at, issue)));
         }

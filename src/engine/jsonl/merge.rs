@@ -2,7 +2,7 @@
 
 use crate::model::handles::KEPT_PROBLEMS;
 use crate::model::Outcome;
-use crate::source::jsonl::{BadLine, Ends, UnitLines};
+use crate::source::jsonl::{BadLine, LineEnds, UnitLines};
 
 /// Bytes handed on at a time.
 const PIECE: usize = 64 << 10;
@@ -32,7 +32,7 @@ pub struct Merge<S> {
     /// Where the line begins that is not ended yet.
     start: u64,
     /// Its ends so far.
-    ends: Option<Ends>,
+    ends: Option<LineEnds>,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
@@ -43,7 +43,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
 
     /// Takes the next range.
     pub fn take(&mut self, unit: &UnitLines) -> Outcome<()> {
-        self.ends = Ends::join(self.ends, unit.head);
+        self.ends = LineEnds::join(self.ends, unit.head);
         if unit.line_ends == 0 {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! The lines of one file, one after the other.
 
-use super::long::{LongLine, Place, Spool};
+use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::tracker::Tracker;
 use super::HELD_LINE;
@@ -38,7 +38,7 @@ pub struct Documents {
 }
 
 /// A line whose end was found.
-enum Found {
+enum LineKind {
     /// In the buffer, so many bytes.
     Held(usize),
     Long(Kind),
@@ -75,7 +75,7 @@ impl Documents {
         if is_plain {
             input.seek(from.offset);
         }
-        let place = if is_plain { Place::File(Arc::clone(&source), 0) } else { Place::Spool };
+        let place = if is_plain { LongLineBytes::File(Arc::clone(&source), 0) } else { LongLineBytes::Spool };
         let long = LongLine { place, spool, bytes: 0, keys: Vec::new(), cancel: cancel.clone() };
         let mut documents = Self {
             input,
@@ -112,14 +112,14 @@ impl Documents {
         };
         let Position { offset: start, line } = self.at;
         let (kind, text, body, bytes) = match found {
-            Found::Held(len) => {
+            LineKind::Held(len) => {
                 let held = self.buffer.get(self.from..self.from + len).unwrap_or_default();
                 let (kind, text) = judge(held, &mut self.fields);
                 self.from += len + usize::from(is_ended);
                 self.searched = 0;
                 (kind, text, Body::Held(held), len as u64)
             }
-            Found::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
+            LineKind::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
         };
         self.at = Position { offset: start + bytes + u64::from(is_ended), line: line + 1 };
         Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
@@ -172,13 +172,13 @@ impl Documents {
     }
 
     /// Looks for the end of the next line: how it is had, and whether a `\n` ends it.
-    fn find(&mut self) -> Outcome<Option<(Found, bool)>> {
+    fn find(&mut self) -> Outcome<Option<(LineKind, bool)>> {
         loop {
             let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
             let unsearched = waiting.get(self.searched..).unwrap_or_default();
             let end = memchr(b'\n', unsearched).map(|at| at + self.searched);
             match end {
-                Some(end) if end <= self.held_line => return Ok(Some((Found::Held(end), true))),
+                Some(end) if end <= self.held_line => return Ok(Some((LineKind::Held(end), true))),
                 // The line is long, and more than all of it is here already.
                 Some(_) => return self.long_line(),
                 None if waiting.len() > self.held_line => return self.long_line(),
@@ -190,13 +190,13 @@ impl Documents {
     }
 
     /// The line that no `\n` ends.
-    fn last(&mut self) -> Option<(Found, bool)> {
+    fn last(&mut self) -> Option<(LineKind, bool)> {
         let left = self.filled - self.from;
         if self.input.broken().is_some() {
             self.damaged(left as u64);
             return None;
         }
-        (left > 0).then_some((Found::Held(left), false))
+        (left > 0).then_some((LineKind::Held(left), false))
     }
 
     fn damaged(&mut self, lost: u64) {
@@ -244,12 +244,12 @@ impl Documents {
     }
 
     /// Reads a line to its end that is too long to be held, noting what is in it.
-    fn long_line(&mut self) -> Outcome<Option<(Found, bool)>> {
+    fn long_line(&mut self) -> Outcome<Option<(LineKind, bool)>> {
         let mut reading = LongReading::default();
         self.fields.clear();
         self.long.spool.clear()?;
         self.long.bytes = 0;
-        if let Place::File(_, start) = &mut self.long.place {
+        if let LongLineBytes::File(_, start) = &mut self.long.place {
             *start = self.at.offset;
         }
         self.searched = 0;
@@ -258,7 +258,7 @@ impl Documents {
             let end = memchr(b'\n', waiting);
             let piece = waiting.get(..end.unwrap_or(waiting.len())).unwrap_or_default();
             reading.take(piece, &mut self.fields);
-            if matches!(self.long.place, Place::Spool) {
+            if matches!(self.long.place, LongLineBytes::Spool) {
                 self.long.spool.append(piece)?;
             }
             self.long.bytes += piece.len() as u64;
@@ -279,7 +279,7 @@ impl Documents {
                 kind = HALF;
             }
         }
-        Ok(Some((Found::Long(kind), is_ended)))
+        Ok(Some((LineKind::Long(kind), is_ended)))
     }
 }
 

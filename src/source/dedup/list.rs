@@ -1,7 +1,7 @@
 //! Finding the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use crate::source::text::{is_set_aside, text_file, Listing, Packing, TextFile, Walk, Wanted};
+use crate::source::text::{is_set_aside, text_file, FileChoice, Listing, Packing, TextFile, Walk};
 use crate::storage::read::open_read;
 use std::path::Path;
 
@@ -35,9 +35,9 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     }
     let mut listing = Listing::default();
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
-        (false, _) => Wanted::No,
-        (true, false) => Wanted::Yes,
-        (true, true) => Wanted::SetAside,
+        (false, _) => FileChoice::No,
+        (true, false) => FileChoice::Yes,
+        (true, true) => FileChoice::SetAside,
     };
     Walk { folder: path, wants: &wants, sees_hidden: !follows_reference, listing: &mut listing, cancel }.run()?;
     let mut files = Vec::with_capacity(listing.files.len());

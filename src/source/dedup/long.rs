@@ -42,7 +42,7 @@ impl Spool for Vec<u8> {
 }
 
 /// Where the bytes of long lines are.
-pub(super) enum Place {
+pub(super) enum LongLineBytes {
     /// In the file itself, which is plain, from this byte on.
     File(Arc<ReadFile>, u64),
     /// In the spool.
@@ -51,7 +51,7 @@ pub(super) enum Place {
 
 /// A line that is too long to be held.
 pub struct LongLine {
-    pub(super) place: Place,
+    pub(super) place: LongLineBytes,
     pub(super) spool: Box<dyn Spool>,
     /// Its length without the `\n`.
     pub(super) bytes: u64,
@@ -78,10 +78,10 @@ impl LongLine {
         let wanted = left.min(buf.len());
         let buf = buf.get_mut(..wanted).unwrap_or_default();
         match &self.place {
-            Place::File(file, start) => {
+            LongLineBytes::File(file, start) => {
                 file.read_at(buf, start + at).map_err(|error| Failure::io("reading the text", file.path(), &error))
             }
-            Place::Spool => self.spool.read_at(at, buf),
+            LongLineBytes::Spool => self.spool.read_at(at, buf),
         }
     }
 

@@ -66,7 +66,7 @@ pub struct Checker {
     keys: Vec<(u64, usize, usize)>,
 }
 
-type Stop = (usize, Issue);
+type JsonStop = (usize, Issue);
 
 /// What may come next.
 enum Next {
@@ -107,7 +107,7 @@ struct Walk<'a, F> {
 }
 
 impl<F: FnMut(usize, Issue)> Walk<'_, F> {
-    fn all(&mut self) -> Result<(), Stop> {
+    fn all(&mut self) -> Result<(), JsonStop> {
         self.skip_white();
         let mut next = match self.peek() {
             None => return Ok(()),
@@ -141,7 +141,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         }
     }
 
-    fn wrong<T>(&self, why: &'static str) -> Result<T, Stop> {
+    fn wrong<T>(&self, why: &'static str) -> Result<T, JsonStop> {
         Err((self.at, Issue::Syntax(why)))
     }
 
@@ -149,7 +149,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         (self.found)(at, issue);
     }
 
-    fn value(&mut self) -> Result<Next, Stop> {
+    fn value(&mut self) -> Result<Next, JsonStop> {
         match self.peek() {
             Some(b'"') => {
                 self.string()?;
@@ -171,7 +171,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(Next::More)
     }
 
-    fn open(&mut self, is_object: bool) -> Result<Next, Stop> {
+    fn open(&mut self, is_object: bool) -> Result<Next, JsonStop> {
         if self.checker.open.len() >= DEEPEST {
             return Err((self.at, Issue::TooDeep));
         }
@@ -180,7 +180,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(if is_object { Next::KeyOrEnd } else { Next::ValueOrEnd })
     }
 
-    fn close(&mut self, is_object: bool) -> Result<Next, Stop> {
+    fn close(&mut self, is_object: bool) -> Result<Next, JsonStop> {
         self.at += 1;
         if let Some((_, keys_from)) = self.checker.open.pop() {
             if is_object {
@@ -190,7 +190,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(Next::More)
     }
 
-    fn more(&mut self, is_object: bool) -> Result<Next, Stop> {
+    fn more(&mut self, is_object: bool) -> Result<Next, JsonStop> {
         match (self.peek(), is_object) {
             (Some(b','), true) => {
                 self.at += 1;
@@ -208,7 +208,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         }
     }
 
-    fn key(&mut self) -> Result<Next, Stop> {
+    fn key(&mut self) -> Result<Next, JsonStop> {
         match self.peek() {
             Some(b'"') => {}
             None => return self.wrong("the line ends where a key must come"),
@@ -228,7 +228,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
     }
 
     /// Reads a string; returns where it is without its quotes, and whether it has no escapes.
-    fn string(&mut self) -> Result<(usize, usize, bool), Stop> {
+    fn string(&mut self) -> Result<(usize, usize, bool), JsonStop> {
         let opened = self.at;
         let from = opened + 1;
         let (mut at, mut is_plain) = (from, true);
@@ -254,7 +254,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
     }
 
     /// Goes behind the escape at `at`.
-    fn escape(&mut self, at: usize) -> Result<usize, Stop> {
+    fn escape(&mut self, at: usize) -> Result<usize, JsonStop> {
         match self.line.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
             Some(b'u') => {
@@ -282,7 +282,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         self.at - from
     }
 
-    fn number(&mut self) -> Result<(), Stop> {
+    fn number(&mut self) -> Result<(), JsonStop> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -329,7 +329,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(())
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Stop> {
+    fn word(&mut self, word: &[u8]) -> Result<(), JsonStop> {
         if self.line.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
             self.at += word.len();
             return Ok(());
@@ -337,7 +337,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         self.wrong("a value must come here")
     }
 
-    fn odd_word(&mut self, word: &[u8]) -> Result<(), Stop> {
+    fn odd_word(&mut self, word: &[u8]) -> Result<(), JsonStop> {
         let at = self.at;
         self.word(word)?;
         self.tell(at, Issue::NotFinite);

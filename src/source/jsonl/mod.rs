@@ -8,7 +8,7 @@ mod start;
 
 pub use each::{each_line, Line, LONGEST_LINE};
 pub use json::{Checker, Issue};
-pub use scan::{scan_unit, BadLine, Ends, UnitLines, LARGEST_UNIT};
+pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, LARGEST_UNIT};
 pub use start::{start_of, FileStart, Packed};
 
 /// A range of bytes of a file, begun and ended anywhere. The lines that begin in it belong to it.

@@ -14,7 +14,7 @@ const MAX_KEPT_PROBLEMS: usize = crate::model::handles::KEPT_PROBLEMS;
 
 /// The first and the last byte of a line, or of a piece of one, that is no white space, and where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct LineEnds {
     /// Where the first one is, in bytes.
     pub first_at: u64,
     /// The first one.
@@ -25,7 +25,7 @@ pub struct Ends {
     pub last: u8,
 }
 
-impl Ends {
+impl LineEnds {
     /// Of the piece of a line that begins at `at`; `None` when there is only white space.
     pub fn of(at: u64, piece: &[u8]) -> Option<Self> {
         let first = piece.iter().position(|byte| !is_white(*byte))?;
@@ -58,7 +58,7 @@ pub struct BadLine {
     /// Where it begins, in bytes.
     pub start: u64,
     /// Its ends.
-    pub ends: Ends,
+    pub ends: LineEnds,
 }
 
 /// What one range holds.
@@ -67,7 +67,7 @@ pub struct UnitLines {
     /// Where the range begins.
     pub base: u64,
     /// Ends of what comes before the first line end, that one not included: the rest of a line that begins before this range.
-    pub head: Option<Ends>,
+    pub head: Option<LineEnds>,
     /// Line ends in the range.
     pub line_ends: u64,
     /// Where objects begin whose line begins behind a line end of this range, and ends in it; counted from `base`.
@@ -81,12 +81,12 @@ pub struct UnitLines {
     /// Where the last line begins that is not ended in the range.
     pub tail_start: u64,
     /// Its ends so far.
-    pub tail: Option<Ends>,
+    pub tail: Option<LineEnds>,
 }
 
 impl UnitLines {
     /// Takes in the line that begins at `start` and has these ends.
-    fn line(&mut self, start: u64, ends: Option<Ends>) {
+    fn line(&mut self, start: u64, ends: Option<LineEnds>) {
         match ends {
             None => self.blank += 1,
             Some(ends) if ends.is_object() => self.starts.push((start - self.base) as u32),
@@ -108,10 +108,10 @@ impl UnitLines {
                 match line {
                     // What nearly all lines are; those with more white space take the longer way.
                     [b'{', .., b'}'] | [b'{', .., b'}', b'\r'] => self.starts.push((start - self.base) as u32),
-                    _ => self.line(start, Ends::of(start, line)),
+                    _ => self.line(start, LineEnds::of(start, line)),
                 }
             } else {
-                let ends = Ends::join(self.tail, Ends::of(start, line));
+                let ends = LineEnds::join(self.tail, LineEnds::of(start, line));
                 if self.line_ends == 0 {
                     self.head = ends;
                 } else {
@@ -121,12 +121,12 @@ impl UnitLines {
             self.line_ends += 1;
             from = end + 1;
         }
-        let rest = Ends::of(at + from as u64, bytes.get(from..).unwrap_or_default());
+        let rest = LineEnds::of(at + from as u64, bytes.get(from..).unwrap_or_default());
         if from > 0 {
             self.tail_start = at + from as u64;
             self.tail = rest;
         } else {
-            self.tail = Ends::join(self.tail, rest);
+            self.tail = LineEnds::join(self.tail, rest);
         }
     }
     /// Ends the range.

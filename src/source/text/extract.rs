@@ -66,13 +66,13 @@ pub struct Extractor {
 /// What a line says, for as long as the extractor does not [`forget`](Extractor::forget) it: [`document`](Self::document) tells.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLine<'a> {
-    text: Place<'a>,
+    text: TextPlace<'a>,
     quirks: Quirks,
 }
 
 /// Where a text is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'a> {
+pub(super) enum TextPlace<'a> {
     /// In the line, or there is none.
     Line(Text<'a>),
     /// Among those of the extractor, from here to there.
@@ -118,7 +118,7 @@ impl Extractor {
 
     /// [`document`](Self::document), of some lines at a time.
     pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
-        let without = |text| ParsedLine { text: Place::Line(text), quirks: Quirks::NONE };
+        let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
             let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
@@ -153,7 +153,7 @@ impl Extractor {
         }
         // jq reads half a character as the one that stands for what cannot be read.
         let text = program.run(&mended(all), texts);
-        if matches!(text, Place::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
+        if matches!(text, TextPlace::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
         {
             quirks = quirks.with(half);
         }
@@ -168,28 +168,28 @@ impl<'a> ParsedLine<'a> {
         'a: 't,
     {
         let text = match self.text {
-            Place::Line(text) => text,
-            Place::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
+            TextPlace::Line(text) => text,
+            TextPlace::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
         };
         Document { text, quirks: self.quirks }
     }
 }
 
 /// What the end of a path leads to.
-fn resolve<'a>(found: Found, line: &'a str, texts: &mut String) -> Place<'a> {
+fn resolve<'a>(found: PathResult, line: &'a str, texts: &mut String) -> TextPlace<'a> {
     let (kind, span) = match found {
-        Found::Nothing => return Place::Line(Text::Missing),
-        Found::Outermost(kind) => return Place::Line(Text::NotObject(outermost_words(kind))),
-        Found::Blocked(Kind::Null) => return Place::Line(Text::Null),
-        Found::Blocked(kind) => return Place::Line(Text::NotObject(blocked_words(kind))),
-        Found::Value(kind, span) => (kind, span),
+        PathResult::Nothing => return TextPlace::Line(Text::Missing),
+        PathResult::Outermost(kind) => return TextPlace::Line(Text::NotObject(outermost_words(kind))),
+        PathResult::Blocked(Kind::Null) => return TextPlace::Line(Text::Null),
+        PathResult::Blocked(kind) => return TextPlace::Line(Text::NotObject(blocked_words(kind))),
+        PathResult::Value(kind, span) => (kind, span),
     };
     let raw = line.get(span.from..span.to).unwrap_or_default();
-    Place::Line(match kind {
+    TextPlace::Line(match kind {
         Kind::String if span.has_escapes => {
             let from = texts.len();
             unescape(raw, texts);
-            return Place::Own(from, texts.len());
+            return TextPlace::Own(from, texts.len());
         }
         Kind::String => Text::Is(raw),
         Kind::Null => Text::Null,
@@ -249,7 +249,7 @@ fn mended(line: &str) -> String {
 
 /// What a path led to so far.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum PathResult {
     Nothing,
     /// The line itself is no object.
     Outermost(Kind),
@@ -265,20 +265,20 @@ struct Finder<'a> {
     matched: usize,
     /// The value that comes next belongs to the key at this place of the path.
     awaited: Option<usize>,
-    found: Found,
+    found: PathResult,
     halves: u32,
     quirks: Quirks,
 }
 
 impl<'a> Finder<'a> {
     fn new(path: &'a [String]) -> Self {
-        Self { path, matched: 0, awaited: None, found: Found::Nothing, halves: 0, quirks: Quirks::NONE }
+        Self { path, matched: 0, awaited: None, found: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
     }
 
     /// `half` is what a lone half in the text itself counts as.
     fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
         let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
-        let in_text = matches!(self.found, Found::Value(Kind::String, span) if span.has_half);
+        let in_text = matches!(self.found, PathResult::Value(Kind::String, span) if span.has_half);
         if in_text {
             quirks = quirks.with(half);
         }
@@ -322,18 +322,18 @@ impl Visit for Finder<'_> {
         }
         let is_outermost = depth == 0 && !self.path.is_empty();
         if is_outermost && !matches!(kind, Kind::Object | Kind::EmptyObject) {
-            self.found = Found::Outermost(kind);
+            self.found = PathResult::Outermost(kind);
         }
         if let Some(place) = self.awaited.take() {
             let is_end = place + 1 == self.path.len();
             self.found = match kind {
-                _ if is_end => Found::Value(kind, span),
+                _ if is_end => PathResult::Value(kind, span),
                 Kind::Object => {
                     self.matched = place + 1;
-                    Found::Nothing
+                    PathResult::Nothing
                 }
-                Kind::EmptyObject => Found::Nothing,
-                other => Found::Blocked(other),
+                Kind::EmptyObject => PathResult::Nothing,
+                other => PathResult::Blocked(other),
             };
         }
     }
@@ -395,7 +395,7 @@ pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
     let all = simdutf8::basic::from_utf8(line).ok()?;
     let mut finder = Finder::new(&path);
     walk(line, mark, &mut finder).ok()?;
-    let Found::Value(kind, span) = finder.found else { return None };
+    let PathResult::Value(kind, span) = finder.found else { return None };
     let from = match kind {
         Kind::String => span.from.checked_sub(1)?,
         _ => span.from,

@@ -13,11 +13,11 @@ pub(super) struct Glob {
 enum Component {
     /// `**`.
     AnyDepth,
-    Name(Vec<Piece>),
+    Name(Vec<GlobPart>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum GlobPart {
     One(char),
     AnyOne,
     Any,
@@ -55,7 +55,7 @@ impl Glob {
     pub(super) fn has_hidden(&self) -> bool {
         let is_hidden = |component: &Component| match component {
             Component::AnyDepth => false,
-            Component::Name(pieces) => pieces.first() == Some(&Piece::One('.')),
+            Component::Name(pieces) => pieces.first() == Some(&GlobPart::One('.')),
         };
         self.components.iter().any(is_hidden)
     }
@@ -90,30 +90,30 @@ impl Glob {
     }
 }
 
-fn pieces(name: &str) -> Vec<Piece> {
+fn pieces(name: &str) -> Vec<GlobPart> {
     let chars: Vec<char> = name.chars().collect();
-    let mut out: Vec<Piece> = Vec::new();
+    let mut out: Vec<GlobPart> = Vec::new();
     let mut at = 0;
     while let Some(next) = chars.get(at) {
         at += 1;
         match next {
-            '*' => out.push(Piece::Any),
-            '?' => out.push(Piece::AnyOne),
+            '*' => out.push(GlobPart::Any),
+            '?' => out.push(GlobPart::AnyOne),
             '[' => match class(&chars, at) {
                 Some((piece, behind)) => {
                     out.push(piece);
                     at = behind;
                 }
-                None => out.push(Piece::One('[')),
+                None => out.push(GlobPart::One('[')),
             },
-            other => out.push(Piece::One(*other)),
+            other => out.push(GlobPart::One(*other)),
         }
     }
     out
 }
 
 /// The class whose `[` is before `at`; `None` when nothing closes it.
-fn class(chars: &[char], at: usize) -> Option<(Piece, usize)> {
+fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
     let is_negated = matches!(chars.get(at), Some('!' | '^'));
     let from = at + usize::from(is_negated);
     // A bracket that comes first belongs to the class.
@@ -133,24 +133,24 @@ fn class(chars: &[char], at: usize) -> Option<(Piece, usize)> {
             }
         }
     }
-    Some((Piece::Class { is_negated, ranges }, close + 1))
+    Some((GlobPart::Class { is_negated, ranges }, close + 1))
 }
 
-fn fits(pieces: &[Piece], name: &str) -> bool {
+fn fits(pieces: &[GlobPart], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut piece, mut at) = (0, 0);
     // Where to go on when what was taken for a `*` was too short.
     let mut again: Option<(usize, usize)> = None;
     while at < name.len() || piece < pieces.len() {
         let is_fit = match (pieces.get(piece), name.get(at)) {
-            (Some(Piece::Any), _) => {
+            (Some(GlobPart::Any), _) => {
                 again = Some((piece + 1, at));
                 piece += 1;
                 continue;
             }
-            (Some(Piece::AnyOne), Some(_)) => true,
-            (Some(Piece::One(wanted)), Some(found)) => wanted == found,
-            (Some(Piece::Class { is_negated, ranges }), Some(found)) => {
+            (Some(GlobPart::AnyOne), Some(_)) => true,
+            (Some(GlobPart::One(wanted)), Some(found)) => wanted == found,
+            (Some(GlobPart::Class { is_negated, ranges }), Some(found)) => {
                 ranges.iter().any(|(first, last)| first <= found && found <= last) != *is_negated
             }
             _ => false,

@@ -212,19 +212,19 @@ impl Chooser<'_> {
         }
     }
 
-    fn wants(&self, name: &str) -> Wanted {
+    fn wants(&self, name: &str) -> FileChoice {
         if let Some(glob) = self.glob {
-            return if glob.fits(name) { Wanted::Yes } else { Wanted::No };
+            return if glob.fits(name) { FileChoice::Yes } else { FileChoice::No };
         }
         if !self.follows_reference && is_set_aside(name) {
             let is_data = self.is_wanted(name) || is_text(finished_name(name));
-            return if is_data { Wanted::SetAside } else { Wanted::No };
+            return if is_data { FileChoice::SetAside } else { FileChoice::No };
         }
         match self.is_wanted(name) {
-            true if is_packed_already(name) => Wanted::Ours(OURS),
-            true => Wanted::Yes,
-            false if is_text(name) => Wanted::Missed(MISSED),
-            false => Wanted::No,
+            true if is_packed_already(name) => FileChoice::Ours(OURS),
+            true => FileChoice::Yes,
+            false if is_text(name) => FileChoice::Missed(MISSED),
+            false => FileChoice::No,
         }
     }
 
@@ -259,7 +259,7 @@ const OURS: (&str, &str) =
 
 /// Whether a file is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::source) enum Wanted {
+pub(in crate::source) enum FileChoice {
     Yes,
     No,
     /// It is not, and whoever has it there may think that it is: why, and what to do.
@@ -279,7 +279,7 @@ const MISSED: (&str, &str) = (
 /// A way through a folder and all folders in it, links followed, for files that are wanted by their relative path.
 pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) folder: &'a Path,
-    pub(in crate::source) wants: &'a dyn Fn(&str) -> Wanted,
+    pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
     /// Names that begin with a dot count too.
     pub(in crate::source) sees_hidden: bool,
     /// Where what is found goes, in the order of the folder.
@@ -312,17 +312,17 @@ impl Walk<'_> {
         let name = relative.to_string_lossy();
         let subject = Subject::path(entry.path());
         match (self.wants)(&name) {
-            Wanted::Yes => {}
-            Wanted::No => return Ok(()),
-            Wanted::SetAside => {
+            FileChoice::Yes => {}
+            FileChoice::No => return Ok(()),
+            FileChoice::SetAside => {
                 self.listing.set_aside.add(&name);
                 return Ok(());
             }
-            Wanted::Ours((message, hint)) => {
+            FileChoice::Ours((message, hint)) => {
                 self.listing.problems.push(Problem::note(ProblemKind::FileLeftOut, subject, message).with_hint(hint));
                 return Ok(());
             }
-            Wanted::Missed((message, hint)) => {
+            FileChoice::Missed((message, hint)) => {
                 let problem = Problem::problem(ProblemKind::FileLeftOut, subject, message).with_hint(hint);
                 self.listing.problems.push(problem);
                 return Ok(());
@@ -354,7 +354,7 @@ impl Walk<'_> {
     fn error(&mut self, error: &walkdir::Error) {
         let path = error.path().unwrap_or(self.folder);
         let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
-        if is_set_aside(&relative) && (self.wants)(&relative) != Wanted::Yes {
+        if is_set_aside(&relative) && (self.wants)(&relative) != FileChoice::Yes {
             return;
         }
         let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
@@ -365,7 +365,7 @@ impl Walk<'_> {
         }
         let is_dangling =
             path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        if is_dangling && (self.wants)(&relative) == Wanted::Yes {
+        if is_dangling && (self.wants)(&relative) == FileChoice::Yes {
             let message = "it is left out: it is a link to something that is not there";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
         } else if !is_dangling {

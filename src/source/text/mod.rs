@@ -20,7 +20,7 @@ mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{text_file, Walk, Wanted};
+pub(in crate::source) use list::{text_file, FileChoice, Walk};
 pub(in crate::source) use set_aside::is_set_aside;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};

@@ -11,7 +11,7 @@ use std::rc::Rc as Shared;
 
 /// What of a text is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum MatchParts {
     Matches,
     /// What lies between them.
     Rest,
@@ -25,20 +25,20 @@ struct Manner {
 }
 
 /// A pattern that was compiled, and how.
-type Known = (String, RegexOptions, Shared<Regex>);
+type CompiledPattern = (String, RegexOptions, Shared<Regex>);
 
 thread_local! {
     /// The one that was used last: a program uses few, on many documents.
-    static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<CompiledPattern>> = const { RefCell::new(None) };
 }
 
 /// The filters by which the definitions look for patterns and put texts together; they take the place of those of the same names.
 pub(super) fn filters() -> [Fun<Data>; 5] {
     let replaced = [Bind::Var(()), Bind::Fun(()), Bind::Var(())];
     [
-        run(("matches", v(2), |cv| bome(found(cv, Wanted::Matches)))),
-        run(("split_", v(2), |cv| bome(found(cv, Wanted::Rest)))),
-        run(("split_matches", v(2), |cv| bome(found(cv, Wanted::Both)))),
+        run(("matches", v(2), |cv| bome(found(cv, MatchParts::Matches)))),
+        run(("split_", v(2), |cv| bome(found(cv, MatchParts::Rest)))),
+        run(("split_matches", v(2), |cv| bome(found(cv, MatchParts::Both)))),
         run(("replaced", replaced.into(), |cv| bome(with_replaced(cv)))),
         run(("concat", v(0), |cv| bome(concat(&cv.1)))),
     ]
@@ -50,15 +50,15 @@ pub(super) fn is_ours(name: &str) -> bool {
 }
 
 /// Takes a text, a pattern and flags; gives an array: of each match its parts, the whole first, and texts between.
-fn found(mut cv: Cv<'_, Data>, wanted: Wanted) -> ValR<Val> {
+fn found(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
     let (flags, pattern) = (cv.0.pop_var(), cv.0.pop_var());
     let (mut all, mut chars) = (Vec::new(), Chars::default());
     let mut search = Search::new(&cv.1, &pattern, &flags)?;
     while let Some(between) = search.next()? {
-        if wanted != Wanted::Matches {
+        if wanted != MatchParts::Matches {
             all.push(text_of(between));
         }
-        if wanted != Wanted::Rest {
+        if wanted != MatchParts::Rest {
             let parts = (0..search.region.len()).map(|group| {
                 let name = (group > 0).then(|| search.name(group));
                 part(search.region.pos(group).map(|(from, to)| chars.part(&search.text, from, to)), name)
@@ -66,7 +66,7 @@ fn found(mut cv: Cv<'_, Data>, wanted: Wanted) -> ValR<Val> {
             all.push(Val::Arr(Rc::new(parts.collect())));
         }
     }
-    if wanted != Wanted::Matches {
+    if wanted != MatchParts::Matches {
         all.push(text_of(search.rest()));
     }
     Ok(Val::Arr(Rc::new(all)))
