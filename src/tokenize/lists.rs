@@ -15,7 +15,7 @@ const ESCAPED: u32 = 1 << 31;
 
 /// Where a text of a list is, and its length, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct TextSpan {
     at: u32,
     length: u32,
 }
@@ -33,14 +33,14 @@ struct Texts<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Vocab<'a> {
     texts: Texts<'a>,
-    all: Vec<(Place, u32)>,
+    all: Vec<(TextSpan, u32)>,
 }
 
 /// Pairs of spellings, the first to be joined first.
 #[derive(Debug, Default)]
 pub(super) struct Merges<'a> {
     texts: Texts<'a>,
-    all: Vec<[Place; 2]>,
+    all: Vec<[TextSpan; 2]>,
 }
 
 /// A pair as a list of two, or as one text with a blank between the two.
@@ -51,7 +51,7 @@ enum Merge<'a> {
 
 impl<'a> Texts<'a> {
     /// Puts the next text of a file; fails where a place has no room for where that is.
-    fn put<E: Error>(&mut self, text: &Spelling<'a>) -> Result<Place, E> {
+    fn put<E: Error>(&mut self, text: &Spelling<'a>) -> Result<TextSpan, E> {
         let (at, bit) = match &text.0 {
             Cow::Borrowed(text) => {
                 let from = *self.from.get_or_insert(text);
@@ -63,7 +63,7 @@ impl<'a> Texts<'a> {
             }
         };
         match (u32::try_from(at), u32::try_from(text.0.len())) {
-            (Ok(at), Ok(length)) if at < ESCAPED => Ok(Place { at: at | bit, length }),
+            (Ok(at), Ok(length)) if at < ESCAPED => Ok(TextSpan { at: at | bit, length }),
             _ => Err(E::custom("the file is too long")),
         }
     }
@@ -77,7 +77,7 @@ impl<'a> Texts<'a> {
     }
 
     #[inline]
-    fn get(&self, Place { at, length }: Place) -> &str {
+    fn get(&self, TextSpan { at, length }: TextSpan) -> &str {
         let texts = if at & ESCAPED == 0 { self.from.unwrap_or_default() } else { &self.escaped };
         let at = (at & !ESCAPED) as usize;
         texts.get(at..at + length as usize).unwrap_or_default()
@@ -157,7 +157,7 @@ impl<'a> Merges<'a> {
         self.all.get(range).unwrap_or(&self.all).chunks(at_once).map(|some| self.of_places(some))
     }
 
-    fn of_places<'p>(&'p self, places: &'p [[Place; 2]]) -> impl Iterator<Item = (&'p str, &'p str)> + Clone {
+    fn of_places<'p>(&'p self, places: &'p [[TextSpan; 2]]) -> impl Iterator<Item = (&'p str, &'p str)> + Clone {
         places.iter().map(|[left, right]| (self.texts.get(*left), self.texts.get(*right)))
     }
 }

@@ -3,7 +3,7 @@
 //! A word lies in its entry whole, with its length, so that a hit is one comparison and no hash is trusted. The tables grow with the
 //! words that a text has, up to a limit: a page of prose needs little, texts in many languages have a million words.
 
-use super::entry::{Entry, Known, LongEntry, ShortEntry, MOST};
+use super::entry::{Entry, LongEntry, ShortEntry, WordEntry, MOST};
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
 use super::long_words::LongWords;
 use super::table::Table;
@@ -78,15 +78,15 @@ impl Cache {
         }
         if length <= SHORT {
             match self.short.find(ShortKey::new(text, at, length)) {
-                Known::Ids(more, ids) => {
+                WordEntry::Ids(more, ids) => {
                     write(&ids, more, count, out);
                     return true;
                 }
-                Known::Elsewhere => {}
-                Known::Nothing => return false,
+                WordEntry::Elsewhere => {}
+                WordEntry::Nothing => return false,
             }
         }
-        let Known::Ids(more, ids) = self.long.find(LongKey::new(text, at, length)) else { return false };
+        let WordEntry::Ids(more, ids) = self.long.find(LongKey::new(text, at, length)) else { return false };
         write(&ids, more, count, out);
         true
     }

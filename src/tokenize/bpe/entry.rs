@@ -9,7 +9,7 @@ pub(super) const MOST: usize = 8;
 
 /// What is known of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum WordEntry {
     /// So many ids, and zeros or others behind them.
     Ids(usize, [u32; MOST]),
     /// That its ids are in another table.
@@ -34,7 +34,7 @@ pub(super) trait Entry: Pod {
     fn is_empty(&self) -> bool;
 
     /// What it says of this word.
-    fn known(&self, key: Self::Key) -> Known;
+    fn known(&self, key: Self::Key) -> WordEntry;
 }
 
 /// Of a short word: two numbers of its key, then its ids. Above the length in the key, where a key has zeros, stands the number of ids.
@@ -91,16 +91,16 @@ impl Entry for ShortEntry {
     }
 
     #[inline]
-    fn known(&self, key: ShortKey) -> Known {
+    fn known(&self, key: ShortKey) -> WordEntry {
         let [low, high, ..] = *self;
         if let Some((count, few)) = ids_of(self, key) {
             let mut ids = [0; MOST];
             ids[..FEW].copy_from_slice(&few);
-            Known::Ids(count, ids)
+            WordEntry::Ids(count, ids)
         } else if [low, high] == elsewhere(key.numbers()) {
-            Known::Elsewhere
+            WordEntry::Elsewhere
         } else {
-            Known::Nothing
+            WordEntry::Nothing
         }
     }
 }
@@ -137,17 +137,17 @@ impl Entry for LongEntry {
     }
 
     #[inline]
-    fn known(&self, key: LongKey) -> Known {
+    fn known(&self, key: LongKey) -> WordEntry {
         let [word, ids]: [[u64; 4]; 2] = bytemuck::cast(*self);
         let mut ids: [u32; MOST] = bytemuck::cast(ids);
         let count = (ids[0] >> ID_BITS) as usize;
         ids[0] &= ID;
         if word != key.numbers() {
-            Known::Nothing
+            WordEntry::Nothing
         } else if count == 0 {
-            Known::Elsewhere
+            WordEntry::Elsewhere
         } else {
-            Known::Ids(count, ids)
+            WordEntry::Ids(count, ids)
         }
     }
 }
@@ -166,23 +166,23 @@ mod tests {
                 let (ids, mut kept) = (&all[..count], [0; MOST]);
                 kept[..count].copy_from_slice(ids);
                 let entry = LongEntry::new(long, ids);
-                assert_eq!((entry.known(long), entry.key()), (Known::Ids(count, kept), Some(long)));
+                assert_eq!((entry.known(long), entry.key()), (WordEntry::Ids(count, kept), Some(long)));
                 assert!(!entry.is_empty());
-                assert_eq!(entry.known(LongKey::new(text, 4, length)), Known::Nothing);
+                assert_eq!(entry.known(LongKey::new(text, 4, length)), WordEntry::Nothing);
                 if length > 15 {
                     continue;
                 }
                 let [short, other] = [3, 4].map(|at| ShortKey::new(text, at, length));
                 let entry = ShortEntry::new(short, ids);
-                let known = if count <= FEW { Known::Ids(count, kept) } else { Known::Elsewhere };
+                let known = if count <= FEW { WordEntry::Ids(count, kept) } else { WordEntry::Elsewhere };
                 assert_eq!((entry.known(short), entry.key()), (known, Some(short)));
                 assert!(!entry.is_empty());
                 assert_eq!(ids_of(&entry, short).is_some(), count <= FEW);
                 assert!(ids_of(&entry, other).is_none() && ids_of(&entry, ShortKey::NONE).is_none());
-                assert_eq!(entry.known(other), Known::Nothing);
+                assert_eq!(entry.known(other), WordEntry::Nothing);
                 // Words of other lengths.
                 for length in (1..=15).filter(|other| *other != length) {
-                    assert_eq!(entry.known(ShortKey::new(text, 3, length)), Known::Nothing);
+                    assert_eq!(entry.known(ShortKey::new(text, 3, length)), WordEntry::Nothing);
                 }
             }
         }

@@ -14,7 +14,7 @@ const FULL: usize = 1 << 20;
 
 /// A word: where its bytes and its ids begin, and how many there are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct StoredWord {
     hash: u64,
     bytes: (u32, u32),
     ids: (u32, u32),
@@ -24,7 +24,7 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct LongWords {
     /// None before the first word is kept.
-    places: Vec<Place>,
+    places: Vec<StoredWord>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
 }
@@ -36,7 +36,7 @@ impl LongWords {
             return None;
         }
         let hash = of_bytes(word);
-        let Place { hash: same, bytes, ids } = self.places.get(hash as usize % PLACES)?;
+        let StoredWord { hash: same, bytes, ids } = self.places.get(hash as usize % PLACES)?;
         let is_same = *same == hash && part(&self.bytes, *bytes) == Some(word);
         part(&self.ids, *ids).filter(|_| is_same)
     }
@@ -49,16 +49,16 @@ impl LongWords {
         }
         let Self { places, bytes, ids: all } = self;
         if bytes.len().max(size_of_val(all.as_slice())) > FULL || places.is_empty() {
-            *places = vec![Place::default(); PLACES];
+            *places = vec![StoredWord::default(); PLACES];
             bytes.clear();
             all.clear();
         }
         let hash = of_bytes(word);
         let Some(place) = places.get_mut(hash as usize % PLACES) else { return };
         if place.hash != hash {
-            *place = Place { hash, ..Place::default() };
+            *place = StoredWord { hash, ..StoredWord::default() };
         } else if part(bytes, place.bytes) != Some(word) {
-            *place = Place { hash, bytes: put(bytes, word), ids: put(all, ids) };
+            *place = StoredWord { hash, bytes: put(bytes, word), ids: put(all, ids) };
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::split::ByEnd;
-use super::words::Words;
+use super::words::WordEncoder;
 
 /// What stands for a blank.
 pub(super) const MARK: char = '▁';
@@ -22,7 +22,7 @@ pub(super) fn put(text: &str, out: &mut String) {
 
 /// Puts the ids of a text of marks and words. Where `is_split`, every mark begins a word; else the whole text is one to the
 /// reference, and may be cut before a mark behind another character if nothing is ever joined there.
-pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words) -> bool {
+pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut WordEncoder) -> bool {
     if !is_split && !model.marks_begin {
         return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()));
     }

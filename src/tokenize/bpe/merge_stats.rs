@@ -3,7 +3,7 @@
 use super::boundary_filter::BoundaryFilter;
 use super::first_merge_ranks::FirstMergeRanks;
 use super::pieces::{PrefixMerges, REACHING};
-use super::shape::Shape;
+use super::shape::SplitRules;
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{File, ModelFile};
 
@@ -20,7 +20,7 @@ pub(in crate::tokenize) struct MergeStats {
 impl MergeStats {
     /// Of a file whose vocabulary spells bytes; of others there is nothing to tell.
     pub(in crate::tokenize) fn of(file: &File<'_>) -> Option<Self> {
-        let shape = Shape::of(&file.normalizer, &file.pre_tokenizer).ok()?;
+        let shape = SplitRules::of(&file.normalizer, &file.pre_tokenizer).ok()?;
         shape.is_of_bytes().then(|| Self::of_merges(&file.model))
     }
 

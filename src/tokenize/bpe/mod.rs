@@ -38,12 +38,12 @@ use super::reference_model::Raw;
 use added::{Added, Part};
 use classes::Classes;
 use model::Model;
-use shape::{Normal, Shape, Splitting};
+use shape::{Normal, SplitRules, Splitting};
 use split::{Capitals, Gpt2, Numbers, Scan, Style};
 use std::borrow::Cow;
 use tokenizers::NormalizedString;
 use unicode_normalization::{is_nfc_quick, IsNormalized};
-use words::Words;
+use words::WordEncoder;
 
 pub(super) use hash::of_bytes;
 pub(super) use index::Index;
@@ -56,20 +56,20 @@ pub(super) use vocabulary::Lists;
 pub(super) struct Bpe {
     model: Model,
     added: Added,
-    shape: Shape,
+    shape: SplitRules,
 }
 
 /// What takes long to make of a file, and needs nothing but the file: others may read it meanwhile.
 #[derive(Debug)]
 pub(super) struct Tables {
     model: Model,
-    shape: Shape,
+    shape: SplitRules,
 }
 
 /// Memory of one thread; for one tokenizer.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    words: Words,
+    words: WordEncoder,
     /// A piece with a blank put before it, or marks in the place of blanks.
     piece: String,
 }
@@ -77,7 +77,7 @@ pub(super) struct Scratch {
 impl Scratch {
     /// With memory for known words that grows by so many bytes at most.
     pub(super) fn within(bytes: usize) -> Self {
-        Self { words: Words::within(bytes), ..Self::default() }
+        Self { words: WordEncoder::within(bytes), ..Self::default() }
     }
 
     /// Begins with other texts.
@@ -101,7 +101,7 @@ impl Tables {
     ) -> Result<Self, String> {
         let unusual = "its model is not of byte pairs, or not written in the usual form";
         let (file, lists) = file.zip(lists).ok_or(unusual)?;
-        let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
+        let shape = SplitRules::of(&file.normalizer, &file.pre_tokenizer)?;
         let model = Model::new(&file.model, lists.as_ref()?, spelt.or_else(|| MergeStats::of(file)))?;
         if model.takes_whole() && shape.has_whole_texts() {
             return Err("it takes whole texts for words of its vocabulary".into());
@@ -222,7 +222,7 @@ impl Bpe {
         }
     }
 
-    fn split(&self, style: Style, text: &str, words: &mut Words) -> bool {
+    fn split(&self, style: Style, text: &str, words: &mut WordEncoder) -> bool {
         let classes = Classes::get();
         match style {
             Style::Gpt2 => self.scan(&Gpt2(classes), text, words),
@@ -231,7 +231,7 @@ impl Bpe {
         }
     }
 
-    fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words) -> bool {
+    fn scan(&self, scanner: &impl Scan, text: &str, words: &mut WordEncoder) -> bool {
         words.encode(&self.model, text.as_bytes(), scanner)
     }
 }

@@ -66,7 +66,7 @@ impl PrefixMerges {
 
 /// A piece of a word.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+struct PieceLookup {
     at: usize,
     end: usize,
     /// Of no piece where it is too long for one of these.
@@ -127,14 +127,14 @@ impl Pieces {
         }
         while at < word.len() {
             // Found before they are looked up, so that what is known of them is at hand.
-            let mut found = [Found::default(); AT_ONCE];
+            let mut found = [PieceLookup::default(); AT_ONCE];
             let mut pieces = 0;
             while let Some(place) = found.get_mut(pieces).filter(|_| at < word.len()) {
                 let end = self.end(early, word, at);
                 let key = if end - at <= SHORT { ShortKey::new(word, at, end - at) } else { ShortKey::NONE };
                 let hash = key.hash();
                 self.known.short.view().fetch(hash);
-                *place = Found { at, end, key, hash };
+                *place = PieceLookup { at, end, key, hash };
                 pieces += 1;
                 at = end;
             }
@@ -149,7 +149,7 @@ impl Pieces {
 
     /// Puts a piece that is known at first sight.
     #[inline]
-    fn put_known(&mut self, piece: &Found) -> bool {
+    fn put_known(&mut self, piece: &PieceLookup) -> bool {
         let Self { known, symbols, count, .. } = self;
         let found = known.short.view().first(piece.hash).and_then(|entry| ids_of(entry, piece.key));
         let place = symbols.get_mut(*count..*count + FEW);

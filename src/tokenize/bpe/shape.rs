@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What is done to a text and how it is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct SplitRules {
     pub(super) normal: Normal,
     pub(super) splitting: Splitting,
 }
@@ -53,7 +53,7 @@ impl Scheme {
     }
 }
 
-impl Shape {
+impl SplitRules {
     /// The shape that these parts of the file ask for; why it is not known, otherwise.
     pub(super) fn of(normalizer: &Value, pre_tokenizer: &Value) -> Result<Self, String> {
         let normal = normal(normalizer).ok_or_else(|| unknown("normalizer", normalizer))?;

@@ -1,6 +1,6 @@
 //! A table of words and their ids, two places a word.
 
-use super::entry::{Entry, Known};
+use super::entry::{Entry, WordEntry};
 use super::keys::Key;
 use crate::storage::pages::Pages;
 use prefetch_index::prefetch_index;
@@ -108,14 +108,14 @@ impl<E: Entry> Table<E> {
     }
 
     /// What is known of a word; it has the first place from now on.
-    pub(super) fn find(&mut self, key: E::Key) -> Known {
-        let Some((entries, first)) = self.both(key.hash()) else { return Known::Nothing };
+    pub(super) fn find(&mut self, key: E::Key) -> WordEntry {
+        let Some((entries, first)) = self.both(key.hash()) else { return WordEntry::Nothing };
         match entries[first].known(key) {
-            Known::Nothing => {}
+            WordEntry::Nothing => {}
             known => return known,
         }
         let known = entries[1 - first].known(key);
-        if known != Known::Nothing {
+        if known != WordEntry::Nothing {
             entries.swap(0, 1);
         }
         known
@@ -132,7 +132,7 @@ impl<E: Entry> Table<E> {
     fn put(&mut self, key: E::Key, entry: E) {
         let Some((entries, first)) = self.both(key.hash()) else { return };
         let second = 1 - first;
-        let is_same = |other: &E| other.known(key) != Known::Nothing;
+        let is_same = |other: &E| other.known(key) != WordEntry::Nothing;
         if is_same(&entries[first]) {
             return;
         }

@@ -31,10 +31,10 @@ const USUAL: usize = LONGEST + 1;
 
 /// Memory of one thread, for one model.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct WordEncoder {
     cache: Cache,
     joiner: Joiner,
-    found: Box<[Found; AT_ONCE]>,
+    found: Box<[WordLookup; AT_ONCE]>,
     /// The ids of all texts, without those of words that wait, and room behind them.
     ids: Vec<u32>,
     count: usize,
@@ -49,19 +49,19 @@ pub(super) struct Words {
 
 /// A word in a text, which goes up to the next one.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+struct WordLookup {
     /// Of no word where it is too long for one of these.
     key: ShortKey,
     hash: u64,
     at: usize,
 }
 
-impl Default for Words {
+impl Default for WordEncoder {
     fn default() -> Self {
         Self {
             cache: Cache::default(),
             joiner: Joiner::default(),
-            found: Box::new([Found::default(); AT_ONCE]),
+            found: Box::new([WordLookup::default(); AT_ONCE]),
             ids: Vec::new(),
             count: 0,
             cold: Vec::with_capacity(WAITING + AT_ONCE),
@@ -74,12 +74,12 @@ impl Default for Words {
 
 /// Where the next word begins, and where the one ends that is being cut.
 #[derive(Clone, Copy)]
-struct Place {
+struct Cursor {
     at: usize,
     until: usize,
 }
 
-impl Words {
+impl WordEncoder {
     /// Whose memory grows by so many bytes at most.
     pub(super) fn within(bytes: usize) -> Self {
         Self { cache: Cache::within(bytes), ..Self::default() }
@@ -150,7 +150,7 @@ impl Words {
     /// the ids are.
     #[inline]
     pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan) -> bool {
-        let mut place = Place { at: 0, until: 0 };
+        let mut place = Cursor { at: 0, until: 0 };
         while place.at < text.len() {
             let Some(words) = self.find(model, text, scan, &mut place) else { return false };
             self.put(text, words, place.at);
@@ -163,10 +163,10 @@ impl Words {
 
     /// Finds the next words; how many, `None` where it is not known where one ends.
     #[inline]
-    fn find(&mut self, model: &Model, text: &[u8], scan: &impl Scan, place: &mut Place) -> Option<usize> {
+    fn find(&mut self, model: &Model, text: &[u8], scan: &impl Scan, place: &mut Cursor) -> Option<usize> {
         let Self { cache, found, .. } = self;
         let (short, mut words) = (cache.short.view(), 0);
-        let Place { mut at, mut until } = *place;
+        let Cursor { mut at, mut until } = *place;
         while words <= AT_ONCE - OF_BLOCK && at < text.len() {
             let window: Option<&[u8; WINDOW]> = text.get(at..).and_then(|rest| rest.first_chunk());
             if let Some(window) = window.filter(|_| at >= until) {
@@ -186,7 +186,7 @@ impl Words {
                         until = at + to;
                         break;
                     }
-                    found[words % AT_ONCE] = Found { key, hash, at: at + from };
+                    found[words % AT_ONCE] = WordLookup { key, hash, at: at + from };
                     words += 1;
                     from = to;
                     starts &= starts - 1;
@@ -213,11 +213,11 @@ impl Words {
             } else if length <= LONGEST {
                 cache.fetch_long(LongKey::new(text, at, length));
             }
-            found[words % AT_ONCE] = Found { key, hash, at };
+            found[words % AT_ONCE] = WordLookup { key, hash, at };
             words += 1;
             at = end;
         }
-        *place = Place { at, until };
+        *place = Cursor { at, until };
         Some(words)
     }
 
@@ -309,14 +309,14 @@ fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
 #[inline]
 fn put_known(
     short: View<'_, ShortEntry>,
-    found: &[Found; AT_ONCE],
+    found: &[WordLookup; AT_ONCE],
     range: Range<usize>,
     count: &mut usize,
     out: &mut [u32],
 ) -> usize {
     let words = found.get(range).unwrap_or_default();
     let (mut place, mut known) = (*count, 0);
-    for Found { key, hash, .. } in words {
+    for WordLookup { key, hash, .. } in words {
         let Some((more, ids)) = short.first(*hash).and_then(|entry| ids_of(entry, *key)) else { break };
         if let Some(place) = out.get_mut(place..place + FEW) {
             place.copy_from_slice(&ids);

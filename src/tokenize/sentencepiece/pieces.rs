@@ -8,7 +8,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Pieces {
     /// Spelling, score and type by id.
-    pub(super) all: Vec<Piece>,
+    pub(super) all: Vec<VocabEntry>,
     /// Normal, user-defined and unused pieces: those that text can be made of.
     pub(super) of_text: Trie,
     /// Pieces with a meaning of their own: control, unknown and byte pieces.
@@ -22,7 +22,7 @@ pub(super) struct Pieces {
 
 /// One entry of the vocabulary.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct VocabEntry {
     pub(super) text: String,
     pub(super) score: f32,
     pub(super) kind: Type,
@@ -32,10 +32,10 @@ impl Pieces {
     /// Takes the vocabulary out of a model; why it is not usable, otherwise.
     pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
         let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());
-        let all: Vec<Piece> = model
+        let all: Vec<VocabEntry> = model
             .pieces()
             .iter()
-            .map(|piece| Piece { text: piece.piece().to_owned(), score: piece.score(), kind: piece.r#type() })
+            .map(|piece| VocabEntry { text: piece.piece().to_owned(), score: piece.score(), kind: piece.r#type() })
             .collect();
         if u32::try_from(all.len()).is_err() {
             return Err("it has too many pieces".into());
@@ -85,14 +85,14 @@ impl Pieces {
     }
 }
 
-impl Piece {
+impl VocabEntry {
     /// Whether text can be made of it.
     fn is_of_text(&self) -> bool {
         matches!(self.kind, Type::Normal | Type::UserDefined | Type::Unused)
     }
 }
 
-fn entries(all: &[Piece]) -> impl Iterator<Item = (&[u8], u32)> + Clone {
+fn entries(all: &[VocabEntry]) -> impl Iterator<Item = (&[u8], u32)> + Clone {
     all.iter().zip(0u32..).map(|(piece, id)| (piece.text.as_bytes(), id))
 }
 
