@@ -14,7 +14,7 @@ const STEP_LINE: &str = "# step: ";
 
 /// What is at the place of a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct DraftInfo {
     /// The name of the step that was on the screen.
     pub step: String,
     /// Everything else.
@@ -37,14 +37,14 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
 }
 
 /// The draft at a place. One that cannot be read, or is larger than `limit`, is none: it is a convenience, not data.
-pub fn load(place: &Path, limit: u64) -> Option<Kept> {
+pub fn load(place: &Path, limit: u64) -> Option<DraftInfo> {
     let bytes = read_whole(place, limit).ok().flatten()?;
     let text = String::from_utf8(bytes).ok()?;
     let (first, rest) = text.split_once('\n')?;
     let step = first.strip_prefix(STEP_LINE)?;
     let modified = std::fs::metadata(place).and_then(|facts| facts.modified()).unwrap_or_else(|_| SystemTime::now());
     let age = SystemTime::now().duration_since(modified).unwrap_or_default();
-    Some(Kept { step: step.to_owned(), answers: rest.to_owned(), age })
+    Some(DraftInfo { step: step.to_owned(), answers: rest.to_owned(), age })
 }
 
 /// Keeps a draft.

@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn a_terminal_that_is_gone_is_an_error_of_the_next_flush() {
-        struct Gone;
-        impl Write for Gone {
+        struct ClosedWriter;
+        impl Write for ClosedWriter {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
                 Err(io::ErrorKind::BrokenPipe.into())
             }
@@ -241,7 +241,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut line = TerminalWriter::start(Gone, Wake::default()).unwrap();
+        let mut line = TerminalWriter::start(ClosedWriter, Wake::default()).unwrap();
         line.write_all(b"x").unwrap();
         line.flush().unwrap();
         wait_free(&line);

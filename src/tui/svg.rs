@@ -111,7 +111,7 @@ impl Palette {
 
 /// A cell's looks, all rules applied.
 #[derive(Clone, Copy, PartialEq)]
-struct Look {
+struct CellStyle {
     fg: Rgb,
     bg: Rgb,
     bold: bool,
@@ -119,7 +119,7 @@ struct Look {
     underlined: bool,
 }
 
-impl Look {
+impl CellStyle {
     fn of(cell: &Cell, palette: &Palette) -> Self {
         let has = |modifier| cell.modifier.contains(modifier);
         let (mut fg, mut bg) = (palette.colour(cell.fg, palette.text), palette.colour(cell.bg, palette.page));
@@ -165,7 +165,7 @@ impl Shapes {
 
 /// Text of one look in a row.
 struct Run {
-    look: Look,
+    look: CellStyle,
     column: u32,
     row: u32,
     columns: u32,
@@ -200,7 +200,7 @@ pub fn draw(buffer: &Buffer, title: &str, palette: &Palette) -> String {
 
 impl Picture {
     fn cell(&mut self, cell: &Cell, column: u32, row: u32, columns: u32, palette: &Palette) {
-        let look = Look::of(cell, palette);
+        let look = CellStyle::of(cell, palette);
         let (x, y) = (MARGIN + column * CELL_WIDTH, MARGIN + row * CELL_HEIGHT);
         let width = columns * CELL_WIDTH;
         if look.bg != palette.page {

@@ -201,12 +201,12 @@ impl<Q, A> Drop for Stoppable<Q, A> {
 }
 
 struct Errands<Q, A> {
-    wanted: Mutex<Wanted<Q>>,
+    wanted: Mutex<PendingQuestions<Q>>,
     asked: Condvar,
     done: Mutex<Vec<A>>,
 }
 
-struct Wanted<Q> {
+struct PendingQuestions<Q> {
     questions: std::collections::VecDeque<Q>,
     closed: bool,
 }
@@ -221,7 +221,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
         let shared = Arc::new(Errands {
-            wanted: Mutex::new(Wanted { questions: std::collections::VecDeque::new(), closed: false }),
+            wanted: Mutex::new(PendingQuestions { questions: std::collections::VecDeque::new(), closed: false }),
             asked: Condvar::new(),
             done: Mutex::new(Vec::new()),
         });

@@ -7,7 +7,7 @@ const MAX_SEQUENCE_BYTES: usize = 1 << 20;
 
 /// What was found in the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::tui) enum Found {
+pub(in crate::tui) enum ParsedEvent {
     /// Somebody typed, pasted or used the mouse.
     Typed(Event),
     /// An answer about kitty's graphics, and whether it says that they are there.
@@ -25,26 +25,26 @@ pub(in crate::tui) struct EscapeParser {
 }
 
 /// One thing at the beginning of the bytes.
-enum Piece {
+enum Parsed {
     /// So many bytes of it, and what it is; nothing where it means nothing to us.
-    Whole(usize, Option<Found>),
+    Whole(usize, Option<ParsedEvent>),
     /// It goes on.
     Unfinished,
 }
 
 impl EscapeParser {
     /// Takes bytes and gives what they are.
-    pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(Found)) {
+    pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(ParsedEvent)) {
         self.waiting.extend_from_slice(bytes);
         let mut at = 0;
         while let Some(rest) = self.waiting.get(at..).filter(|rest| !rest.is_empty()) {
             match piece(rest) {
-                Piece::Whole(length, found) => {
+                Parsed::Whole(length, found) => {
                     found.into_iter().for_each(&mut *give);
                     at += length.max(1);
                 }
-                Piece::Unfinished if rest.len() > MAX_SEQUENCE_BYTES => at = self.waiting.len(),
-                Piece::Unfinished => break,
+                Parsed::Unfinished if rest.len() > MAX_SEQUENCE_BYTES => at = self.waiting.len(),
+                Parsed::Unfinished => break,
             }
         }
         self.waiting.drain(..at.min(self.waiting.len()));
@@ -70,34 +70,34 @@ fn typed(code: KeyCode, modifiers: KeyModifiers) -> Event {
     Event::Key(KeyEvent::new(code, modifiers))
 }
 
-fn key(length: usize, code: KeyCode, modifiers: KeyModifiers) -> Piece {
-    Piece::Whole(length, Some(Found::Typed(typed(code, modifiers))))
+fn key(length: usize, code: KeyCode, modifiers: KeyModifiers) -> Parsed {
+    Parsed::Whole(length, Some(ParsedEvent::Typed(typed(code, modifiers))))
 }
 
-fn piece(bytes: &[u8]) -> Piece {
+fn piece(bytes: &[u8]) -> Parsed {
     match bytes {
-        [0x1b] => Piece::Unfinished,
+        [0x1b] => Parsed::Unfinished,
         [0x1b, b'[', rest @ ..] => control(rest),
-        [0x1b, b'O'] => Piece::Unfinished,
+        [0x1b, b'O'] => Parsed::Unfinished,
         [0x1b, b'O', letter, ..] => {
-            Piece::Whole(3, letter_key(*letter).map(|c| Found::Typed(typed(c, KeyModifiers::NONE))))
+            Parsed::Whole(3, letter_key(*letter).map(|c| ParsedEvent::Typed(typed(c, KeyModifiers::NONE))))
         }
         [0x1b, b'_' | b'P' | b']' | b'^' | b'X', rest @ ..] => string(rest),
         [0x1b, 0x1b, ..] => key(1, KeyCode::Esc, KeyModifiers::NONE),
         [0x1b, rest @ ..] => match piece(rest) {
-            Piece::Whole(length, Some(Found::Typed(Event::Key(inner)))) => {
+            Parsed::Whole(length, Some(ParsedEvent::Typed(Event::Key(inner)))) => {
                 key(length + 1, inner.code, inner.modifiers | KeyModifiers::ALT)
             }
-            Piece::Whole(length, _) => Piece::Whole(length + 1, None),
-            Piece::Unfinished => Piece::Unfinished,
+            Parsed::Whole(length, _) => Parsed::Whole(length + 1, None),
+            Parsed::Unfinished => Parsed::Unfinished,
         },
         [byte, ..] => plain(*byte, bytes),
-        [] => Piece::Unfinished,
+        [] => Parsed::Unfinished,
     }
 }
 
 /// A character or a control.
-fn plain(byte: u8, bytes: &[u8]) -> Piece {
+fn plain(byte: u8, bytes: &[u8]) -> Parsed {
     let control = |letter: u8| key(1, KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     match byte {
         b'\r' => key(1, KeyCode::Enter, KeyModifiers::NONE),
@@ -112,11 +112,11 @@ fn plain(byte: u8, bytes: &[u8]) -> Piece {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Piece::Whole(1, None),
+                _ => return Parsed::Whole(1, None),
             };
-            let Some(character) = bytes.get(..length) else { return Piece::Unfinished };
+            let Some(character) = bytes.get(..length) else { return Parsed::Unfinished };
             let Some(c) = std::str::from_utf8(character).ok().and_then(|c| c.chars().next()) else {
-                return Piece::Whole(1, None);
+                return Parsed::Whole(1, None);
             };
             let modifiers = if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
             key(length, KeyCode::Char(c), modifiers)
@@ -138,33 +138,33 @@ fn letter_key(letter: u8) -> Option<KeyCode> {
 }
 
 /// What follows `ESC [`.
-fn control(rest: &[u8]) -> Piece {
-    let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return Piece::Unfinished };
+fn control(rest: &[u8]) -> Parsed {
+    let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return Parsed::Unfinished };
     let (parameters, last) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or_default());
     let length = end + 3;
     if (parameters, last) == (b"200".as_slice(), b'~') {
         return paste(rest.get(end + 1..).unwrap_or_default(), length);
     }
-    Piece::Whole(length, sequence(parameters, last))
+    Parsed::Whole(length, sequence(parameters, last))
 }
 
-fn sequence(parameters: &[u8], last: u8) -> Option<Found> {
+fn sequence(parameters: &[u8], last: u8) -> Option<ParsedEvent> {
     let text = std::str::from_utf8(parameters).ok()?;
     if let Some(attributes) = text.strip_prefix('?') {
-        return (last == b'c').then(|| Found::Attributes(attributes.split(';').skip(1).any(|a| a == "4")));
+        return (last == b'c').then(|| ParsedEvent::Attributes(attributes.split(';').skip(1).any(|a| a == "4")));
     }
     if let Some(mouse) = text.strip_prefix('<') {
-        return self::mouse(mouse, last).map(Found::Typed);
+        return self::mouse(mouse, last).map(ParsedEvent::Typed);
     }
     let numbers: Vec<u16> = text.split(';').map(|n| n.parse().unwrap_or(0)).collect();
     if let ([6, height, width], b't') = (numbers.as_slice(), last) {
-        return Some(Found::CellSize(*width, *height));
+        return Some(ParsedEvent::CellSize(*width, *height));
     }
     let modifiers = modifiers(numbers.get(1).copied().unwrap_or(1));
     let code = match (last, numbers.first().copied().unwrap_or(0)) {
-        (b'Z', _) => return Some(Found::Typed(typed(KeyCode::BackTab, KeyModifiers::SHIFT))),
-        (b'I', _) => return Some(Found::Typed(Event::FocusGained)),
-        (b'O', _) => return Some(Found::Typed(Event::FocusLost)),
+        (b'Z', _) => return Some(ParsedEvent::Typed(typed(KeyCode::BackTab, KeyModifiers::SHIFT))),
+        (b'I', _) => return Some(ParsedEvent::Typed(Event::FocusGained)),
+        (b'O', _) => return Some(ParsedEvent::Typed(Event::FocusLost)),
         (b'~', 1 | 7) => KeyCode::Home,
         (b'~', 2) => KeyCode::Insert,
         (b'~', 3) => KeyCode::Delete,
@@ -176,7 +176,7 @@ fn sequence(parameters: &[u8], last: u8) -> Option<Found> {
         (b'~', number @ 23..=24) => KeyCode::F(u8::try_from(number - 12).ok()?),
         (letter, _) => letter_key(letter)?,
     };
-    Some(Found::Typed(typed(code, modifiers)))
+    Some(ParsedEvent::Typed(typed(code, modifiers)))
 }
 
 /// Modifiers as terminals number them: one more than their bits.
@@ -213,28 +213,28 @@ fn mouse(parameters: &str, last: u8) -> Option<Event> {
     Some(Event::Mouse(MouseEvent { kind, column: column.checked_sub(1)?, row: row.checked_sub(1)?, modifiers }))
 }
 
-fn paste(rest: &[u8], length: usize) -> Piece {
+fn paste(rest: &[u8], length: usize) -> Parsed {
     const END: &[u8] = b"\x1b[201~";
     match memchr::memmem::find(rest, END) {
         Some(end) => {
             let text = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
-            Piece::Whole(length + end + END.len(), Some(Found::Typed(Event::Paste(text))))
+            Parsed::Whole(length + end + END.len(), Some(ParsedEvent::Typed(Event::Paste(text))))
         }
-        None => Piece::Unfinished,
+        None => Parsed::Unfinished,
     }
 }
 
 /// What follows the beginning of a string of the terminal's own: answers, up to `ESC \` or BEL.
-fn string(rest: &[u8]) -> Piece {
+fn string(rest: &[u8]) -> Parsed {
     let end = rest.iter().enumerate().find_map(|(at, byte)| match byte {
         7 => Some((at, 1)),
         0x1b if rest.get(at + 1) == Some(&b'\\') => Some((at, 2)),
         _ => None,
     });
-    let Some((end, mark)) = end else { return Piece::Unfinished };
+    let Some((end, mark)) = end else { return Parsed::Unfinished };
     let answer = rest.get(..end).unwrap_or_default();
-    let found = answer.starts_with(b"Gi=31").then(|| Found::Kitty(answer.ends_with(b";OK")));
-    Piece::Whole(2 + end + mark, found)
+    let found = answer.starts_with(b"Gi=31").then(|| ParsedEvent::Kitty(answer.ends_with(b";OK")));
+    Parsed::Whole(2 + end + mark, found)
 }
 
 #[cfg(test)]
@@ -242,18 +242,18 @@ mod tests {
     use super::*;
 
     /// What is found when the bytes come one by one, which is the hardest way.
-    fn found(bytes: &[u8]) -> Vec<Found> {
+    fn found(bytes: &[u8]) -> Vec<ParsedEvent> {
         let (mut sieve, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {
             sieve.take(&[*byte], &mut |found| out.push(found));
         }
-        sieve.finish(&mut |event| out.push(Found::Typed(event)));
+        sieve.finish(&mut |event| out.push(ParsedEvent::Typed(event)));
         out
     }
 
     fn keys(bytes: &[u8]) -> Vec<(KeyCode, KeyModifiers)> {
         let event = |found| match found {
-            Found::Typed(Event::Key(key)) => (key.code, key.modifiers),
+            ParsedEvent::Typed(Event::Key(key)) => (key.code, key.modifiers),
             other => panic!("{other:?}"),
         };
         found(bytes).into_iter().map(event).collect()
@@ -285,17 +285,17 @@ mod tests {
 
     #[test]
     fn pastes_and_the_mouse_come_whole() {
-        assert_eq!(found(b"\x1b[200~a\x1b[Ab\x1b[201~"), [Found::Typed(Event::Paste("a\x1b[Ab".into()))]);
-        let Some(Found::Typed(Event::Mouse(mouse))) = found(b"\x1b[<65;10;3M").pop() else { panic!() };
+        assert_eq!(found(b"\x1b[200~a\x1b[Ab\x1b[201~"), [ParsedEvent::Typed(Event::Paste("a\x1b[Ab".into()))]);
+        let Some(ParsedEvent::Typed(Event::Mouse(mouse))) = found(b"\x1b[<65;10;3M").pop() else { panic!() };
         assert_eq!((mouse.kind, mouse.column, mouse.row), (MouseEventKind::ScrollDown, 9, 2));
     }
 
     #[test]
     fn answers_are_told_from_keys() {
-        assert_eq!(found(b"\x1b_Gi=31;OK\x1b\\"), [Found::Kitty(true)]);
-        assert_eq!(found(b"\x1b_Gi=31;ENOTSUPPORTED:x\x1b\\"), [Found::Kitty(false)]);
-        assert_eq!(found(b"\x1b[6;20;10t"), [Found::CellSize(10, 20)]);
-        assert_eq!(found(b"\x1b[?62;4;22c\x1b[?64c"), [Found::Attributes(true), Found::Attributes(false)]);
+        assert_eq!(found(b"\x1b_Gi=31;OK\x1b\\"), [ParsedEvent::Kitty(true)]);
+        assert_eq!(found(b"\x1b_Gi=31;ENOTSUPPORTED:x\x1b\\"), [ParsedEvent::Kitty(false)]);
+        assert_eq!(found(b"\x1b[6;20;10t"), [ParsedEvent::CellSize(10, 20)]);
+        assert_eq!(found(b"\x1b[?62;4;22c\x1b[?64c"), [ParsedEvent::Attributes(true), ParsedEvent::Attributes(false)]);
         assert_eq!(found(b"\x1b]11;rgb:0/0/0\x07\x1bP>|x\x1b\\"), []);
     }
 

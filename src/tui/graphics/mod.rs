@@ -10,7 +10,7 @@ pub(super) mod stale_replies;
 use super::screen::UiEnv;
 use super::theme::ColourMode;
 use crate::preview::pixels::Graphics;
-use escape_parser::{EscapeParser, Found};
+use escape_parser::{EscapeParser, ParsedEvent};
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
 use std::io::IsTerminal as _;
@@ -30,7 +30,7 @@ pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\
 
 /// What the terminal said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TerminalReply {
     /// How it shows pixels.
     pub graphics: Graphics,
     /// Pixels of one cell, if it told.
@@ -38,7 +38,7 @@ pub struct Answer {
 }
 
 /// There is one terminal to a process.
-static ANSWER: Mutex<Option<Answer>> = Mutex::new(None);
+static ANSWER: Mutex<Option<TerminalReply>> = Mutex::new(None);
 /// Where pixels were drawn since the last frame began.
 static DRAWN: Mutex<Vec<Rect>> = Mutex::new(Vec::new());
 
@@ -47,7 +47,7 @@ fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
 }
 
 /// What the terminal said, once it has; `None` also where nothing was asked.
-pub fn answer() -> Option<Answer> {
+pub fn answer() -> Option<TerminalReply> {
     *lock(&ANSWER)
 }
 
@@ -131,10 +131,10 @@ fn listen_to(
     let mut buffer = [0; 1024];
     while let Some(count) = read(&mut buffer) {
         sieve.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
-            Found::Typed(event) => pass(event),
-            Found::Kitty(is_fine) => is_kitty |= is_fine,
-            Found::CellSize(width, height) => cell = Some((width, height)),
-            Found::Attributes(has_sixel) => attributes = Some(has_sixel),
+            ParsedEvent::Typed(event) => pass(event),
+            ParsedEvent::Kitty(is_fine) => is_kitty |= is_fine,
+            ParsedEvent::CellSize(width, height) => cell = Some((width, height)),
+            ParsedEvent::Attributes(has_sixel) => attributes = Some(has_sixel),
         });
         let now = Instant::now();
         if count > 0 {
@@ -153,7 +153,7 @@ fn listen_to(
         (false, Some(true)) => Graphics::Sixel,
         _ => Graphics::Cells,
     };
-    let answer = Answer { graphics, cell: cell_size().or(cell.filter(|&(w, h)| w > 0 && h > 0)) };
+    let answer = TerminalReply { graphics, cell: cell_size().or(cell.filter(|&(w, h)| w > 0 && h > 0)) };
     let is_new = graphics != Graphics::Cells && answer.cell.is_some();
     if is_new {
         *lock(&ANSWER) = Some(answer);

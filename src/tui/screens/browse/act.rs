@@ -1,8 +1,8 @@
 //! What keys and the mouse do in the browser.
 
-use super::contact_sheet::{Sheet, Source};
+use super::contact_sheet::{ContactSheet, Source};
 use super::export::folder_of;
-use super::prompt::{number, Asked, Prompt};
+use super::prompt::{number, Prompt, PromptKind};
 use super::screen::{BrowseScreen, ScreenArea, Sifting, Stage};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
@@ -66,7 +66,7 @@ impl BrowseScreen {
         }
         if let KeyCode::Char(digit @ '0'..='9') = key.code {
             if matches!(self.stage, Stage::Open(..)) {
-                self.prompt = Some(Prompt::new(Asked::Number, &digit.to_string()));
+                self.prompt = Some(Prompt::new(PromptKind::Number, &digit.to_string()));
             }
         }
     }
@@ -136,7 +136,7 @@ impl BrowseScreen {
         let Some(mut prompt) = self.prompt.take() else { return Vec::new() };
         let typed = prompt.field.value().to_owned();
         let trouble = match prompt.asked {
-            Asked::Length => match number(&typed) {
+            PromptKind::Length => match number(&typed) {
                 _ if typed.trim().is_empty() => {
                     self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() });
                     None
@@ -148,22 +148,22 @@ impl BrowseScreen {
                 }
                 _ => Some("a number of tokens, 1 or more".to_owned()),
             },
-            Asked::Tokenizer => {
+            PromptKind::Tokenizer => {
                 let named = folder_of(&typed, self.env.home.as_deref()).filter(|path| path.exists());
                 let named = named.map_or(typed.trim().to_owned(), |path| path.to_string_lossy().into_owned());
                 let tokenizer = Some(named).filter(|named| !named.is_empty());
                 self.look_as(TokenView { tokenizer, ..self.view_of_tokens.clone() });
                 None
             }
-            Asked::Key | Asked::Tokens if typed.is_empty() => {
+            PromptKind::Key | PromptKind::Tokens if typed.is_empty() => {
                 self.end_find();
                 None
             }
-            Asked::Key | Asked::Tokens => self.find(&typed).err(),
-            Asked::Words => {
+            PromptKind::Key | PromptKind::Tokens => self.find(&typed).err(),
+            PromptKind::Words => {
                 return self.find_in_part(&typed);
             }
-            Asked::Number => match number(&typed) {
+            PromptKind::Number => match number(&typed) {
                 Some(number) => return self.go_to_number(number),
                 None if typed.is_empty() => None,
                 None => Some("that is not a number".to_owned()),
@@ -209,20 +209,20 @@ impl BrowseScreen {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::FindKey if self.is_tokens() => self.prompt = Some(Prompt::new(Asked::Tokens, "")),
-            Action::FindKey => self.prompt = Some(Prompt::new(Asked::Key, "")),
+            Action::FindKey if self.is_tokens() => self.prompt = Some(Prompt::new(PromptKind::Tokens, "")),
+            Action::FindKey => self.prompt = Some(Prompt::new(PromptKind::Key, "")),
             Action::LoaderView if self.is_tokens() => self.switch_windows(),
             Action::Tokenizer => {
                 let named = self.view_of_tokens.tokenizer.clone().unwrap_or_default();
-                self.prompt = Some(Prompt::new(Asked::Tokenizer, &named));
+                self.prompt = Some(Prompt::new(PromptKind::Tokenizer, &named));
             }
-            Action::FindText => self.prompt = Some(Prompt::new(Asked::Words, "")),
+            Action::FindText => self.prompt = Some(Prompt::new(PromptKind::Words, "")),
             Action::FindNext | Action::FindPrevious if self.is_in_found_text() => {
                 return self.step_words(action == Action::FindNext);
             }
             Action::CopyValue => return self.copy_of_preview(PreviewState::selected_value, "the value"),
             Action::CopyField => return self.copy_of_preview(PreviewState::selected_path, "the path"),
-            Action::GoToNumber => self.prompt = Some(Prompt::new(Asked::Number, "")),
+            Action::GoToNumber => self.prompt = Some(Prompt::new(PromptKind::Number, "")),
             Action::FindNext | Action::FindPrevious => {
                 return match self.state.step_found(action == Action::FindNext) {
                     Ok(None) => Vec::new(),
@@ -295,7 +295,7 @@ impl BrowseScreen {
             depth: self.depth,
             chosen: Rc::clone(&self.chosen),
         };
-        vec![Effect::Push(Box::new(Sheet::new(source, &self.env)))]
+        vec![Effect::Push(Box::new(ContactSheet::new(source, &self.env)))]
     }
 
     /// Whether lines of a JSONL file are looked at.
@@ -328,7 +328,7 @@ impl BrowseScreen {
     fn switch_windows(&mut self) {
         match self.view_of_tokens.sequence_length {
             Some(_) => self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() }),
-            None => self.prompt = Some(Prompt::new(Asked::Length, &self.last_length.to_string())),
+            None => self.prompt = Some(Prompt::new(PromptKind::Length, &self.last_length.to_string())),
         }
     }
 

@@ -33,7 +33,7 @@ struct Thumb {
 }
 
 /// The sheet.
-pub struct Sheet {
+pub struct ContactSheet {
     crumbs: Vec<String>,
     groups: Arc<Groups>,
     matches: Option<Arc<Matches>>,
@@ -71,7 +71,7 @@ pub struct Source {
     pub chosen: Rc<Cell<Option<SampleAt>>>,
 }
 
-impl Sheet {
+impl ContactSheet {
     /// A sheet of what is listed.
     pub fn new(source: Source, env: &UiEnv) -> Self {
         let cancel = Cancel::default();
@@ -215,13 +215,13 @@ fn is_picture(name: &str) -> bool {
     )
 }
 
-impl Drop for Sheet {
+impl Drop for ContactSheet {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
-impl Screen for Sheet {
+impl Screen for ContactSheet {
     fn context(&self) -> Context {
         Context::BrowseSheet
     }

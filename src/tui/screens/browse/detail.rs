@@ -44,7 +44,7 @@ pub struct Question {
 
 /// What makes two looks the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct DetailRequest {
     /// The sample.
     pub at: SampleAt,
     /// What of it.
@@ -57,15 +57,15 @@ pub struct Look {
 
 impl Question {
     /// What it is about.
-    pub fn look(&self) -> Look {
-        Look { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
+    pub fn look(&self) -> DetailRequest {
+        DetailRequest { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
     }
 }
 
 /// What was seen.
 pub struct Detail {
     /// Of what.
-    pub look: Look,
+    pub look: DetailRequest,
     /// What there is to draw.
     pub body: Body,
 }
@@ -137,7 +137,7 @@ pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     }
 }
 
-fn told(look: Look, why: &str) -> Detail {
+fn told(look: DetailRequest, why: &str) -> Detail {
     Detail { look, body: Body::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
 }
 

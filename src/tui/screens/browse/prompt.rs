@@ -8,7 +8,7 @@ use ratatui::Frame;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum PromptKind {
     /// A key to look for.
     Key,
     /// The number of a sample.
@@ -26,7 +26,7 @@ pub enum Asked {
 /// The line.
 pub struct Prompt {
     /// What is asked for.
-    pub asked: Asked,
+    pub asked: PromptKind,
     /// What is typed.
     pub field: TextField,
     /// Why what was typed cannot be taken. Raw.
@@ -35,18 +35,20 @@ pub struct Prompt {
 
 impl Prompt {
     /// A line that holds `text` already.
-    pub fn new(asked: Asked, text: &str) -> Self {
+    pub fn new(asked: PromptKind, text: &str) -> Self {
         Self { asked, field: TextField::new(text), trouble: None }
     }
 
     fn words(&self) -> (&'static str, &'static str) {
         match self.asked {
-            Asked::Key => (" find key ", "text, ^beginning, or /regular expression/"),
-            Asked::Number => (" go to number ", "counted from 0"),
-            Asked::Length => (" sequence length ", "tokens of one window; nothing shows documents"),
-            Asked::Tokenizer => (" tokenizer ", "tokenizer.json, its folder, a .model, or a name in the hub's cache"),
-            Asked::Tokens => (" find ", "text, /regular expression/, or ids: 464 2068"),
-            Asked::Words => (" find text ", "words, whatever their case"),
+            PromptKind::Key => (" find key ", "text, ^beginning, or /regular expression/"),
+            PromptKind::Number => (" go to number ", "counted from 0"),
+            PromptKind::Length => (" sequence length ", "tokens of one window; nothing shows documents"),
+            PromptKind::Tokenizer => {
+                (" tokenizer ", "tokenizer.json, its folder, a .model, or a name in the hub's cache")
+            }
+            PromptKind::Tokens => (" find ", "text, /regular expression/, or ids: 464 2068"),
+            PromptKind::Words => (" find text ", "words, whatever their case"),
         }
     }
 

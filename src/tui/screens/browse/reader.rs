@@ -1,6 +1,6 @@
 //! The reader: the texts of a sample over the whole screen, from sample to sample, and how it is opened and closed.
 
-use super::detail::{Detail, Look};
+use super::detail::{Detail, DetailRequest};
 use super::screen::BrowseScreen;
 use super::state::{Mode, Pane};
 use crate::model::text::count;
@@ -15,7 +15,7 @@ use crate::tui::widgets::{Level, PreviewState, Toast};
 pub(super) struct Covered {
     pane: Pane,
     detail: Option<Detail>,
-    asked: Option<Look>,
+    asked: Option<DetailRequest>,
     preview: PreviewState,
 }
 

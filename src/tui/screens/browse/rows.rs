@@ -35,7 +35,7 @@ pub struct Span {
 
 /// What is fetched in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct RowRequest {
     /// Grows when everything is to be read again.
     pub round: u64,
     /// The samples.
@@ -45,7 +45,7 @@ pub struct Piece {
 /// What came of fetching a piece.
 pub struct Fetched {
     /// What was asked.
-    pub piece: Piece,
+    pub piece: RowRequest,
     /// The samples of each span, as many as there were.
     pub spans: Vec<Outcome<Vec<BrowseSample>>>,
 }
@@ -54,7 +54,7 @@ pub struct Fetched {
 #[derive(Default)]
 pub struct Rows {
     known: HashMap<SampleAt, Row>,
-    wanted: Vec<Piece>,
+    wanted: Vec<RowRequest>,
     round: u64,
     /// What was asked in an earlier round is of no use any more.
     valid_from: u64,
@@ -103,7 +103,7 @@ impl Rows {
     }
 
     /// What is still to be fetched for the rows in view, most urgent first; `None` when that is what was asked for last.
-    pub fn wanted(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<Piece>> {
+    pub fn wanted(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<RowRequest>> {
         self.drop_far(&view, listing, groups);
         let len = listing.len(groups);
         let height = view.end.saturating_sub(view.start).max(1);
@@ -113,12 +113,12 @@ impl Rows {
         let in_view = |piece: u64| piece * PIECE < view.end && (piece + 1) * PIECE > view.start;
         pieces.sort_by_key(|&piece| (!in_view(piece), piece.abs_diff(middle)));
         let round = self.round;
-        let wanted: Vec<Piece> = pieces
+        let wanted: Vec<RowRequest> = pieces
             .into_iter()
             .filter_map(|piece| {
                 let rows = piece * PIECE..((piece + 1) * PIECE).min(len);
                 let spans = self.missing(rows, listing, groups);
-                (!spans.is_empty()).then_some(Piece { round, spans })
+                (!spans.is_empty()).then_some(RowRequest { round, spans })
             })
             .collect();
         if wanted == self.wanted {

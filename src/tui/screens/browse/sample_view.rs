@@ -1,6 +1,6 @@
 //! Drawing one sample: where it is, its parts, and what the chosen view shows of it.
 
-use super::detail::{Body, Look};
+use super::detail::{Body, DetailRequest};
 use super::rows::Row;
 use super::screen::{BrowseScreen, ScreenArea};
 use super::state::{Mode, Pane};
@@ -152,7 +152,7 @@ impl BrowseScreen {
         }
         let part = if self.state.mode == Mode::Parts { self.state.part_index(sample) } else { 0 };
         let is_reading = self.state.is_reading && self.state.mode == Mode::Parts;
-        let look = Look { at: sample.at, mode: self.state.mode, part, is_reading };
+        let look = DetailRequest { at: sample.at, mode: self.state.mode, part, is_reading };
         let Some(detail) = self.detail.as_ref().filter(|detail| detail.look == look) else {
             let line = Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted));
             return frame.render_widget(line, row(area, 0));

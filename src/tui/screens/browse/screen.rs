@@ -1,6 +1,6 @@
 //! The screen: what the frame asks of it, and the workers that it keeps busy.
 
-use super::detail::{Body, Detail, Look, Question};
+use super::detail::{Body, Detail, DetailRequest, Question};
 use super::export::Carrier;
 use super::filter::FilterForm;
 use super::leads::Leads;
@@ -82,7 +82,7 @@ pub struct BrowseScreen {
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
     /// What the sample was asked for last.
-    pub(super) asked: Option<Look>,
+    pub(super) asked: Option<DetailRequest>,
     /// Where the reader is to begin; at the beginning when nothing is said.
     pub(super) read_from: Option<ReadFrom>,
     /// What the reader covers, to be shown again when it is closed.
@@ -304,7 +304,7 @@ impl BrowseScreen {
         let Some(sample) = state.sample().cloned() else { return };
         let part = if state.mode == Mode::Parts { state.part_index(&sample) } else { 0 };
         let is_reading = state.is_reading && state.mode == Mode::Parts;
-        let look = Look { at: sample.at, mode: state.mode, part, is_reading };
+        let look = DetailRequest { at: sample.at, mode: state.mode, part, is_reading };
         let is_further = self.asked.as_ref() == Some(&look);
         let wanted = self.preview.take_wanted_page().filter(|_| is_further);
         let from = match wanted {

@@ -1,7 +1,7 @@
 //! What the browser has done in the background: opening, fetching rows, looking at a sample, searching.
 
 use super::detail::{look_at, Detail, Question};
-use super::rows::{Fetched, Piece, Span};
+use super::rows::{Fetched, RowRequest, Span};
 use super::state::Search;
 use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{
@@ -63,7 +63,7 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 
 /// Everything that is asked of an open catalog.
 pub struct Workers {
-    rows: Stream<Piece, Option<Fetched>>,
+    rows: Stream<RowRequest, Option<Fetched>>,
     detail: Latest<Question, Detail>,
     finder: Latest<SearchJob, ()>,
     /// Stops whatever is being fetched when the screen is left.
@@ -134,8 +134,8 @@ impl Workers {
     pub fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
         let leaving = Cancel::default();
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
-        let mut last: Option<Piece> = None;
-        let rows = Stream::start("browse-rows", wake.clone(), move |piece: Piece| {
+        let mut last: Option<RowRequest> = None;
+        let rows = Stream::start("browse-rows", wake.clone(), move |piece: RowRequest| {
             // What was being read when the list moved on is wanted again; it is on its way already.
             if last.as_ref() == Some(&piece) {
                 return None;
@@ -224,7 +224,7 @@ impl Workers {
     }
 
     /// Says which rows are wanted.
-    pub fn want_rows(&mut self, pieces: Vec<Piece>) {
+    pub fn want_rows(&mut self, pieces: Vec<RowRequest>) {
         self.rows.want(pieces);
     }
 

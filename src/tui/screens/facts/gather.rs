@@ -23,7 +23,7 @@ const TEXTS: usize = 4;
 
 /// What is gathered in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum FactsTask {
     /// Samples, records, parts.
     Samples,
     /// Pictures, sounds, videos.
@@ -32,14 +32,14 @@ pub enum Piece {
     Texts,
 }
 
-impl Piece {
+impl FactsTask {
     /// All pieces, the quickest first.
     pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
 }
 
 /// What is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sheet {
+pub struct FactsSheet {
     /// A few figures in words. Raw.
     pub figures: Vec<String>,
     /// Distributions.
@@ -48,7 +48,7 @@ pub struct Sheet {
     pub troubles: Vec<String>,
 }
 
-impl Sheet {
+impl FactsSheet {
     /// Puts another one behind it.
     pub fn add(&mut self, other: Self) {
         self.figures.extend(other.figures);
@@ -63,41 +63,44 @@ impl Sheet {
 }
 
 /// What gathering brings.
-pub enum Found {
+pub enum FactsResult {
     /// Something to draw.
-    Sheet(Box<Sheet>),
+    Sheet(Box<FactsSheet>),
     /// A scan that has only begun: what is not prepared has no index to look at.
     Scan(Box<LiveScan>),
 }
 
 /// Gathers one piece of what a path holds.
-pub fn gather(path: &Path, piece: Piece, options: &RunOptions, cancel: &Cancel) -> Found {
-    if piece == Piece::Samples && matches!(kind_of(path), Ok(DatasetKind::RawWebDataset)) {
+pub fn gather(path: &Path, piece: FactsTask, options: &RunOptions, cancel: &Cancel) -> FactsResult {
+    if piece == FactsTask::Samples && matches!(kind_of(path), Ok(DatasetKind::RawWebDataset)) {
         return match LiveScan::start(path, options) {
-            Ok(scan) => Found::Scan(Box::new(scan)),
-            Err(failure) => Found::Sheet(Box::new(Sheet { troubles: vec![failure.to_string()], ..Sheet::default() })),
+            Ok(scan) => FactsResult::Scan(Box::new(scan)),
+            Err(failure) => FactsResult::Sheet(Box::new(FactsSheet {
+                troubles: vec![failure.to_string()],
+                ..FactsSheet::default()
+            })),
         };
     }
-    Found::Sheet(Box::new(counted(path, piece, cancel)))
+    FactsResult::Sheet(Box::new(counted(path, piece, cancel)))
 }
 
-pub(super) fn counted(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
+pub(super) fn counted(path: &Path, piece: FactsTask, cancel: &Cancel) -> FactsSheet {
     let sheet = kind_of(path).and_then(|kind| match (piece, kind) {
-        (Piece::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
-        (Piece::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
-        (Piece::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
-        (Piece::Media, DatasetKind::PlainFolder) => Ok(not_described()),
-        (Piece::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
-        _ => Ok(Sheet::default()),
+        (FactsTask::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
+        (FactsTask::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
+        (FactsTask::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
+        (FactsTask::Media, DatasetKind::PlainFolder) => Ok(not_described()),
+        (FactsTask::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
+        _ => Ok(FactsSheet::default()),
     });
-    sheet.unwrap_or_else(|failure| Sheet {
+    sheet.unwrap_or_else(|failure| FactsSheet {
         troubles: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
-        ..Sheet::default()
+        ..FactsSheet::default()
     })
 }
 
-fn of_jsonl(facts: &JsonlFacts) -> Sheet {
-    let mut sheet = Sheet { figures: vec![bytes(facts.bytes)], ..Sheet::default() };
+fn of_jsonl(facts: &JsonlFacts) -> FactsSheet {
+    let mut sheet = FactsSheet { figures: vec![bytes(facts.bytes)], ..FactsSheet::default() };
     if let Some(samples) = facts.samples {
         sheet.figures.insert(0, count(samples, "sample"));
     }
@@ -119,8 +122,8 @@ fn of_jsonl(facts: &JsonlFacts) -> Sheet {
     sheet
 }
 
-fn of_dataset(spread: &DatasetSpread) -> Sheet {
-    let mut sheet = Sheet { figures: vec![count(spread.samples, "sample")], ..Sheet::default() };
+fn of_dataset(spread: &DatasetSpread) -> FactsSheet {
+    let mut sheet = FactsSheet { figures: vec![count(spread.samples, "sample")], ..FactsSheet::default() };
     if spread.looked_at == 0 {
         sheet.figures.push("no sample tables: parts are not known".to_owned());
     } else if spread.looked_at < spread.samples {
@@ -144,24 +147,24 @@ fn of_dataset(spread: &DatasetSpread) -> Sheet {
     sheet
 }
 
-fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<Sheet> {
+fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<FactsSheet> {
     Ok(match media::facts_until(path, cancel)? {
         Some(spread) => media_sheet(&spread),
         None if kind == DatasetKind::Filesystem => {
-            Sheet { troubles: vec!["the database holds no media metadata".to_owned()], ..Sheet::default() }
+            FactsSheet { troubles: vec!["the database holds no media metadata".to_owned()], ..FactsSheet::default() }
         }
-        None => Sheet::default(),
+        None => FactsSheet::default(),
     })
 }
 
 /// Loose media of which nothing was recorded yet.
-fn not_described() -> Sheet {
+fn not_described() -> FactsSheet {
     let words = "nothing is known of these files yet: prepare media describes them";
-    Sheet { troubles: vec![words.to_owned()], ..Sheet::default() }
+    FactsSheet { troubles: vec![words.to_owned()], ..FactsSheet::default() }
 }
 
-fn media_sheet(spread: &MediaSpread) -> Sheet {
-    let mut sheet = Sheet::default();
+fn media_sheet(spread: &MediaSpread) -> FactsSheet {
+    let mut sheet = FactsSheet::default();
     sheet.figures.push(format!("{} of media", count(spread.rows, "row")));
     for filter in &spread.filters {
         let patterns = if filter.patterns.is_empty() { String::new() } else { format!(" {}", filter.patterns) };
@@ -191,13 +194,13 @@ fn media_sheet(spread: &MediaSpread) -> Sheet {
 }
 
 /// Lengths of the texts of a WebDataset. One that is not prepared is scanned first.
-fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<Sheet> {
+fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
     let opening = browse::open(path, &browse::TokenView::default())?;
     for work in opening.background {
         work(cancel);
     }
     let lengths = text_lengths(opening.catalog.as_ref(), cancel)?;
-    let mut sheet = Sheet::default();
+    let mut sheet = FactsSheet::default();
     for spread in lengths.texts.iter().take(TEXTS) {
         let chart = Chart::of_lengths(&length_title(&spread.name), &spread.characters, Unit::Characters);
         sheet.charts.extend(chart);
@@ -216,8 +219,8 @@ fn length_title(name: &str) -> String {
 }
 
 /// What a scan has found so far.
-pub fn of_scan(facts: &DatasetFacts) -> Sheet {
-    let mut sheet = Sheet { figures: vec![count(facts.samples_seen, "sample")], ..Sheet::default() };
+pub fn of_scan(facts: &DatasetFacts) -> FactsSheet {
+    let mut sheet = FactsSheet { figures: vec![count(facts.samples_seen, "sample")], ..FactsSheet::default() };
     let read = facts.shards.iter().filter(|s| s.state == ShardState::Scanned).count() as u64;
     let of = count(facts.shards.len() as u64, "shard");
     sheet.figures.push(format!("{} of {of} read", grouped(read)));

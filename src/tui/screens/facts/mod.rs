@@ -4,7 +4,7 @@
 
 mod gather;
 
-use self::gather::{Found, Piece, Sheet};
+use self::gather::{FactsResult, FactsSheet, FactsTask};
 use crate::job::scan::LiveScan;
 use crate::model::text::display_safe;
 use crate::model::{Cancel, DatasetFacts};
@@ -30,13 +30,13 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let cancel = Cancel::default();
     let stop = cancel.clone();
     let options = env.options.clone();
-    let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, Piece)| {
+    let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, FactsTask)| {
         gather::gather(&path, piece, &options, &stop)
     });
-    stream.want(Piece::ALL.map(|piece| (path.clone(), piece)));
+    stream.want(FactsTask::ALL.map(|piece| (path.clone(), piece)));
     let mut screen = FactsScreen::empty(&path);
     screen.stream = Some(stream);
-    screen.waiting = Piece::ALL.len();
+    screen.waiting = FactsTask::ALL.len();
     screen.cancel = cancel;
     Box::new(screen)
 }
@@ -50,10 +50,10 @@ pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
 
 struct FactsScreen {
     name: String,
-    sheet: Sheet,
+    sheet: FactsSheet,
     /// What the scan has found, drawn before the rest.
-    scanned: Sheet,
-    stream: Option<Stream<(PathBuf, Piece), Found>>,
+    scanned: FactsSheet,
+    stream: Option<Stream<(PathBuf, FactsTask), FactsResult>>,
     /// A scan that goes on while it is looked at.
     scan: Option<LiveScan>,
     /// What the scan had found when it was drawn last.
@@ -70,8 +70,8 @@ impl FactsScreen {
     fn empty(path: &Path) -> Self {
         Self {
             name: path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned(),
-            sheet: Sheet::default(),
-            scanned: Sheet::default(),
+            sheet: FactsSheet::default(),
+            scanned: FactsSheet::default(),
             stream: None,
             scan: None,
             seen: None,
@@ -82,12 +82,12 @@ impl FactsScreen {
         }
     }
 
-    fn take(&mut self, piece: Sheet) {
+    fn take(&mut self, piece: FactsSheet) {
         self.sheet.add(piece);
     }
 
     /// Everything that is known by now.
-    fn all(&self) -> Sheet {
+    fn all(&self) -> FactsSheet {
         let mut sheet = self.scanned.clone();
         sheet.add(self.sheet.clone());
         sheet
@@ -115,7 +115,7 @@ impl FactsScreen {
         true
     }
 
-    fn head(&self, sheet: &Sheet, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    fn head(&self, sheet: &FactsSheet, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         if !sheet.figures.is_empty() {
             let figures = sheet.figures.join(&format!(" {} ", ui.glyphs.dot));
@@ -211,8 +211,8 @@ impl Screen for FactsScreen {
         let mut changed = !pieces.is_empty();
         for piece in pieces {
             match piece {
-                Found::Sheet(sheet) => self.take(*sheet),
-                Found::Scan(scan) => self.scan = Some(*scan),
+                FactsResult::Sheet(sheet) => self.take(*sheet),
+                FactsResult::Scan(scan) => self.scan = Some(*scan),
             }
         }
         changed |= self.follow_scan();

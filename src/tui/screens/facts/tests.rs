@@ -1,4 +1,4 @@
-use super::gather::{counted, Piece, Sheet};
+use super::gather::{counted, FactsSheet, FactsTask};
 use super::*;
 use crate::model::{DatasetKind, PartFacts, ShardFacts, ShardState};
 use crate::storage::fs::RealFs;
@@ -18,13 +18,13 @@ fn pairs(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
     counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
 }
 
-fn screen(sheet: Sheet) -> FactsScreen {
+fn screen(sheet: FactsSheet) -> FactsScreen {
     let mut screen = FactsScreen::empty(Path::new("/data/coco"));
     screen.take(sheet);
     screen
 }
 
-fn full() -> Sheet {
+fn full() -> FactsSheet {
     let mut lengths = crate::engine::jsonl::Lengths::default();
     (0..4000_u64).for_each(|n| lengths.add(n * n % 50_000));
     let charts = [
@@ -38,7 +38,7 @@ fn full() -> Sheet {
         Chart::of("formats", &pairs(&[("JPEG", 201_000), ("PNG", 330)])),
         Chart::of("durations", &pairs(&[("1–5 s", 5), ("1 h and more", 1)])),
     ];
-    Sheet {
+    FactsSheet {
         figures: vec!["201,330 samples".into(), "201,330 rows of media".into()],
         charts: charts.into_iter().flatten().collect(),
         troubles: Vec::new(),
@@ -75,7 +75,7 @@ fn a_database_that_cannot_be_read_is_named_beside_what_could_be() {
 
 #[test]
 fn nothing_to_be_drawn_is_said() {
-    compare("empty", &mut screen(Sheet::default()));
+    compare("empty", &mut screen(FactsSheet::default()));
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn a_jsonl_file_tells_its_text_lengths_and_keys() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     write_file(&RealFs, &path, b"{\"text\":\"hello\"}\n{\"text\":\"hi\",\"n\":1}\n", 0o644).unwrap();
-    let sheet = counted(&path, Piece::Samples, &Cancel::default());
+    let sheet = counted(&path, FactsTask::Samples, &Cancel::default());
     assert_eq!(sheet.figures[0], "2 samples");
     assert_eq!(sheet.charts[0].title, "length of 'text', in characters");
     assert!(sheet.charts.iter().any(|c| c.title == "records with key" && c.bars.len() == 2));
-    let gone = counted(&dir.path().join("gone"), Piece::Samples, &Cancel::default());
+    let gone = counted(&dir.path().join("gone"), FactsTask::Samples, &Cancel::default());
     assert!(gone.troubles[0].contains("no such file"), "{gone:?}");
 }
 

@@ -1,6 +1,6 @@
 //! What can be done with the selected entry, why not, and doing it.
 
-use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
+use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
@@ -87,7 +87,7 @@ impl Home {
                 vec![Effect::Toast(Toast::new(Level::Info, text))]
             }
             _ if is_folder => {
-                self.go(Place::Folder(path), None);
+                self.go(PaneContent::Folder(path), None);
                 Vec::new()
             }
             Some(seen) if seen.is_prepared_by_a_run() => self.prepare(path),
@@ -113,7 +113,7 @@ impl Home {
             Action::Prepare => self.prepare(path),
             Action::Resume => self.resume(path),
             Action::Enter => {
-                self.go(Place::Folder(path), None);
+                self.go(PaneContent::Folder(path), None);
                 Vec::new()
             }
             Action::Info => self.info(&entry),
@@ -168,7 +168,7 @@ impl Home {
     }
 
     /// Says what indexing a JSONL file reads and writes, before it does.
-    fn ask_to_index(&self, path: PathBuf, seen: &Look) -> Box<Question> {
+    fn ask_to_index(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
         let name = path.file_name().map_or_else(String::new, super::look::name_of);
         let mut lines = vec![
             format!(
@@ -242,7 +242,7 @@ impl Home {
     }
 }
 
-fn why_not_resume(seen: &Look) -> Option<String> {
+fn why_not_resume(seen: &EntryFacts) -> Option<String> {
     match seen.state {
         State::Interrupted if seen.begun.is_some() || seen.can_prepare() && !seen.is_begun => None,
         State::Interrupted => Some("the answers of the run that was interrupted cannot be read".into()),
@@ -250,7 +250,7 @@ fn why_not_resume(seen: &Look) -> Option<String> {
     }
 }
 
-fn why_not_prepare(seen: &Look) -> Option<String> {
+fn why_not_prepare(seen: &EntryFacts) -> Option<String> {
     if seen.is_shard {
         return Some("this is one shard; prepare works on its folder".into());
     }
@@ -266,7 +266,7 @@ fn why_not_prepare(seen: &Look) -> Option<String> {
     None
 }
 
-fn why_not_browse(seen: &Look) -> Option<String> {
+fn why_not_browse(seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         _ if seen.is_packed_lines => None,
         _ if seen.is_shard => None,
@@ -283,7 +283,7 @@ fn why_not_browse(seen: &Look) -> Option<String> {
     }
 }
 
-fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
+fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     if seen.is_shard {
         return Some("a shard is no text to pack".into());
     }
@@ -297,7 +297,7 @@ fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
 }
 
 /// Whether it is a file of JSON lines, packed or not.
-fn is_text_file(entry: &Entry, seen: &Look) -> bool {
+fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
     match seen.kind {
         DatasetKind::Jsonl => true,
         DatasetKind::OtherFile => entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx"),
@@ -305,7 +305,7 @@ fn is_text_file(entry: &Entry, seen: &Look) -> bool {
     }
 }
 
-fn why_not_dedup(entry: &Entry, seen: &Look) -> Option<String> {
+fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     match seen.texts {
         _ if is_text_file(entry, seen) => None,
         _ if !entry.is_folder => Some("it is no .jsonl file".into()),
@@ -314,7 +314,7 @@ fn why_not_dedup(entry: &Entry, seen: &Look) -> Option<String> {
     }
 }
 
-fn why_not_media(seen: &Look) -> Option<String> {
+fn why_not_media(seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         DatasetKind::PreparedWebDataset | DatasetKind::Filesystem => None,
         DatasetKind::PlainFolder if seen.media > 0 => None,
@@ -325,7 +325,7 @@ fn why_not_media(seen: &Look) -> Option<String> {
     }
 }
 
-fn why_not_facts(seen: &Look) -> Option<String> {
+fn why_not_facts(seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
@@ -335,7 +335,7 @@ fn why_not_facts(seen: &Look) -> Option<String> {
     }
 }
 
-fn why_not_mix(seen: &Look) -> Option<String> {
+fn why_not_mix(seen: &EntryFacts) -> Option<String> {
     match (seen.kind, &seen.state) {
         (DatasetKind::PreparedWebDataset, _) | (DatasetKind::Jsonl, State::Prepared) => None,
         (DatasetKind::Metadataset, State::Prepared) => None,

@@ -1,7 +1,7 @@
 //! Runs of pack and dedup that are not finished. What they do stays in a folder of their own beside the output until it is whole, so
 //! that an output of which nothing is visible yet is listed for it.
 
-use super::look::{name_of, Entry, Look, State};
+use super::look::{name_of, Entry, EntryFacts, State};
 use crate::engine::plan::file::PlanFile;
 use crate::job::unfinished::{self, begun, InterruptedRun};
 use crate::model::DatasetKind;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is said of an entry that a run was stopped on.
-pub(super) fn words(seen: &Look) -> String {
+pub(super) fn words(seen: &EntryFacts) -> String {
     let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
         Some(PlanFile::Pack(_)) => "pack",
         Some(PlanFile::Dedup(_)) => "dedup",
@@ -38,7 +38,7 @@ fn entry(path: PathBuf) -> Entry {
 }
 
 /// Adds to what an entry is that a run works on it, or was stopped.
-pub(super) fn look(path: &Path, seen: Look) -> Look {
+pub(super) fn look(path: &Path, seen: EntryFacts) -> EntryFacts {
     let Ok(Some(run)) = unfinished::beside(path) else { return seen };
     let is_begun = path.symlink_metadata().is_err();
     let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };
@@ -46,10 +46,10 @@ pub(super) fn look(path: &Path, seen: Look) -> Look {
         unfinished::State::Lost => seen,
         unfinished::State::Running(by) => {
             let state = State::Locked(format!("{} on {}", by.process.pid, by.process.host));
-            Look { state, kind, is_begun, ..seen }
+            EntryFacts { state, kind, is_begun, ..seen }
         }
         unfinished::State::Publishing(_) | unfinished::State::Interrupted => {
-            Look { state: State::Interrupted, kind, is_begun, begun: begun(&run.own).map(Arc::new), ..seen }
+            EntryFacts { state: State::Interrupted, kind, is_begun, begun: begun(&run.own).map(Arc::new), ..seen }
         }
     }
 }

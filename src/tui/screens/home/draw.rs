@@ -1,7 +1,7 @@
 //! How the home screen looks.
 
 use super::look::Entry;
-use super::{begun, headline, Focus, Home, Place, State};
+use super::{begun, headline, Focus, Home, PaneContent, State};
 use crate::model::text::bytes;
 use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
@@ -32,8 +32,8 @@ impl Home {
     fn draw_left(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let columns = usize::from(area.width).saturating_sub(6);
         let title = match &self.place {
-            Place::Folder(dir) => text::fit_middle(&self.env.short_path(dir), columns, ui.glyphs),
-            Place::Recent(_) => "Opened last".to_owned(),
+            PaneContent::Folder(dir) => text::fit_middle(&self.env.short_path(dir), columns, ui.glyphs),
+            PaneContent::Recent(_) => "Opened last".to_owned(),
         };
         let block = panel(&title, self.focus != Focus::Actions, ui);
         let inner = block.inner(area);
@@ -75,8 +75,8 @@ impl Home {
             Some(Ok(_)) if self.shown.is_empty() => {
                 let text = match (&self.place, self.filter.is_empty()) {
                     (_, false) => "no name like that",
-                    (Place::Recent(_), true) => "nothing was opened yet",
-                    (Place::Folder(_), true) => "nothing here",
+                    (PaneContent::Recent(_), true) => "nothing was opened yet",
+                    (PaneContent::Folder(_), true) => "nothing here",
                 };
                 return say(frame, text, ui.theme.muted);
             }
@@ -100,9 +100,9 @@ impl Home {
     fn name(&self, entry: &Entry) -> String {
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
         match (&self.place, entry.name.as_str()) {
-            (Place::Recent(_), _) => self.env.short_path(&entry.path),
-            (Place::Folder(_), ".") => ". (here)".to_owned(),
-            (Place::Folder(_), name) => format!("{name}{slash}"),
+            (PaneContent::Recent(_), _) => self.env.short_path(&entry.path),
+            (PaneContent::Folder(_), ".") => ". (here)".to_owned(),
+            (PaneContent::Folder(_), name) => format!("{name}{slash}"),
         }
     }
 

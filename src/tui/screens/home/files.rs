@@ -1,7 +1,7 @@
 //! What a JSONL file, a metadataset and the files of a prepared data set tell at a glance: a few small reads, however large the data
 //! is.
 
-use super::look::{Look, State};
+use super::look::{EntryFacts, State};
 use crate::engine::check::outputs::mixture_facts;
 use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
@@ -43,14 +43,14 @@ impl Mixture {
 }
 
 /// A JSONL file and its index.
-pub fn jsonl(path: &Path, look: Look) -> Look {
+pub fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
     let (state, samples) = match jsonl_idx::state_of(path) {
         Ok(IndexState::Missing) => (State::Raw, None),
         Ok(IndexState::Fits { samples }) => (State::Prepared, Some(samples)),
         Ok(IndexState::OutOfDate { why }) => (State::Stale(why), None),
         Err(failure) => (State::Broken(failure.to_string()), None),
     };
-    Look { state, samples, ..look }
+    EntryFacts { state, samples, ..look }
 }
 
 /// Samples of a mixture index that are read to count its data sets.
@@ -59,7 +59,7 @@ const MIXTURE_SAMPLES: u64 = 1 << 17;
 const MAX_FILES: usize = 10_000;
 
 /// A folder of tokens: how many files hold them, and their size. What describes them is left out.
-pub fn tokens(path: &Path, look: Look) -> Look {
+pub fn tokens(path: &Path, look: EntryFacts) -> EntryFacts {
     let is_forager = look.kind == DatasetKind::ForagerSamples;
     let folder = if is_forager { path.join("tokenized-samples") } else { path.to_owned() };
     // Without samples of its own the index tells of the lines of the text files beside it.
@@ -67,7 +67,7 @@ pub fn tokens(path: &Path, look: Look) -> Look {
     if look.kind == DatasetKind::PackedFolder {
         let files = packed_files(path).unwrap_or_default();
         let sizes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
-        return Look { files: files.len() as u64, bytes: sizes.sum(), ..look };
+        return EntryFacts { files: files.len() as u64, bytes: sizes.sum(), ..look };
     }
     let Ok(entries) = std::fs::read_dir(folder) else { return look };
     let mut found = look;
@@ -88,27 +88,27 @@ pub fn tokens(path: &Path, look: Look) -> Look {
 }
 
 /// Tokens packed in several formats, or the index of a mixture.
-pub fn outputs(path: &Path, look: Look) -> Look {
+pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
     if look.kind == DatasetKind::PackedFormats {
         let looked = packed_formats(path).into_iter().map(|(format, path)| match token_folder_kind(&path) {
-            Some(kind) => (format.word(), tokens(&path, Look { state: State::Prepared, ..Look::of(kind) })),
-            None => (format.word(), Look::of(DatasetKind::PlainFolder)),
+            Some(kind) => (format.word(), tokens(&path, EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) })),
+            None => (format.word(), EntryFacts::of(DatasetKind::PlainFolder)),
         });
         let formats: Vec<_> = looked.collect();
         let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);
         let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
         let state = why.map_or(State::Prepared, State::Broken);
         let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
-        return Look { bytes, state, formats, ..look };
+        return EntryFacts { bytes, state, formats, ..look };
     }
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     match mixture_facts(path, MIXTURE_SAMPLES, &handles) {
         Ok(facts) => {
             let (samples, datasets) = (Some(facts.samples), facts.datasets.len() as u64);
-            Look { samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
+            EntryFacts { samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
         }
-        Err(failure) => Look { state: State::Broken(failure.to_string()), ..look },
+        Err(failure) => EntryFacts { state: State::Broken(failure.to_string()), ..look },
     }
 }
 
@@ -135,22 +135,22 @@ pub fn prepared(root: &Path) -> State {
 }
 
 /// A YAML file: a metadataset, one with mistakes, or something else altogether.
-pub fn yaml(path: &Path, look: Look) -> Look {
+pub fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
     let text = read_whole(path, MAX_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(text) = text else { return Look { kind: DatasetKind::OtherFile, ..look } };
+    let Some(text) = text else { return EntryFacts { kind: DatasetKind::OtherFile, ..look } };
     match metadataset::read(&text) {
         Ok(found) => {
             let missing = missing_member(&found, path.parent().unwrap_or(Path::new(".")));
             let state =
                 missing.map_or(State::Prepared, |name| State::Broken(format!("its member {name} is not there")));
-            Look { state, mixture: Some(mixture(&found)), ..look }
+            EntryFacts { state, mixture: Some(mixture(&found)), ..look }
         }
         // Only what says that it is one has mistakes; other files in this format are none of our business.
         Err(mistakes) if text.contains("Metadataset") => {
             let first = mistakes.first().map(|m| format!("line {}, column {}: {}", m.line, m.column, m.message));
-            Look { state: State::Broken(first.unwrap_or_default()), mixture: Some(Mixture::default()), ..look }
+            EntryFacts { state: State::Broken(first.unwrap_or_default()), mixture: Some(Mixture::default()), ..look }
         }
-        Err(_) => Look { kind: DatasetKind::OtherFile, ..look },
+        Err(_) => EntryFacts { kind: DatasetKind::OtherFile, ..look },
     }
 }
 

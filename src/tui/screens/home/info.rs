@@ -3,7 +3,7 @@
 mod lines;
 mod tokens;
 
-use super::{headline, Entry, Look, State};
+use super::{headline, Entry, EntryFacts, State};
 use crate::engine::check::forager::forager_facts;
 use crate::engine::check::outputs::{format_facts, mixture_facts};
 use crate::engine::check::{info, media_folder_info, InfoOptions};
@@ -34,7 +34,7 @@ pub struct InfoPage {
 
 impl InfoPage {
     /// The page of an entry; what is not known yet follows.
-    pub fn new(entry: &Entry, seen: &Look, env: &UiEnv) -> Self {
+    pub fn new(entry: &Entry, seen: &EntryFacts, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, glyphs) = (seen.kind, Glyphs::new(env.ascii));
         // A person may have given it another key, or none.
@@ -53,7 +53,7 @@ impl InfoPage {
     }
 }
 
-fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
+fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
     let mut lines =
         vec![PageLine::new(Tone::Heading, entry.path.to_string_lossy()), PageLine::new(Tone::Plain, headline(seen))];
     let amount = seen.amount(if ascii { "-" } else { "·" });

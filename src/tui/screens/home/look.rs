@@ -33,7 +33,7 @@ pub struct Entry {
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct EntryFacts {
     /// Its kind.
     pub kind: DatasetKind,
     /// A shard of a data set: one tar file.
@@ -71,7 +71,7 @@ pub struct Look {
     /// Part names of the first sample, in archive order.
     pub parts: Vec<String>,
     /// Each format of a folder with several: its name, and what its folder is.
-    pub formats: Vec<(&'static str, Look)>,
+    pub formats: Vec<(&'static str, EntryFacts)>,
     /// Data sets of a mixture index.
     pub datasets: u64,
 }
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-impl Look {
+impl EntryFacts {
     pub(super) fn of(kind: DatasetKind) -> Self {
         Self {
             kind,
@@ -199,7 +199,7 @@ impl Look {
         }
         let size = bytes(self.bytes);
         if !self.formats.is_empty() {
-            let of = |(format, look): &(&str, Look)| match look.state {
+            let of = |(format, look): &(&str, EntryFacts)| match look.state {
                 State::Prepared => format!("{format} {}", bytes(look.bytes)),
                 _ => format!("{format} unusable"),
             };
@@ -258,7 +258,7 @@ pub fn name_of(name: &OsStr) -> String {
 }
 
 /// Finds out what an entry is. Of files it reads at most the first headers of one shard.
-pub fn look(path: &Path) -> Look {
+pub fn look(path: &Path) -> EntryFacts {
     let seen = match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => look_at_folder(path),
         Ok(facts) if !facts.is_file() => unusable("a fifo, socket or device"),
@@ -269,29 +269,31 @@ pub fn look(path: &Path) -> Look {
     begun::look(path, seen)
 }
 
-fn unusable(why: &str) -> Look {
-    Look { state: State::Broken(why.to_owned()), ..Look::of(DatasetKind::OtherFile) }
+fn unusable(why: &str) -> EntryFacts {
+    EntryFacts { state: State::Broken(why.to_owned()), ..EntryFacts::of(DatasetKind::OtherFile) }
 }
 
-fn look_at_file(path: &Path, size: u64) -> Look {
+fn look_at_file(path: &Path, size: u64) -> EntryFacts {
     let unread = || if path.is_dir() { DatasetKind::PlainFolder } else { DatasetKind::OtherFile };
     let kind = kind_of(path).unwrap_or_else(|_| unread());
     let is_packed_lines = kind == DatasetKind::OtherFile && is_packed_jsonl(path);
-    let look = Look { is_shard: is_shard_name(path), is_packed_lines, bytes: size, ..Look::of(kind) };
+    let look = EntryFacts { is_shard: is_shard_name(path), is_packed_lines, bytes: size, ..EntryFacts::of(kind) };
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
         // A file without a byte is not packed, whatever its name.
-        DatasetKind::PackedTokens if size == 0 => Look { state: State::Broken("the file is empty".into()), ..look },
-        DatasetKind::PackedTokens if !may_be_packed(path) => {
-            Look { state: State::Broken("its header is not that of packed tokens".into()), ..look }
+        DatasetKind::PackedTokens if size == 0 => {
+            EntryFacts { state: State::Broken("the file is empty".into()), ..look }
         }
-        DatasetKind::PackedTokens => Look { state: State::Prepared, ..look },
+        DatasetKind::PackedTokens if !may_be_packed(path) => {
+            EntryFacts { state: State::Broken("its header is not that of packed tokens".into()), ..look }
+        }
+        DatasetKind::PackedTokens => EntryFacts { state: State::Prepared, ..look },
         _ => look,
     }
 }
 
-fn look_at_folder(path: &Path) -> Look {
+fn look_at_folder(path: &Path) -> EntryFacts {
     let mut walk = Walk::new();
     walk.folder(path, 0);
     let meta = path.join(".nv-meta");
@@ -301,11 +303,11 @@ fn look_at_folder(path: &Path) -> Look {
     if let Some(kind) = token_folder_kind(path).filter(|_| !described) {
         return files::tokens(
             path,
-            Look { state: State::Prepared, members: walk.members, texts: walk.texts, ..Look::of(kind) },
+            EntryFacts { state: State::Prepared, members: walk.members, texts: walk.texts, ..EntryFacts::of(kind) },
         );
     }
     if let Some(kind) = output_folder_kind(path).filter(|_| !described) {
-        return files::outputs(path, Look { state: State::Prepared, texts: walk.texts, ..Look::of(kind) });
+        return files::outputs(path, EntryFacts { state: State::Prepared, texts: walk.texts, ..EntryFacts::of(kind) });
     }
     let kind = if prepared {
         DatasetKind::PreparedWebDataset
@@ -328,7 +330,7 @@ fn look_at_folder(path: &Path) -> Look {
         () => State::None,
     };
     let (media, size) = if holds_shards { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
-    Look {
+    EntryFacts {
         state,
         shards: walk.shards,
         bytes: size,
@@ -339,7 +341,7 @@ fn look_at_folder(path: &Path) -> Look {
         is_deduplicated,
         more: walk.more && (walk.shards > 0 || media > 0 || walk.texts > 0),
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
-        ..Look::of(kind)
+        ..EntryFacts::of(kind)
     }
 }
 

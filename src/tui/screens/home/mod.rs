@@ -14,7 +14,7 @@ mod walk;
 pub use begun::resume as go_on;
 pub use files::Mixture;
 pub use info::InfoPage;
-pub use look::{look, Entry, Look, State};
+pub use look::{look, Entry, EntryFacts, State};
 
 use crate::job::unfinished;
 use crate::tui::keymap::{Action, Context};
@@ -40,21 +40,21 @@ enum Focus {
 
 /// What the left pane lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum PaneContent {
     Folder(PathBuf),
     /// The data sets opened last; the folder to return to.
     Recent(PathBuf),
 }
 
 /// What a reader brought.
-struct Read {
+struct ReadResult {
     entries: Result<Vec<Entry>, String>,
 }
 
 /// The home screen.
 pub struct Home {
     env: UiEnv,
-    place: Place,
+    place: PaneContent,
     focus: Focus,
     show_hidden: bool,
     /// `None` while the folder is being read.
@@ -66,11 +66,11 @@ pub struct Home {
     actions: ListState,
     /// The entry to select once the folder is read: where we came from.
     came_from: Option<PathBuf>,
-    looks: HashMap<PathBuf, Look>,
+    looks: HashMap<PathBuf, EntryFacts>,
     /// What was looked at before something may have changed.
     stale: HashSet<PathBuf>,
-    reader: Latest<Place, Read>,
-    looker: Stream<PathBuf, (PathBuf, Look)>,
+    reader: Latest<PaneContent, ReadResult>,
+    looker: Stream<PathBuf, (PathBuf, EntryFacts)>,
     matcher: Matcher,
     areas: Areas,
     /// The same areas, for the mouse.
@@ -94,14 +94,15 @@ impl Home {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
         let dir = std::path::absolute(&dir).unwrap_or(dir);
         let state_dir = env.state_dir.clone();
-        let reader = Latest::start("folder", env.wake.clone(), move |place: Place| read_place(&place, &state_dir));
+        let reader =
+            Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
         let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
             let seen = look::look(&path);
             (path, seen)
         });
         let mut home = Self {
             env,
-            place: Place::Folder(dir),
+            place: PaneContent::Folder(dir),
             focus: Focus::List,
             show_hidden: false,
             entries: None,
@@ -128,7 +129,7 @@ impl Home {
         self.reader.ask(self.place.clone());
     }
 
-    fn go(&mut self, place: Place, came_from: Option<PathBuf>) {
+    fn go(&mut self, place: PaneContent, came_from: Option<PathBuf>) {
         self.place = place;
         self.came_from = came_from;
         self.entries = None;
@@ -142,7 +143,7 @@ impl Home {
     /// The folder that is listed, or that Esc returns to.
     fn folder(&self) -> &Path {
         match &self.place {
-            Place::Folder(dir) | Place::Recent(dir) => dir,
+            PaneContent::Folder(dir) | PaneContent::Recent(dir) => dir,
         }
     }
 
@@ -155,7 +156,7 @@ impl Home {
         self.list.get().and_then(|row| self.entry(row))
     }
 
-    fn selected_look(&self) -> Option<&Look> {
+    fn selected_look(&self) -> Option<&EntryFacts> {
         self.selected().and_then(|e| self.looks.get(&e.path))
     }
 
@@ -219,25 +220,25 @@ impl Home {
     }
 
     fn parent(&mut self) {
-        if let Place::Recent(dir) = &self.place {
+        if let PaneContent::Recent(dir) = &self.place {
             let dir = dir.clone();
-            return self.go(Place::Folder(dir), None);
+            return self.go(PaneContent::Folder(dir), None);
         }
         let here = self.folder().to_owned();
         if let Some(parent) = here.parent() {
-            self.go(Place::Folder(parent.to_owned()), Some(here.clone()));
+            self.go(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
         }
     }
 
     fn recent(&mut self) {
         match &self.place {
-            Place::Recent(dir) => {
+            PaneContent::Recent(dir) => {
                 let dir = dir.clone();
-                self.go(Place::Folder(dir), None);
+                self.go(PaneContent::Folder(dir), None);
             }
-            Place::Folder(dir) => {
+            PaneContent::Folder(dir) => {
                 let dir = dir.clone();
-                self.go(Place::Recent(dir), None);
+                self.go(PaneContent::Recent(dir), None);
             }
         }
     }
@@ -253,7 +254,7 @@ impl Home {
             if let Some(path) = selected {
                 self.select_path(&path);
             }
-        } else if matches!(self.place, Place::Recent(_)) {
+        } else if matches!(self.place, PaneContent::Recent(_)) {
             self.recent();
         }
     }
@@ -344,7 +345,7 @@ impl Home {
         }
     }
 
-    fn take_entries(&mut self, read: Read) {
+    fn take_entries(&mut self, read: ReadResult) {
         // Read again, the folder keeps its selection: also one made while it was being read.
         let selected = self.came_from.take().or_else(|| self.selected().map(|e| e.path.clone()));
         self.entries = Some(read.entries);
@@ -365,9 +366,9 @@ fn is_sign_of_data_set(entry: &Entry) -> bool {
 }
 
 /// Reads what a place lists; on the reader's thread.
-fn read_place(place: &Place, state_dir: &Path) -> Read {
+fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
-        Place::Folder(dir) => {
+        PaneContent::Folder(dir) => {
             let entries = look::read_folder(dir).map(|mut entries| {
                 if entries.iter().any(is_sign_of_data_set) {
                     let this = Entry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
@@ -376,9 +377,9 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
                 entries
             });
             let reason = |e: std::io::Error| crate::model::Failure::io("reading the folder", dir, &e).to_string();
-            Read { entries: entries.map_err(reason) }
+            ReadResult { entries: entries.map_err(reason) }
         }
-        Place::Recent(_) => {
+        PaneContent::Recent(_) => {
             let entry = |path: PathBuf| Entry {
                 name: path.to_string_lossy().into_owned(),
                 is_folder: path.is_dir(),
@@ -388,13 +389,13 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
             // What is gone is not offered; what cannot be asked for now may be there again later, and what is begun will be.
             let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
             let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true) || is_begun(path);
-            Read { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
+            ReadResult { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
         }
     }
 }
 
 /// Kind and state in one line: `WebDataset, not prepared`.
-fn headline(seen: &Look) -> String {
+fn headline(seen: &EntryFacts) -> String {
     match seen.word() {
         "" => seen.title().to_owned(),
         word => format!("{}, {word}", seen.title()),

@@ -1,7 +1,7 @@
 //! What a list of problems of a run needs besides its state: where the problems lead, and the splits that `x` changes.
 
-use super::find::{find, Found};
-use super::rows::Goal;
+use super::find::{find, ProblemTargets};
+use super::rows::OpenTarget;
 use super::table::ProblemTable;
 use crate::engine::browse::Groups;
 use crate::engine::splits::Edit;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct ProblemEditor {
     env: UiEnv,
     root: PathBuf,
-    finder: Stoppable<Vec<Problem>, Found>,
+    finder: Stoppable<Vec<Problem>, ProblemTargets>,
     marker: Marker,
     session: Option<SplitSession>,
     groups: Option<Arc<Groups>>,
@@ -76,12 +76,12 @@ impl ProblemEditor {
     pub fn act(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
-                Ok(Goal::Data { path, subject }) => {
+                Ok(OpenTarget::Data { path, subject }) => {
                     let start = browse::Start::Subject(subject);
                     vec![Effect::Push(browse::open_shared(path.clone(), start, self.session_of(&path), &self.env))]
                 }
                 // Only the browser's own list has such rows.
-                Ok(Goal::Sample(_)) => Vec::new(),
+                Ok(OpenTarget::Sample(_)) => Vec::new(),
                 Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
             },
             action => self.session.as_ref().map(|session| edit(session, action, table)).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Finds out where the problems of a run lead. Reads, so it runs on a worker.
 
-use super::rows::{is_about_whole_shard, no_place, no_sample_there, Goal, Target, Way};
+use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, ProblemTarget, Target};
 use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{can_open, Catalog, Groups};
 use crate::job::browse::open;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What was found out.
-pub struct Found {
+pub struct ProblemTargets {
     /// Where each problem leads, in the order of the question.
-    pub ways: Vec<Way>,
+    pub ways: Vec<ProblemTarget>,
     /// The shards of the data set, where it has excludes; else why not.
     pub edit: Result<Arc<Groups>, Arc<str>>,
 }
 
 /// Looks each problem up in the data set at `root` that the run was about.
-pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> Found {
+pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTargets {
     let kind = kind_of(root);
     let catalog = match &kind {
         Ok(DatasetKind::PreparedWebDataset) => open(root).map(Some),
@@ -35,7 +35,7 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> Found {
     };
     let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
     let ways = problems.iter().map(|problem| finder.way(problem)).collect();
-    Found { ways, edit }
+    ProblemTargets { ways, edit }
 }
 
 fn absolute(path: &Path) -> PathBuf {
@@ -60,11 +60,11 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn way(&mut self, problem: &Problem) -> Way {
+    fn way(&mut self, problem: &Problem) -> ProblemTarget {
         let subject = Box::new(problem.subject.clone());
-        let open = self.path_of(problem).map(|path| Goal::Data { path, subject });
+        let open = self.path_of(problem).map(|path| OpenTarget::Data { path, subject });
         let exclude = self.target(problem).unwrap_or_else(|failure| Err(Arc::from(failure.why)));
-        Way { open, exclude }
+        ProblemTarget { open, exclude }
     }
 
     /// The data set or file to look at.

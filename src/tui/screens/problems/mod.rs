@@ -11,7 +11,7 @@ mod table;
 mod view;
 
 pub use editor::ProblemEditor;
-pub use rows::{Goal, KnownRows, Rows, Target, Way};
+pub use rows::{KnownRows, OpenTarget, ProblemTarget, Rows, Target};
 pub use screen::{Feed, ProblemScreen};
 pub use table::ProblemTable;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What Enter opens.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Goal {
+pub enum OpenTarget {
     /// A place in this data set or file, in the browser.
     Data {
         /// The data set or file.
@@ -34,9 +34,9 @@ pub struct Target {
 
 /// Where a problem leads; where it does not, why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct ProblemTarget {
     /// What Enter opens.
-    pub open: Result<Goal, Arc<str>>,
+    pub open: Result<OpenTarget, Arc<str>>,
     /// What `x` excludes.
     pub exclude: Result<Target, Arc<str>>,
 }
@@ -47,7 +47,7 @@ pub struct Reported {
     problems: Vec<Problem>,
     texts: Vec<String>,
     /// Where each leads, once that was found out.
-    ways: Vec<Way>,
+    ways: Vec<ProblemTarget>,
     /// Bytes of the folder that all texts begin with.
     shared: usize,
 }
@@ -109,13 +109,13 @@ impl KnownRows {
         Some(Problem::problem(known.kind, subject, known.why.to_string()))
     }
 
-    fn way(&self, row: usize) -> Option<Way> {
+    fn way(&self, row: usize) -> Option<ProblemTarget> {
         if let Some(&at) = self.order.get(row) {
             let key = self.list.known(at)?.key.clone();
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name));
             let target = shard.zip(key).map(|(shard, key)| Target { group: at.group, shard, key: Some(key) });
-            return Some(Way {
-                open: Ok(Goal::Sample(at)),
+            return Some(ProblemTarget {
+                open: Ok(OpenTarget::Sample(at)),
                 exclude: target.ok_or_else(|| Arc::from("its key cannot be read")),
             });
         }
@@ -123,18 +123,18 @@ impl KnownRows {
         let named = problem.subject.shard.as_deref().and_then(|shard| self.groups.named(shard));
         let Some(group) = named.and_then(|at| self.groups.group(at).map(|group| (at, group))) else {
             let why = no_place(&problem.subject);
-            return Some(Way { open: Err(Arc::clone(&why)), exclude: Err(why) });
+            return Some(ProblemTarget { open: Err(Arc::clone(&why)), exclude: Err(why) });
         };
         let (at, group) = group;
         let open = match group.samples {
             0 => Err(Arc::from(format!("{} has no sample", group.name))),
-            _ => Ok(Goal::Sample(SampleAt { group: at, index: 0 })),
+            _ => Ok(OpenTarget::Sample(SampleAt { group: at, index: 0 })),
         };
         let exclude = match is_about_whole_shard(problem) {
             true => Ok(Target { group: at, shard: Arc::clone(&group.name), key: None }),
             false => Err(no_sample_there(&group.name)),
         };
-        Some(Way { open, exclude })
+        Some(ProblemTarget { open, exclude })
     }
 }
 
@@ -172,7 +172,7 @@ impl Rows {
     }
 
     /// Where the problem of a row leads; `None` while that is being looked up.
-    pub fn way(&self, row: usize) -> Option<Way> {
+    pub fn way(&self, row: usize) -> Option<ProblemTarget> {
         match self {
             Self::Reported(rows) => rows.ways.get(row).cloned(),
             Self::Known(rows) => rows.way(row),
@@ -199,7 +199,7 @@ impl Rows {
     }
 
     /// Takes what was found out about the problems of a run.
-    pub(super) fn take_ways(&mut self, ways: Vec<Way>) {
+    pub(super) fn take_ways(&mut self, ways: Vec<ProblemTarget>) {
         if let Self::Reported(rows) = self {
             if ways.len() == rows.problems.len() {
                 rows.ways = ways;

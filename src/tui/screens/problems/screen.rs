@@ -1,7 +1,7 @@
 //! The list of problems over the browser: what is chosen there is shown in the browser.
 
 use super::editor::edit;
-use super::rows::{Goal, KnownRows, Rows};
+use super::rows::{KnownRows, OpenTarget, Rows};
 use super::table::ProblemTable;
 use crate::engine::browse::{Groups, Marks, ProblemList, SampleAt};
 use crate::model::text::grouped;
@@ -65,7 +65,7 @@ impl ProblemScreen {
         let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));
         if !is_same {
             let selected = match self.table.goal() {
-                Ok(Goal::Sample(at)) => feed.problems.iter().position(|(place, _)| place == at),
+                Ok(OpenTarget::Sample(at)) => feed.problems.iter().position(|(place, _)| place == at),
                 _ => None,
             };
             let rows = KnownRows::new(Arc::clone(&feed.problems), Arc::clone(&feed.groups));
@@ -88,7 +88,7 @@ impl ProblemScreen {
     }
 
     fn open(&self) -> Vec<Effect> {
-        if let Ok(Goal::Sample(at)) = self.table.goal() {
+        if let Ok(OpenTarget::Sample(at)) = self.table.goal() {
             self.chosen.set(Some(at));
             return vec![Effect::Pop];
         }

@@ -1,6 +1,6 @@
 //! The state of the list: which problem is selected, and what a key does with it. Pure.
 
-use super::rows::{Goal, Reported, Rows, Target};
+use super::rows::{OpenTarget, Reported, Rows, Target};
 use crate::engine::browse::Marks;
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::model::text::{count, display_safe, grouped};
@@ -114,7 +114,7 @@ impl ProblemTable {
     }
 
     /// What Enter opens.
-    pub fn goal(&self) -> Result<Goal, String> {
+    pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
         let way = self.rows.way(row).ok_or(LOOKING)?;
         way.open.map_err(|why| why.to_string())

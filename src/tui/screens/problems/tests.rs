@@ -20,9 +20,9 @@ fn broken(shard: &str, key: &str) -> Problem {
     Problem::problem(ProblemKind::BrokenMedia, subject, format!("{key} is\nbroken"))
 }
 
-fn sample(group: u32, key: &str) -> Way {
+fn sample(group: u32, key: &str) -> ProblemTarget {
     let target = Target { group, shard: format!("s_{group}.tar").into(), key: Some(key.into()) };
-    Way { open: Ok(Goal::Sample(SampleAt { group, index: 0 })), exclude: Ok(target) }
+    ProblemTarget { open: Ok(OpenTarget::Sample(SampleAt { group, index: 0 })), exclude: Ok(target) }
 }
 
 /// Two broken samples, one of them told twice, an empty shard and a problem of the plan.
@@ -40,11 +40,11 @@ fn table() -> ProblemTable {
     let nowhere: Arc<str> = Arc::from("the problem is about '0,0', not about a place in the data");
     let shard = Target { group: 1, shard: "s_1.tar".into(), key: None };
     let ways = vec![
-        Way { open: Err(Arc::clone(&nowhere)), exclude: Err(nowhere) },
+        ProblemTarget { open: Err(Arc::clone(&nowhere)), exclude: Err(nowhere) },
         sample(0, "a"),
         sample(0, "a"),
         sample(1, "b"),
-        Way { open: Ok(Goal::Sample(SampleAt { group: 1, index: 0 })), exclude: Ok(shard) },
+        ProblemTarget { open: Ok(OpenTarget::Sample(SampleAt { group: 1, index: 0 })), exclude: Ok(shard) },
     ];
     table.rows_mut().take_ways(ways);
     table

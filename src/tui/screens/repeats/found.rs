@@ -1,6 +1,6 @@
 //! What repeats in the files of a folder, or in one: looked for by a worker, and then all in memory.
 
-use super::ranges::{CopyShown, FilePlace, Instead, Listed, News, Ranges, Row, Spot, Text};
+use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::Target;
 use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::look::{look, Repeats, Scope};
@@ -147,47 +147,47 @@ impl Ranges for Found {
         "range"
     }
 
-    fn len(&self, listed: Listed) -> usize {
+    fn len(&self, listed: ListKind) -> usize {
         self.repeats().map_or(0, |repeats| match listed {
-            Listed::Documents => repeats.changed.len(),
-            Listed::Passages => repeats.passages.len(),
-            Listed::Files => repeats.files.len(),
+            ListKind::Documents => repeats.changed.len(),
+            ListKind::Passages => repeats.passages.len(),
+            ListKind::Files => repeats.files.len(),
         })
     }
 
-    fn row(&self, listed: Listed, row: usize) -> Option<Row<'_>> {
+    fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>> {
         let repeats = self.repeats()?;
         match listed {
-            Listed::Documents => {
+            ListKind::Documents => {
                 let index = *repeats.changed.get(row)?;
                 let (name, line) = repeats.place_of(index);
                 Some(Row::Document(name, line, repeats.removed_of(index) as u64))
             }
-            Listed::Passages => {
+            ListKind::Passages => {
                 let passage = repeats.passages.get(row)?;
                 let begin = repeats.text_of(passage.document).get(passage.from..passage.from + passage.bytes);
                 Some(Row::Passage(passage.count, passage.bytes as u64, begin.unwrap_or_default()))
             }
-            Listed::Files => {
+            ListKind::Files => {
                 let file = repeats.files.get(row)?;
                 Some(Row::File(&file.name, file.text_bytes, file.removed_bytes))
             }
         }
     }
 
-    fn spot(&self, listed: Listed, row: usize) -> Option<Spot<usize>> {
+    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<usize>> {
         let repeats = self.repeats()?;
         match listed {
-            Listed::Documents => repeats.changed.get(row).copied().map(Spot::of),
-            Listed::Passages => repeats.passages.get(row).map(|passage| {
+            ListKind::Documents => repeats.changed.get(row).copied().map(ShownRange::of),
+            ListKind::Passages => repeats.passages.get(row).map(|passage| {
                 let (of, what) = (Arc::from(""), "one of its places");
                 let copy = Some(CopyShown { from: passage.from, of, length: passage.bytes, what });
-                Spot { copy, ..Spot::of(passage.document) }
+                ShownRange { copy, ..ShownRange::of(passage.document) }
             }),
-            Listed::Files => {
+            ListKind::Files => {
                 let file_of = |index: &usize| repeats.document(*index).map_or(0, |document| document.file as usize);
                 let first = repeats.changed.partition_point(|index| file_of(index) < row);
-                repeats.changed.get(first).filter(|index| file_of(index) == row).copied().map(Spot::of)
+                repeats.changed.get(first).filter(|index| file_of(index) == row).copied().map(ShownRange::of)
             }
         }
     }
@@ -220,7 +220,7 @@ impl Ranges for Found {
         kept.map(Some).ok_or("its other copy is not known")
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<Spot<usize>>) -> Vec<Effect> {
+    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<usize>>) -> Vec<Effect> {
         match action {
             Action::Left | Action::Right => match self.asked.next_length(action == Action::Right) {
                 Some(length) => self.asked.length = length,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listed {
+pub enum ListKind {
     /// Documents that have ranges.
     #[default]
     Documents,
@@ -87,7 +87,7 @@ impl CopyShown {
 
 /// What is shown of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot<At> {
+pub struct ShownRange<At> {
     /// The document.
     pub at: At,
     /// Which of its ranges one is at; one that is not there stands for the last.
@@ -96,7 +96,7 @@ pub struct Spot<At> {
     pub copy: Option<CopyShown>,
 }
 
-impl<At> Spot<At> {
+impl<At> ShownRange<At> {
     /// A document, at its first range.
     pub fn of(at: At) -> Self {
         Self { at, range: 0, copy: None }
@@ -138,11 +138,11 @@ pub trait Ranges {
     fn range_word(&self) -> &'static str;
 
     /// Rows of a list.
-    fn len(&self, listed: Listed) -> usize;
+    fn len(&self, listed: ListKind) -> usize;
     /// A row of a list, once it is known.
-    fn row(&self, listed: Listed, row: usize) -> Option<Row<'_>>;
+    fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>>;
     /// What a row of a list shows of the text, if anything.
-    fn spot(&self, listed: Listed, row: usize) -> Option<Spot<Self::At>>;
+    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<Self::At>>;
     /// What one came for: a document, and the row of its file.
     fn first(&self) -> Option<(Self::At, usize)>;
     /// The row of a document, or of the next one with ranges; `None` where neither is known.
@@ -166,7 +166,7 @@ pub trait Ranges {
         false
     }
     /// Does what a key means that changes what is looked at. What is shown is forgotten where documents will have other names.
-    fn act(&mut self, action: Action, spot: &mut Option<Spot<Self::At>>) -> Vec<Effect>;
+    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<Self::At>>) -> Vec<Effect>;
     /// What came.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<Self::At>>;
     /// Whether something is worked out.

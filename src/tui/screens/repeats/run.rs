@@ -2,7 +2,7 @@
 //! the text. Rows and documents are read by workers as they are looked at; nothing is searched but the first place of a copy, and
 //! that only when it is asked for.
 
-use super::ranges::{CopyShown, FilePlace, Instead, Listed, News, Ranges, Row, Spot, Text};
+use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::{open, Target};
 use crate::engine::dedup::removed::{Directory, Document, FirstCopy, Page, Removed, Search};
 use crate::model::dedup::Mode;
@@ -190,48 +190,50 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn len(&self, listed: Listed) -> usize {
+    fn len(&self, listed: ListKind) -> usize {
         self.removed().map_or(0, |removed| match listed {
-            Listed::Documents => rows(removed.len()),
-            Listed::Passages => removed.directory().passages.len(),
-            Listed::Files => removed.directory().files.len(),
+            ListKind::Documents => rows(removed.len()),
+            ListKind::Passages => removed.directory().passages.len(),
+            ListKind::Files => removed.directory().files.len(),
         })
     }
 
-    fn row(&self, listed: Listed, row: usize) -> Option<Row<'_>> {
+    fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>> {
         let directory = self.directory()?;
         match listed {
-            Listed::Documents => {
+            ListKind::Documents => {
                 let known = self.rows.get(&(row as u64))?;
                 let name = directory.files.get(known.file).map_or("", |file| &file.source.name);
                 Some(Row::Document(name, known.line.saturating_add(1), known.removed()))
             }
-            Listed::Passages => {
+            ListKind::Passages => {
                 let passage = directory.passages.get(row)?;
                 Some(Row::Passage(passage.count, passage.length, &passage.text))
             }
-            Listed::Files => {
+            ListKind::Files => {
                 let file = directory.files.get(row)?;
                 Some(Row::File(&file.source.name, file.text_bytes, file.removed_bytes))
             }
         }
     }
 
-    fn spot(&self, listed: Listed, row: usize) -> Option<Spot<At>> {
+    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<At>> {
         let removed = self.removed()?;
         let directory = removed.directory();
         match listed {
-            Listed::Documents => Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(Spot::of),
-            Listed::Passages => {
+            ListKind::Documents => {
+                Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(ShownRange::of)
+            }
+            ListKind::Passages => {
                 let passage = directory.passages.get(row)?;
                 let source = directory.earlier.len() + passage.file?;
                 let (from, length) = (rows(passage.offset), rows(passage.length));
                 let copy = Some(CopyShown { from, of: Arc::from(""), length, what: "one of its places" });
-                Some(Spot { copy, ..Spot::of(At::Line(source, passage.start, passage.line)) })
+                Some(ShownRange { copy, ..ShownRange::of(At::Line(source, passage.start, passage.line)) })
             }
-            Listed::Files => {
+            ListKind::Files => {
                 let file = directory.files.get(row).filter(|file| file.section.documents > 0);
-                file.map(|_| Spot::of(At::Number(removed.first_of(row))))
+                file.map(|_| ShownRange::of(At::Number(removed.first_of(row))))
             }
         }
     }
@@ -303,7 +305,7 @@ impl Ranges for RunRanges {
         self.finder.stop()
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<Spot<At>>) -> Vec<Effect> {
+    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<At>>) -> Vec<Effect> {
         match action {
             Action::Toggle => return self.look_anew(),
             Action::Reload => {

@@ -1,7 +1,7 @@
 //! The page as a screen: keys, the mouse, and what came of what was asked for.
 
-use super::ranges::{FilePlace, Instead, Listed, News, Ranges};
-use super::state::{Place, RangesPage};
+use super::ranges::{FilePlace, Instead, ListKind, News, Ranges};
+use super::state::{RangesPage, ScreenArea};
 use super::view;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -54,9 +54,9 @@ impl<R: Ranges> Screen for RangesPage<R> {
         }
         match gesture {
             Some(Gesture::Wheel { rows, on }) => self.turn(on, rows),
-            Some(Gesture::Click { on: Place::Rows, line, .. }) => self.click(line),
-            Some(Gesture::Click { on: Place::Text, .. }) => self.in_text = true,
-            Some(Gesture::DoubleClick { on: Place::Rows, line, .. }) => {
+            Some(Gesture::Click { on: ScreenArea::Rows, line, .. }) => self.click(line),
+            Some(Gesture::Click { on: ScreenArea::Text, .. }) => self.in_text = true,
+            Some(Gesture::DoubleClick { on: ScreenArea::Rows, line, .. }) => {
                 self.click(line);
                 return self.press(Action::KeptCopy);
             }
@@ -94,9 +94,9 @@ impl<R: Ranges> Screen for RangesPage<R> {
         match (action, self.listed) {
             (Action::FindNext, _) => "next range",
             (Action::FindPrevious, _) => "previous range",
-            (Action::KeptCopy, Listed::Passages) => "its text",
-            (Action::KeptCopy, Listed::Files) => "its documents",
-            (Action::Passages, Listed::Passages) | (Action::ByFile, Listed::Files) => "documents",
+            (Action::KeptCopy, ListKind::Passages) => "its text",
+            (Action::KeptCopy, ListKind::Files) => "its documents",
+            (Action::Passages, ListKind::Passages) | (Action::ByFile, ListKind::Files) => "documents",
             (Action::CopyPath, _) => "copy place",
             (Action::NextPane, _) => "list, text",
             (action, _) => self.ranges.label(action).unwrap_or_else(|| action.label()),
@@ -106,7 +106,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let why = match action {
             Action::JumpBack if !self.has_jumped() => Some("there was no jump"),
-            Action::FindNext | Action::FindPrevious | Action::KeptCopy if self.ranges.len(Listed::Documents) == 0 => {
+            Action::FindNext | Action::FindPrevious | Action::KeptCopy if self.ranges.len(ListKind::Documents) == 0 => {
                 Some("no range is shown")
             }
             Action::Passages | Action::ByFile | Action::NextPane | Action::PreviousPane

@@ -1,6 +1,6 @@
 //! Where one is in documents with ranges: three lists, the text, and jumps that can be taken back.
 
-use super::ranges::{CopyShown, Listed, Ranges, Spot, Text};
+use super::ranges::{CopyShown, ListKind, Ranges, ShownRange, Text};
 use super::shown::{Mark, Scroll};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places};
@@ -12,7 +12,7 @@ const JUMPS: usize = 100;
 
 /// What lies at a place of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ScreenArea {
     /// The rows of the list.
     Rows,
     /// The text.
@@ -30,11 +30,11 @@ pub struct Lists {
 
 impl Lists {
     /// The rows of one list.
-    pub fn of(&mut self, listed: Listed) -> &mut ListState {
+    pub fn of(&mut self, listed: ListKind) -> &mut ListState {
         match listed {
-            Listed::Documents => &mut self.documents,
-            Listed::Passages => &mut self.passages,
-            Listed::Files => &mut self.files,
+            ListKind::Documents => &mut self.documents,
+            ListKind::Passages => &mut self.passages,
+            ListKind::Files => &mut self.files,
         }
     }
 }
@@ -44,18 +44,18 @@ pub struct RangesPage<R: Ranges> {
     /// What it is filled from.
     pub ranges: R,
     /// What is listed.
-    pub listed: Listed,
+    pub listed: ListKind,
     /// Where one is in the lists.
     pub lists: Lists,
     /// What is shown of the text; `None` where there is nothing.
-    pub spot: Option<Spot<R::At>>,
+    pub spot: Option<ShownRange<R::At>>,
     /// The text has the keys.
     pub in_text: bool,
     /// Where one is in the text.
     pub scroll: Scroll,
     /// Where things were drawn last.
-    pub places: Places<Place>,
-    jumps: Vec<Spot<R::At>>,
+    pub places: Places<ScreenArea>,
+    jumps: Vec<ShownRange<R::At>>,
 }
 
 impl<R: Ranges> RangesPage<R> {
@@ -63,7 +63,7 @@ impl<R: Ranges> RangesPage<R> {
     pub fn new(ranges: R) -> Self {
         Self {
             ranges,
-            listed: Listed::default(),
+            listed: ListKind::default(),
             lists: Lists::default(),
             spot: None,
             in_text: false,
@@ -76,7 +76,7 @@ impl<R: Ranges> RangesPage<R> {
     /// Takes lists that came. The document is shown that was shown before, or the one that one came for, or that of the selected row.
     pub fn take_lists(&mut self) {
         self.jumps.clear();
-        for listed in [Listed::Documents, Listed::Passages, Listed::Files] {
+        for listed in [ListKind::Documents, ListKind::Passages, ListKind::Files] {
             self.lists.of(listed).set_len(self.ranges.len(listed));
         }
         let first = || {
@@ -88,7 +88,7 @@ impl<R: Ranges> RangesPage<R> {
         match at.and_then(|at| Some((at, self.ranges.row_of(at)?))) {
             Some((at, row)) => {
                 self.lists.documents.select(row);
-                self.show(Some(Spot::of(at)));
+                self.show(Some(ShownRange::of(at)));
             }
             None => self.follow_rows(),
         }
@@ -103,7 +103,7 @@ impl<R: Ranges> RangesPage<R> {
         self.scroll.follows = true;
     }
 
-    fn show(&mut self, spot: Option<Spot<R::At>>) {
+    fn show(&mut self, spot: Option<ShownRange<R::At>>) {
         if let Some(spot) = &spot {
             self.ranges.read(spot.at);
         }
@@ -122,8 +122,8 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Lists something else; what is listed already makes way for the documents.
-    fn list(&mut self, listed: Listed) {
-        self.listed = if self.listed == listed { Listed::Documents } else { listed };
+    fn list(&mut self, listed: ListKind) {
+        self.listed = if self.listed == listed { ListKind::Documents } else { listed };
         self.in_text = false;
         self.follow_rows();
     }
@@ -131,7 +131,7 @@ impl<R: Ranges> RangesPage<R> {
     /// The selected row decides what is shown.
     fn follow_rows(&mut self) {
         // Until the lists are there it is remembered what was shown before.
-        if self.ranges.len(Listed::Documents) > 0 {
+        if self.ranges.len(ListKind::Documents) > 0 {
             let row = self.rows().selected;
             let spot = self.ranges.spot(self.listed, row);
             self.show(spot);
@@ -140,7 +140,7 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Lists documents, the row selected of this one.
     fn list_document(&mut self, at: R::At) {
-        self.listed = Listed::Documents;
+        self.listed = ListKind::Documents;
         if let Some(row) = self.ranges.row_of(at) {
             self.lists.documents.select(row);
         }
@@ -162,9 +162,9 @@ impl<R: Ranges> RangesPage<R> {
 
     /// Goes to the next or the previous range, over the borders of documents. Says why not.
     fn step(&mut self, forward: bool) -> Result<(), &'static str> {
-        let (row, rows) = (self.lists.documents.selected, self.ranges.len(Listed::Documents));
-        let Some(document) = self.ranges.spot(Listed::Documents, row) else { return Err("no range is known") };
-        let is_here = self.listed == Listed::Documents;
+        let (row, rows) = (self.lists.documents.selected, self.ranges.len(ListKind::Documents));
+        let Some(document) = self.ranges.spot(ListKind::Documents, row) else { return Err("no range is known") };
+        let is_here = self.listed == ListKind::Documents;
         let here = self.spot.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
         // None are known of a document that is still read: whoever does not wait goes on to the next one.
         let ranges = self.text().map_or(0, |text| text.ranges.len());
@@ -181,10 +181,10 @@ impl<R: Ranges> RangesPage<R> {
             (Some(_), true) => return Err("this is the last range"),
             (Some(_), false) => return Err("this is the first range"),
         };
-        self.listed = Listed::Documents;
+        self.listed = ListKind::Documents;
         self.lists.documents.select(row);
-        let spot = self.ranges.spot(Listed::Documents, row).unwrap_or(document);
-        self.show(Some(Spot { range, ..spot }));
+        let spot = self.ranges.spot(ListKind::Documents, row).unwrap_or(document);
+        self.show(Some(ShownRange { range, ..spot }));
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl<R: Ranges> RangesPage<R> {
             self.jumps.remove(0);
         }
         self.jumps.push(spot);
-        self.show(Some(Spot { at, range: 0, copy }));
+        self.show(Some(ShownRange { at, range: 0, copy }));
         Ok(())
     }
 
@@ -237,13 +237,13 @@ impl<R: Ranges> RangesPage<R> {
 
     /// One step back: from the copy, from the text, from another list. `false` when there is none.
     pub fn close(&mut self) -> bool {
-        let is_jump = self.listed == Listed::Documents && self.spot.as_ref().is_some_and(|spot| spot.copy.is_some());
+        let is_jump = self.listed == ListKind::Documents && self.spot.as_ref().is_some_and(|spot| spot.copy.is_some());
         if is_jump && self.jump_back().is_ok() || std::mem::take(&mut self.in_text) {
             return true;
         }
-        let is_other = self.listed != Listed::Documents;
+        let is_other = self.listed != ListKind::Documents;
         if is_other {
-            self.list(Listed::Documents);
+            self.list(ListKind::Documents);
         }
         is_other
     }
@@ -253,16 +253,16 @@ impl<R: Ranges> RangesPage<R> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),
             Action::JumpBack => return self.jump_back(),
-            Action::Passages => self.list(Listed::Passages),
-            Action::ByFile => self.list(Listed::Files),
+            Action::Passages => self.list(ListKind::Passages),
+            Action::ByFile => self.list(ListKind::Files),
             Action::NextPane | Action::PreviousPane => self.in_text = !self.in_text,
             Action::KeptCopy => match (self.listed, self.spot.as_ref().map(|spot| spot.at)) {
-                (Listed::Documents, _) => return self.jump(),
-                (Listed::Passages, Some(_)) => self.in_text = true,
-                (Listed::Passages, None) if self.rows().len == 0 => return Err("no passage is known"),
-                (Listed::Passages, None) => return Err("its places are in the earlier set"),
-                (Listed::Files, Some(at)) => self.list_document(at),
-                (Listed::Files, None) => return Err("nothing in this file repeats"),
+                (ListKind::Documents, _) => return self.jump(),
+                (ListKind::Passages, Some(_)) => self.in_text = true,
+                (ListKind::Passages, None) if self.rows().len == 0 => return Err("no passage is known"),
+                (ListKind::Passages, None) => return Err("its places are in the earlier set"),
+                (ListKind::Files, Some(at)) => self.list_document(at),
+                (ListKind::Files, None) => return Err("nothing in this file repeats"),
             },
             moving if self.in_text => self.scroll.act(moving),
             moving => {
@@ -284,10 +284,10 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Turns the wheel over the list or the text.
-    pub fn turn(&mut self, place: Place, rows: isize) {
+    pub fn turn(&mut self, place: ScreenArea, rows: isize) {
         match place {
-            Place::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),
-            Place::Rows => {
+            ScreenArea::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),
+            ScreenArea::Rows => {
                 self.rows().scroll(rows);
                 self.follow_rows();
             }

@@ -1,8 +1,8 @@
 //! Draws documents with ranges: a list, and the text with what repeats marked.
 
-use super::ranges::{Instead, Listed, Ranges, Row};
+use super::ranges::{Instead, ListKind, Ranges, Row};
 use super::shown::shown;
-use super::state::{Place, RangesPage};
+use super::state::{RangesPage, ScreenArea};
 use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
@@ -46,13 +46,13 @@ pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, 
 }
 
 /// Where the list and the text are drawn.
-fn areas(listed: Listed, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
+fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
     if area.width < BOTH_FROM {
         return if in_text { (None, Some(area)) } else { (Some(area), None) };
     }
     // Figures of files take more room, and less of the text is looked at.
     let columns = match listed {
-        Listed::Files => area.width * 3 / 5,
+        ListKind::Files => area.width * 3 / 5,
         _ => (area.width * 2 / 5).clamp(34, 60),
     };
     let text = Rect { x: area.x + columns, width: area.width - columns, ..area };
@@ -84,15 +84,15 @@ fn nothing_lines(words: &str, troubles: &[String], columns: usize, ui: &Ui) -> V
 fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let (listed, focused) = (page.listed, !page.in_text);
     let title = match listed {
-        Listed::Documents => "Documents",
-        Listed::Passages => "Repeated most",
-        Listed::Files => "By file",
+        ListKind::Documents => "Documents",
+        ListKind::Passages => "Repeated most",
+        ListKind::Files => "By file",
     };
     let count = page.ranges.len(listed);
     let title = format!("{title} {}", grouped(count as u64));
     let inner = framed(&title, focused, frame, area, ui);
-    page.places.put(inner, Place::Rows);
-    if listed == Listed::Documents {
+    page.places.put(inner, ScreenArea::Rows);
+    if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
     }
     // Signs that there are more rows stand in the last column.
@@ -137,7 +137,7 @@ fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> 
 fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let title = title(page, usize::from(area.width).saturating_sub(6), ui);
     let inner = indented(framed(&title, page.in_text, frame, area, ui));
-    page.places.put(inner, Place::Text);
+    page.places.put(inner, ScreenArea::Text);
     let columns = usize::from(inner.width);
     let lines = match page.spot.as_ref().map(|spot| page.ranges.text(spot.at)) {
         None => no_text_lines(page, columns, ui),

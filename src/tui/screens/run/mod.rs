@@ -8,7 +8,7 @@ mod screen;
 pub mod summary;
 pub mod view;
 
-pub use screen::{too_late, JobRequest, Made, RunScreen};
+pub use screen::{too_late, JobOutput, JobRequest, RunScreen};
 
 use crate::job::{JobState, JobStatus};
 use crate::model::{Problem, ProblemKind, Severity};

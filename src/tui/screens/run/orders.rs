@@ -1,8 +1,8 @@
 //! Jobs that are started without a form, and how their ends are told.
 
 use super::screen::Start;
-use super::view::Words;
-use super::{JobRequest, Made};
+use super::view::RunTexts;
+use super::{JobOutput, JobRequest};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::flags::SKIP_BAD_LINES;
 use crate::engine::plan::shell_quote;
@@ -26,16 +26,16 @@ fn argument(path: &Path) -> String {
 }
 
 /// An order that leads to one screen back and has nothing to look at; whoever has more to say says so.
-fn order(crumb: &str, name: &str, words: Words, command: String, start: Start) -> JobRequest {
+fn order(crumb: &str, name: &str, words: RunTexts, command: String, start: Start) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
     JobRequest { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
 }
 
 /// How `what` ended: each ending goes on after its name.
-fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> Words {
+fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
     let told = |ending: &str| format!("{what} {ending}");
     let (ready, done, idle) = (told(ready), told(done), told(idle));
-    Words { ready, done, idle, overview: "Overview", back, keeps_work: false }
+    RunTexts { ready, done, idle, overview: "Overview", back, keeps_work: false }
 }
 
 /// Indexing a JSONL file.
@@ -57,7 +57,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     let command = format!("gristmill prepare {}", argument(path));
     JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
-        browse: Some(Made::Samples(path.to_owned())),
+        browse: Some(JobOutput::Samples(path.to_owned())),
         ..order("prepare", &name, words(&name, ends, "the list"), command, start)
     }
 }
@@ -81,7 +81,11 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
     let ends = ["are described", "are described", "were described like this already"];
     let words = words(&format!("the media of {name}"), ends, "the answers");
     let start: Start = Box::new(move |env| env.jobs.start_media(plan.clone(), env.options.clone()));
-    JobRequest { depth: 2, browse: Some(Made::Samples(path)), ..order("media metadata", &name, words, command, start) }
+    JobRequest {
+        depth: 2,
+        browse: Some(JobOutput::Samples(path)),
+        ..order("media metadata", &name, words, command, start)
+    }
 }
 
 /// Packing tokens.
@@ -97,7 +101,7 @@ pub fn pack(plan: PackPlan, command: String) -> JobRequest {
         _ => formats.iter().map(|format| path.join(format.word())).collect(),
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
-    let words = Words { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
+    let words = RunTexts { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
     let start: Start = Box::new(move |env| {
         recent::remember(&env.state_dir, Path::new(&plan.output));
         env.jobs.start_pack(plan.clone(), env.options.clone())
@@ -105,7 +109,7 @@ pub fn pack(plan: PackPlan, command: String) -> JobRequest {
     JobRequest {
         next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         depth: 2,
-        browse: looked_at.into_iter().next().map(Made::Samples),
+        browse: looked_at.into_iter().next().map(JobOutput::Samples),
         ..order("pack", &name, words, command, start)
     }
 }
@@ -130,7 +134,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
     let name = name_of(&path);
     let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
     let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
-    let words = Words { overview: "Report", keeps_work: true, ..words(&name, ends, "the answers") };
+    let words = RunTexts { overview: "Report", keeps_work: true, ..words(&name, ends, "the answers") };
     let start: Start = Box::new(move |env| {
         recent::remember(&env.state_dir, Path::new(&plan.visible_output()));
         env.jobs.start_dedup(plan.clone(), env.dedup_options())
@@ -138,7 +142,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
     JobRequest {
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
         depth: 2,
-        browse: seen.then(|| Made::Repeats(Box::new(looked_at))),
+        browse: seen.then(|| JobOutput::Repeats(Box::new(looked_at))),
         ..order("dedup", &name, words, command, start)
     }
 }

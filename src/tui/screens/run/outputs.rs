@@ -60,7 +60,7 @@ fn state_word(state: OutputState, has_ended: bool, ui: &Ui) -> (&'static str, St
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::{draw_frame, draw_page, Words};
+    use super::super::view::{draw_frame, draw_page, RunTexts};
     use super::super::RunState;
     use super::*;
     use crate::job::outputs::{LeftOver, OutputsStatus};
@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn compare(name: &str, status: JobStatus, failure: Option<Failure>) {
-        let words = Words {
+        let words = RunTexts {
             ready: "web is ready to train on".into(),
             done: "web is packed".into(),
             idle: "web was packed like this already".into(),

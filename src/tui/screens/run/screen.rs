@@ -1,6 +1,6 @@
 //! A whole screen for one job: started here, followed, stopped, tried again.
 
-use super::view::{draw_frame, draw_page, Words};
+use super::view::{draw_frame, draw_page, RunTexts};
 use super::{outputs, summary, RunAsk, RunState, Tab};
 use crate::model::{DedupPlan, Outcome};
 use crate::tui::jobs::JobId;
@@ -25,7 +25,7 @@ pub struct JobRequest {
     /// The title line: `["prepare", "corpus.jsonl"]`. May come from the data.
     pub crumbs: Vec<String>,
     /// How its end is told.
-    pub words: Words,
+    pub words: RunTexts,
     /// The same as a command, quoted for a shell.
     pub command: String,
     /// What to do next, shown below the summary; may come from the data.
@@ -35,21 +35,21 @@ pub struct JobRequest {
     /// How many screens are left when it is done or goes on in the background: this one, and those that led here.
     pub depth: usize,
     /// What can be looked at when it is done.
-    pub browse: Option<Made>,
+    pub browse: Option<JobOutput>,
     /// The answers that led here, kept until it has succeeded.
     pub draft: Option<PathBuf>,
 }
 
 /// What can be looked at of what a job made.
 #[derive(Clone, Debug)]
-pub enum Made {
+pub enum JobOutput {
     /// Samples.
     Samples(PathBuf),
     /// What repeated in the documents that were deduplicated, which stay as they are.
     Repeats(Box<DedupPlan>),
 }
 
-impl Made {
+impl JobOutput {
     fn open(&self, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
         match self {
             Self::Samples(path) => browse::open_shared(path.clone(), browse::Start::First, session, env),
@@ -124,10 +124,10 @@ impl RunScreen {
     fn open_made(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
-            Made::Samples(path) => {
+            JobOutput::Samples(path) => {
                 self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(path))
             }
-            Made::Repeats(_) => None,
+            JobOutput::Repeats(_) => None,
         };
         Some(Effect::Push(made.open(session, &self.env)))
     }
@@ -285,7 +285,7 @@ impl Screen for RunScreen {
     fn label(&self, action: Action) -> &'static str {
         match action {
             Action::ShowLog => self.run.log_label(),
-            Action::Browse if matches!(self.order.browse, Some(Made::Repeats(_))) => "what repeated",
+            Action::Browse if matches!(self.order.browse, Some(JobOutput::Repeats(_))) => "what repeated",
             action => action.label(),
         }
     }

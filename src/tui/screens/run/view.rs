@@ -16,7 +16,7 @@ use ratatui::Frame;
 
 /// The words in which one kind of run differs from another.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct RunTexts {
     /// It went well: `coco is ready to train on`.
     pub ready: String,
     /// It went well, and there is something to look at: `coco is prepared`.
@@ -49,7 +49,7 @@ pub fn draw_frame(
     step: &mut RunState,
     frame: &mut Frame,
     area: Rect,
-    words: &Words,
+    words: &RunTexts,
     focused: bool,
     ui: &Ui,
 ) -> Option<Rect> {
@@ -80,7 +80,7 @@ pub fn draw_frame(
 }
 
 /// How it stands, how far it is, and what was asked of it.
-pub fn head_lines(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(status) = &step.status else {
         return vec![Line::from(format!("{} starting", ui.spinner()))];
     };
@@ -104,7 +104,7 @@ pub fn head_lines(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Ve
     lines
 }
 
-fn state_line(step: &RunState, status: &JobStatus, words: &Words, columns: usize, ui: &Ui) -> Line<'static> {
+fn state_line(step: &RunState, status: &JobStatus, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'static> {
     let took = duration(status.elapsed);
     let Some(result) = &step.result else {
         return Line::from(vec![
@@ -168,7 +168,7 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
 }
 
 /// The three tabs, and where there is room the keys that switch.
-fn tabs(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Line<'static> {
+fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
         step.found().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
@@ -212,7 +212,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
 }
 
 /// Why it failed, and the ways on.
-pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure: &Failure, words: &Words, ui: &Ui) {
+pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure: &Failure, words: &RunTexts, ui: &Ui) {
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
     let style = if failure.is_cancelled() { ui.theme.text } else { ui.theme.error };

@@ -35,7 +35,7 @@ impl Offer {
 }
 
 /// What happens when the offer of a number is chosen; the popup is taken away first.
-type Chosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
+type OnChosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
 
 /// The popup. Esc takes it away and does nothing.
 pub struct Choice {
@@ -43,7 +43,7 @@ pub struct Choice {
     lines: Vec<String>,
     offers: Vec<Offer>,
     list: ListState,
-    chosen: Chosen,
+    chosen: OnChosen,
     places: Places<()>,
 }
 

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A draft that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundDraft {
     /// The changes, and what they were made on.
     pub draft: Draft,
     /// How long ago it was kept.
@@ -29,7 +29,7 @@ pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
 }
 
 /// The draft at a place. One that cannot be read is none: it is a convenience, not data.
-pub fn load(place: &Path) -> Option<Found> {
+pub fn load(place: &Path) -> Option<FoundDraft> {
     let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
     let draft: Draft = serde_json::from_slice(&bytes)
         .map_err(|error| tracing::warn!(%error, "a draft of splits cannot be read"))
@@ -38,7 +38,7 @@ pub fn load(place: &Path) -> Option<Found> {
         return None;
     }
     let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
-    Some(Found { draft, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
+    Some(FoundDraft { draft, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
 }
 
 /// Keeps changes; none forgets the draft.

@@ -65,12 +65,12 @@ fn layout_of(editor: &SplitEditor) -> SplitLayout {
 
 /// Where shards are and what is excluded now, to tell which leaks are ended.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct ShardHomes {
     homes: HashMap<Arc<str>, Vec<u32>>,
     excluded: HashSet<Arc<str>>,
 }
 
-impl Standing {
+impl ShardHomes {
     /// As an editor has it.
     pub fn of(editor: &SplitEditor) -> Self {
         let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
@@ -104,7 +104,7 @@ pub struct LeakScreen {
     view: Option<JobView>,
     result: Option<JobResult>,
     list: ListState,
-    standing: Standing,
+    standing: ShardHomes,
     seen: Option<u64>,
     places: Places<()>,
     /// The key that writes, as it was when the screen was drawn last.
@@ -119,7 +119,7 @@ impl LeakScreen {
             view: None,
             result: None,
             list: ListState::default(),
-            standing: Standing::default(),
+            standing: ShardHomes::default(),
             seen: None,
             places: Places::default(),
             write_key: String::new(),
@@ -133,7 +133,7 @@ impl LeakScreen {
         let mut changed = false;
         if self.seen != Some(version) {
             self.seen = Some(version);
-            self.standing = self.session.editor().map(|editor| Standing::of(&editor)).unwrap_or_default();
+            self.standing = self.session.editor().map(|editor| ShardHomes::of(&editor)).unwrap_or_default();
             changed = true;
         }
         if self.result.is_none() {
@@ -394,7 +394,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
 /// Draws the list of leaks, and the places of the selected one. Returns where the list is.
 pub fn draw_leaks(
     report: &LeakReport,
-    standing: &Standing,
+    standing: &ShardHomes,
     list: &mut ListState,
     frame: &mut Frame,
     area: Rect,
@@ -451,7 +451,7 @@ fn title(report: &LeakReport) -> String {
     }
 }
 
-fn leak_line(leak: &Leak, standing: &Standing, columns: usize, ui: &Ui) -> Line<'static> {
+fn leak_line(leak: &Leak, standing: &ShardHomes, columns: usize, ui: &Ui) -> Line<'static> {
     let is_open = standing.is_open(leak);
     let (sign, style) = match (is_open, leak.kind.is_sure()) {
         (false, _) => (ui.glyphs.check, ui.theme.ok),

@@ -20,7 +20,7 @@ mod view;
 mod work;
 
 pub use choice::{Choice, Offer};
-pub use draft::{load as load_draft, place as draft_place, Found};
+pub use draft::{load as load_draft, place as draft_place, FoundDraft};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};
 pub use session::SplitSession;

@@ -5,7 +5,7 @@ use super::choice::{Choice, Offer};
 use super::prompt::Prompt;
 use super::session::SplitSession;
 use super::state::{column, column_name, columns, State};
-use super::view::{self, Spot};
+use super::view::{self, ScreenArea};
 use super::{balance, leaks, pattern};
 use crate::engine::splits::{Edit, ExcludeItem, ShardView, SplitEditor};
 use crate::model::text::{agree, count, grouped};
@@ -139,7 +139,7 @@ pub struct SplitsScreen {
     /// The session is its own: leaving the screen leaves the changes.
     is_own: bool,
     seen: Option<u64>,
-    places: Places<Spot>,
+    places: Places<ScreenArea>,
     /// The key that writes, as it was when the screen was drawn last.
     write_key: String,
 }
@@ -340,12 +340,12 @@ impl SplitsScreen {
         vec![Effect::Push(Box::new(Page::new(crumbs, lines)))]
     }
 
-    fn mouse(&mut self, gesture: Gesture<Spot>) -> Vec<Effect> {
+    fn mouse(&mut self, gesture: Gesture<ScreenArea>) -> Vec<Effect> {
         let (spot, line, is_double) = match gesture {
             Gesture::Wheel { on, rows } => {
                 let list = match on {
-                    Spot::Column(at) => self.state.lists.get_mut(at),
-                    Spot::Excludes => Some(&mut self.state.excludes),
+                    ScreenArea::Column(at) => self.state.lists.get_mut(at),
+                    ScreenArea::Excludes => Some(&mut self.state.excludes),
                 };
                 if let Some(list) = list {
                     list.scroll(rows);
@@ -356,8 +356,8 @@ impl SplitsScreen {
             Gesture::DoubleClick { on, line, .. } => (on, line, true),
         };
         let was = (self.state.at, self.state.is_on_excludes);
-        self.state.is_on_excludes = spot == Spot::Excludes;
-        if let Spot::Column(at) = spot {
+        self.state.is_on_excludes = spot == ScreenArea::Excludes;
+        if let ScreenArea::Column(at) = spot {
             self.state.at = at.min(self.state.lists.len().saturating_sub(1));
         }
         if was != (self.state.at, self.state.is_on_excludes) {

@@ -19,7 +19,7 @@ const SMALL_ROWS: u16 = 14;
 
 /// A place on the screen, for the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum ScreenArea {
     /// The inside of a column, by its number.
     Column(usize),
     /// The inside of the list of excludes.
@@ -31,7 +31,7 @@ pub fn draw(
     state: &mut State,
     editor: &SplitEditor,
     problems: &[Problem],
-    places: &mut Places<Spot>,
+    places: &mut Places<ScreenArea>,
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,
@@ -42,13 +42,13 @@ pub fn draw(
     let (above, below) = divide(state, area);
     if above.height > 1 {
         for (at, inner) in draw_columns(state, editor, frame, above, ui) {
-            places.put(inner, Spot::Column(at));
+            places.put(inner, ScreenArea::Column(at));
         }
     } else {
         draw_lines(frame.buffer_mut(), above, [columns_line(editor, usize::from(above.width), ui)]);
     }
     if below.height > 1 {
-        places.put(draw_excludes(state, editor, frame, below, ui), Spot::Excludes);
+        places.put(draw_excludes(state, editor, frame, below, ui), ScreenArea::Excludes);
     } else {
         draw_lines(frame.buffer_mut(), below, [excludes_line(state, usize::from(below.width), ui)]);
     }

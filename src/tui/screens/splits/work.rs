@@ -1,6 +1,6 @@
 //! The workers of a session: what takes its time, and what came of it.
 
-use super::draft::{self, Found};
+use super::draft::{self, FoundDraft};
 use super::text_edit::{self, Refused};
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
@@ -21,7 +21,7 @@ pub struct Opened {
     /// The splits, or why they cannot be edited.
     pub editor: Outcome<SplitEditor>,
     /// Changes that were left unwritten.
-    pub found: Option<Found>,
+    pub found: Option<FoundDraft>,
     /// Where such changes are kept.
     pub place: PathBuf,
 }

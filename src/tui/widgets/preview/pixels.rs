@@ -3,7 +3,7 @@
 use crate::preview::cells::{self, CellColour, CellGrid, Depth};
 use crate::preview::picture::Picture;
 use crate::preview::pixels::{encode, Graphics};
-use crate::tui::graphics::{self, Answer};
+use crate::tui::graphics::{self, TerminalReply};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -23,7 +23,7 @@ pub struct PictureRequest {
     columns: u16,
     rows: u16,
     /// What the terminal said it can show, where it said so after the worker was started.
-    answer: Option<Answer>,
+    answer: Option<TerminalReply>,
 }
 
 impl PictureRequest {
@@ -75,7 +75,7 @@ impl Pixels {
         }
     }
 
-    fn answer(&self) -> Option<Answer> {
+    fn answer(&self) -> Option<TerminalReply> {
         graphics::answer().filter(|_| self.graphics == Graphics::Cells)
     }
 

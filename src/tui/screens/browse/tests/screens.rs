@@ -7,8 +7,8 @@ use crate::source::decode::Value;
 use crate::source::tar::HeaderField;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
-use crate::tui::screens::browse::contact_sheet::{Sheet, Source};
-use crate::tui::screens::browse::detail::{Body, Detail, Look};
+use crate::tui::screens::browse::contact_sheet::{ContactSheet, Source};
+use crate::tui::screens::browse::detail::{Body, Detail, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
 use crate::tui::screens::browse::state::Mode;
@@ -204,7 +204,8 @@ fn page(stage: &mut Stage, mode: Mode, lines: Vec<PageLine>) {
     stage.screen.state.mode = mode;
     let at = stage.screen.state.at.unwrap();
     stage.settle();
-    stage.screen.detail = Some(Detail { look: Look { at, mode, part: 0, is_reading: false }, body: Body::Page(lines) });
+    stage.screen.detail =
+        Some(Detail { look: DetailRequest { at, mode, part: 0, is_reading: false }, body: Body::Page(lines) });
 }
 
 fn field(name: &str, field_type: &'static str, expr: &str, value: Result<Value, &str>) -> LoaderField {
@@ -279,7 +280,7 @@ fn a_contact_sheet_is_a_grid_with_its_seed() {
         depth: crate::preview::cells::Depth::Shades,
         chosen: Rc::default(),
     };
-    let mut sheet = Sheet::new(source(), &super::fake::env());
+    let mut sheet = ContactSheet::new(source(), &super::fake::env());
     testing::settle(&mut sheet);
     assert_eq!(sheet.status_right().unwrap(), "seed 7  60 of 40,023");
     sheet.handle(Input::Action(Action::Right));
@@ -288,7 +289,7 @@ fn a_contact_sheet_is_a_grid_with_its_seed() {
     });
     let chosen = source();
     let place = Rc::clone(&chosen.chosen);
-    let mut sheet = Sheet::new(chosen, &super::fake::env());
+    let mut sheet = ContactSheet::new(chosen, &super::fake::env());
     let moved = sheet.handle(Input::Action(Action::Accept));
     assert!(matches!(moved.as_slice(), [Effect::Pop]) && place.take().is_some());
     for (columns, rows) in [(1, 1), (3, 2), (25, 8), (26, 9), (300, 90)] {

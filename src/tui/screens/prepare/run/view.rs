@@ -10,7 +10,7 @@ use crate::model::Loading;
 use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::screens::run::view::{draw_frame, draw_page, Words};
+use crate::tui::screens::run::view::{draw_frame, draw_page, RunTexts};
 use crate::tui::screens::run::{RunState, Tab};
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
@@ -45,12 +45,12 @@ pub fn draw(step: &mut RunState, frame: &mut Frame, area: Rect, answers: &Answer
     }
 }
 
-fn words(answers: &Answers, is_trainable: bool, ui: &Ui) -> Words {
+fn words(answers: &Answers, is_trainable: bool, ui: &Ui) -> RunTexts {
     // The folder one is in has no name of its own.
     let root = std::path::absolute(&answers.facts.root).unwrap_or_else(|_| answers.facts.root.clone());
     let name = root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let name = text::fit_middle(&name, 40, ui.glyphs);
-    Words {
+    RunTexts {
         ready: format!("{name} is {}", if is_trainable { "ready to train on" } else { "prepared" }),
         done: format!("{name} is prepared"),
         idle: format!("{name} was prepared like this already"),

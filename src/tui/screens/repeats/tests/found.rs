@@ -1,5 +1,5 @@
 use super::super::found::Found;
-use super::super::ranges::Listed;
+use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
 use super::super::{open, Target};
 use super::{act, compare, env, spot, survive, write_files};
@@ -61,17 +61,17 @@ fn after_a_jump_the_next_range_is_the_one_that_led_there() {
 fn passages_and_files_are_lists_of_their_own() {
     let mut page = found(40);
     act(&mut page, Action::Passages).unwrap();
-    assert_eq!(page.listed, Listed::Passages);
+    assert_eq!(page.listed, ListKind::Passages);
     compare("repeats_passages", &mut page);
     act(&mut page, Action::KeptCopy).unwrap();
     assert!(page.in_text);
-    assert!(page.close() && !page.in_text && page.listed == Listed::Passages, "back to the passage");
-    assert!(page.close() && page.listed == Listed::Documents);
+    assert!(page.close() && !page.in_text && page.listed == ListKind::Passages, "back to the passage");
+    assert!(page.close() && page.listed == ListKind::Documents);
     act(&mut page, Action::ByFile).unwrap();
     compare("repeats_by_file", &mut page);
     act(&mut page, Action::Down).unwrap();
     act(&mut page, Action::KeptCopy).unwrap();
-    assert_eq!((page.listed, spot(&page)), (Listed::Documents, ("b.jsonl", 1, 0)));
+    assert_eq!((page.listed, spot(&page)), (ListKind::Documents, ("b.jsonl", 1, 0)));
     assert!(!page.close(), "nothing is left to go back to");
 }
 

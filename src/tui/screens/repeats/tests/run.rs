@@ -1,4 +1,4 @@
-use super::super::ranges::{Instead, Listed, Ranges};
+use super::super::ranges::{Instead, ListKind, Ranges};
 use super::super::run::RunRanges;
 use super::super::state::RangesPage;
 use super::{act, compare, draw, env, spot, survive, write_files};
@@ -64,7 +64,7 @@ fn passages_and_files_come_out_of_the_run() {
     assert_eq!(act(&mut page, Action::KeptCopy), Err("nothing in this file repeats"));
     act(&mut page, Action::Down).unwrap();
     act(&mut page, Action::KeptCopy).unwrap();
-    assert_eq!((page.listed, spot(&page)), (Listed::Documents, ("b.jsonl", 1, 0)));
+    assert_eq!((page.listed, spot(&page)), (ListKind::Documents, ("b.jsonl", 1, 0)));
     assert!(!page.close(), "nothing is left to go back to");
 }
 

@@ -81,7 +81,7 @@ impl SplitSession {
     }
 
     /// Offers a draft that was left.
-    fn offer(&self, found: draft::Found, base: &str) -> Box<dyn Screen> {
+    fn offer(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");
         let were = agree(edits.len() as u64, "was", "were");

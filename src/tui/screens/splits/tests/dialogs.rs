@@ -7,7 +7,7 @@ use crate::job::{JobState, JobStatus};
 use crate::model::{Failure, Outcome, Subject};
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::screens::splits::add_exclude::Preview;
-use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, Standing};
+use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, ShardHomes};
 use crate::tui::screens::splits::pattern::Matched;
 use crate::tui::screens::splits::review::{draw_changes, draw_written, Changes};
 use crate::tui::screens::splits::typed::Rows;
@@ -155,7 +155,7 @@ fn report() -> LeakReport {
 #[test]
 fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
     let report = report();
-    let standing = Standing::of(&editor());
+    let standing = ShardHomes::of(&editor());
     // One of them is excluded in the file already.
     let open: Vec<bool> = report.found.leaks.iter().map(|leak| standing.is_open(leak)).collect();
     assert_eq!(open, [false, true, true]);
@@ -169,19 +169,19 @@ fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
 fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
     let leak = report().found.leaks.remove(1);
     let mut editor = with(editor(), vec![moved(&["shard_0007.tar"], "val")]);
-    assert!(!Standing::of(&editor).is_open(&leak), "both are in one split");
+    assert!(!ShardHomes::of(&editor).is_open(&leak), "both are in one split");
     editor.undo();
-    assert!(Standing::of(&editor).is_open(&leak));
+    assert!(ShardHomes::of(&editor).is_open(&leak));
     let with_more = Leak { more: 3, ..leak };
     editor.apply(moved(&["shard_0007.tar"], "val")).unwrap();
-    assert!(Standing::of(&editor).is_open(&with_more), "there are places that are not listed");
+    assert!(ShardHomes::of(&editor).is_open(&with_more), "there are places that are not listed");
 }
 
 #[test]
 fn no_leak_and_a_check_that_runs_are_told() {
     let report = LeakReport { found: Leaks::default(), content: false, ..report() };
     compare("leaks_none", ALL_SIZES, &mut |frame, area, ui| {
-        draw_leaks(&report, &Standing::default(), &mut ListState::default(), frame, area, ui);
+        draw_leaks(&report, &ShardHomes::default(), &mut ListState::default(), frame, area, ui);
     });
     let mut status = JobStatus::ended(JobState::Running);
     status.item = "shard";
