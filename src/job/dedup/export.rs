@@ -97,11 +97,8 @@ pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<Fin
         for shard in shards {
             let folder = job.layout.shard(shard);
             let bytes = write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;
-            made.push(FinishedFile {
-                written: folder.join(TABLE),
-                target: shard_folder(index, shard).join(TABLE),
-                bytes,
-            });
+            let (written, target) = (folder.join(TABLE), shard_folder(index, shard).join(TABLE));
+            made.push(FinishedFile { written, target, bytes });
         }
     }
     Ok(made)

@@ -170,11 +170,8 @@ impl Finishing<'_> {
         });
         if let (Some(SampleSize::Fixed(size)), Kind::Parts(_)) = (size, &recipe.kind) {
             let written = self.write("sample_schema.json", schema(size, recipe).as_bytes())?;
-            made.push(FinishedFile {
-                written,
-                target: self.layout.index(self.plan, "sample_schema.json"),
-                completes: true,
-            });
+            let target = self.layout.index(self.plan, "sample_schema.json");
+            made.push(FinishedFile { written, target, completes: true });
         }
         let written = self.write("file_location.txt", names.as_bytes())?;
         made.push(FinishedFile { written, target: self.layout.index(self.plan, "file_location.txt"), completes: true });

@@ -48,16 +48,11 @@ pub(super) fn run(
     limits: Limits,
     cancel: &Cancel,
 ) -> Outcome<PassEnd> {
-    let hall = Pipeline {
+    let early = BTreeMap::new();
+    let pipeline = Pipeline {
         feed: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
-        line: Mutex::new(ReorderBuffer {
-            assembler,
-            next: 0,
-            early: BTreeMap::new(),
-            mismatch: None,
-            has_failed: false,
-        }),
+        line: Mutex::new(ReorderBuffer { assembler, next: 0, early, mismatch: None, has_failed: false }),
         moved: Condvar::new(),
         limits,
     };
@@ -68,19 +63,19 @@ pub(super) fn run(
     let mut result = Ok(Vec::new());
     let mut verify_against_reference = || {
         if let Some(mismatch) = is_fast.then(|| tokenizer.verify_against_reference()).flatten() {
-            hall.differs(mismatch.clone());
+            pipeline.differs(mismatch.clone());
             stop.cancel();
         }
     };
     let mut pack = || {
         result = run_units(&workers, limits.threads, &stop, |_| {
             let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
-            hall.work(&mut packer, cancel, &stop)
+            pipeline.work(&mut packer, cancel, &stop)
         })
     };
     // The readers are compared while texts are packed; the pass is over when both is done.
     together(&mut verify_against_reference, &mut pack);
-    let waiting = hall.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
         (None, Err(failure)) => Err(failure),

@@ -246,9 +246,8 @@ impl<'a> Job<'a> {
         let forecast = self.forecast(assembler.totals());
         context.stage(Phase::Scan, "document", forecast, format!("packing {}", text::count(files, "file")));
         context.progress.expect(0, self.inputs.bytes());
-        context
-            .progress
-            .resume_from(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
+        let bytes = self.done_before(start.pass, start.file, start.offset);
+        context.progress.resume_from(assembler.totals().documents, bytes);
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
             assembler.show_outputs();

@@ -83,11 +83,8 @@ impl Model {
             None => (chars(vocabulary, file)?, None),
         };
         // Those that come of their bytes anyway need not be looked for.
-        let made = if is_whole && spelled == Spelled::Bytes {
-            MergedTokens::new(&bytes(vocabulary), merges, &pairs)
-        } else {
-            None
-        };
+        let has_bytes = is_whole && spelled == Spelled::Bytes;
+        let made = if has_bytes { MergedTokens::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
         let whole = if is_whole { Whole::new(&file.vocab, spelled, is_wanted)? } else { None };
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();

@@ -71,6 +71,16 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("odd", 1),
 ];
 
+/// Names of types that do not say what the type holds, and beginnings of constants that do not say what they limit; in how
+/// many places such a name is still declared.
+const VAGUE_TYPES: &[&str] = &[
+    "After", "Answer", "Asked", "Before", "Begun", "Chosen", "Ended", "Ends", "Found", "Given", "Goal", "Gone", "Held",
+    "Kept", "Known", "Listed", "Look", "Looked", "Made", "Piece", "Place", "Placed", "Seen", "Shape", "Spot", "Spots",
+    "Standing", "Stop", "Stretch", "Taken", "Told", "Wanted", "Way", "Which", "Words", "Worked", "Written",
+];
+const VAGUE_CONSTANTS: &[&str] = &["MOST", "LONGEST", "LARGEST", "KEPT", "NAMED", "LISTED", "SHOWN"];
+const VAGUE_NAMES: usize = 62;
+
 #[test]
 fn every_file_is_found() {
     let on_disk = walkdir::WalkDir::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
@@ -163,6 +173,18 @@ fn a_flag_is_named_in_few_files() {
         );
     }
     assert!(over.is_empty(), "files that name a flag\n{}", over.join("\n"));
+}
+
+#[test]
+fn names_say_what_is_held() {
+    let is_vague = |name: &str| VAGUE_TYPES.contains(&name) || VAGUE_CONSTANTS.contains(&name);
+    let vague: Vec<String> = FILES
+        .iter()
+        .flat_map(|file| file.declared.iter().map(move |name| (file, name)))
+        .filter(|(_, name)| is_vague(name) || name.starts_with("MOST_"))
+        .map(|(file, name)| format!("{}: {name}", file.path))
+        .collect();
+    check("vague names", vague.len(), VAGUE_NAMES, &vague);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct SourceFile {
     pub lines: usize,
     /// Name of each function, and its lines of code.
     pub functions: Vec<(String, usize)>,
+    /// Names of its types, traits and constants.
+    pub declared: Vec<String>,
     /// Text of each string literal, and its line.
     pub literals: Vec<(String, usize)>,
     /// Names that occur in it.
@@ -49,6 +51,7 @@ fn read_module(src: &Path, file: &Path, module: Vec<String>, files: &mut Vec<Sou
         path: file.strip_prefix(src).unwrap().to_string_lossy().into_owned(),
         lines: code.len(),
         functions: functions.collect(),
+        declared: items.declared,
         literals: tokens.iter().filter_map(|(token, line, _)| Some((text_of(token)?, *line))).collect(),
         names: tokens.iter().filter_map(|(token, ..)| name_of(token)).collect(),
         imports,
@@ -78,6 +81,7 @@ fn module_file(parent: &Path, name: &str) -> PathBuf {
 #[derive(Default)]
 struct Items {
     functions: Vec<(String, usize, usize)>,
+    declared: Vec<String>,
     modules: Vec<String>,
     tests: Vec<(usize, usize)>,
 }
@@ -108,6 +112,15 @@ impl<'ast> Visit<'ast> for Items {
             self.tests.push(lines_of(item.span()));
             return;
         }
+        let declared = match item {
+            syn::Item::Struct(item) => Some(&item.ident),
+            syn::Item::Enum(item) => Some(&item.ident),
+            syn::Item::Trait(item) => Some(&item.ident),
+            syn::Item::Type(item) => Some(&item.ident),
+            syn::Item::Const(item) => Some(&item.ident),
+            _ => None,
+        };
+        self.declared.extend(declared.map(ToString::to_string));
         visit::visit_item(self, item);
     }
 
