@@ -77,12 +77,14 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
         cancel.check()?;
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
-            let first = listing.files.len();
+            let (first, first_problem) = (listing.files.len(), listing.problems.len());
             let chooser = Chooser { glob: glob.as_ref(), format, follows_reference: selection.follows_reference };
             let wants = |name: &str| chooser.wants(name);
             Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
                 .run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), format);
+            let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
+            problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
             let found = listing.files.get(first..).unwrap_or_default();
             let mut aside = std::mem::take(&mut listing.set_aside);
             let is_read = glob.is_none() && selection.follows_reference;

@@ -71,7 +71,8 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
     assert_eq!(names(root, None, PackFormat::Nanosets), ["a.jsonl", "index/notes.txt"]);
     let listing = list(&[root.to_path_buf()], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();
     assert_eq!(listing.problems.len(), 6);
-    assert!(listing.problems.iter().all(|told| told.severity == crate::model::Severity::Note));
+    assert!(listing.problems.iter().all(|note| note.severity == crate::model::Severity::Note));
+    assert!(listing.problems.is_sorted_by_key(|note| note.subject.path.clone()), "{:#?}", listing.problems);
     // Whoever asks for one has it.
     assert_eq!(names(root, Some("*.idx"), PackFormat::Nanosets), ["a.jsonl.idx"]);
     let named =
