@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::paths;
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use crate::engine::browse::places::place_of;
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use crate::model::text::{bytes, count, display_safe, grouped};
@@ -108,7 +108,7 @@ struct Listing {
     group_word: &'static str,
     groups: usize,
     unreadable: Vec<Unreadable>,
-    listed: Vec<Listed>,
+    listed: Vec<ListedRow>,
 }
 
 #[derive(Serialize)]
@@ -118,7 +118,7 @@ struct Unreadable {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct ListedRow {
     number: u64,
     group: String,
     key: String,
@@ -200,7 +200,7 @@ fn listing(catalog: &dyn Catalog, groups: &Groups, samples: &[BrowseSample]) -> 
     let unreadable = groups.groups.iter().filter_map(|group| {
         Some(Unreadable { group: group.name.to_string(), why: group.failure.as_ref()?.to_string() })
     });
-    let listed = samples.iter().map(|sample| Listed {
+    let listed = samples.iter().map(|sample| ListedRow {
         number: groups.number(sample.at),
         group: name(sample.at.group),
         key: sample.key.to_string(),
@@ -225,7 +225,7 @@ fn lines(listing: &Listing) -> Vec<String> {
     let samples = if listing.is_complete { samples } else { format!("at least {samples}") };
     let groups = count(listing.groups as u64, listing.group_word);
     let mut lines = vec![
-        paint(Look::Strong, &format!("# {}", display_safe(&listing.path))),
+        paint(Tone::Strong, &format!("# {}", display_safe(&listing.path))),
         format!("{}, {samples}, {groups}", listing.kind),
     ];
     for entry in &listing.unreadable {
@@ -234,7 +234,7 @@ fn lines(listing: &Listing) -> Vec<String> {
     for sample in &listing.listed {
         let parts: Vec<String> =
             sample.parts.iter().map(|part| format!("{} {}", display_safe(&part.name), bytes(part.bytes))).collect();
-        let key = paint(Look::Strong, &display_safe(&sample.key));
+        let key = paint(Tone::Strong, &display_safe(&sample.key));
         lines.push(format!(
             "{} {key} in {}: {}",
             grouped(sample.number),

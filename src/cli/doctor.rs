@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{Done, Finished, Status};
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::report;
 use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::text::{bytes, count, count_verb, display_safe};
@@ -45,7 +45,7 @@ pub fn run(path: Option<&Path>, context: &Context) -> Finished {
         checks.extend(dataset(path)?);
     }
     for check in &checks {
-        let sign = if check.fine { paint(Look::Good, "ok  ") } else { paint(Look::Warning, "look") };
+        let sign = if check.fine { paint(Tone::Good, "ok  ") } else { paint(Tone::Warning, "look") };
         context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
         if let Some(hint) = check.hint.as_ref().filter(|_| !check.fine) {
             context.printer.line(format!("     {}", display_safe(hint)));

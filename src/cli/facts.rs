@@ -2,23 +2,23 @@
 
 use super::context::Context;
 use super::exit::Done;
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use crate::model::text::{display_safe, grouped};
 use crate::model::{DatasetKind, Problem};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
 /// Files that are listed one by one.
-pub const LISTED: usize = 50;
+pub const MAX_LISTED: usize = 50;
 
 /// One fact.
 pub fn item(name: &str, value: &str) -> String {
-    format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
+    format!("- {}: {}", paint(Tone::Strong, name), display_safe(value))
 }
 
 /// The first line.
 pub fn title(name: &str) -> String {
-    paint(Look::Strong, &format!("# {}", display_safe(name)))
+    paint(Tone::Strong, &format!("# {}", display_safe(name)))
 }
 
 /// The first lines of what lies at a path.
@@ -31,9 +31,9 @@ pub fn name_of(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What stands behind a list of the first [`LISTED`] of so many files, where there are more.
+/// What stands behind a list of the first [`MAX_LISTED`] of so many files, where there are more.
 pub fn more(files: usize) -> Option<String> {
-    let more = files.checked_sub(LISTED).filter(|more| *more > 0)?;
+    let more = files.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
     Some(format!("  … and {} more", grouped(more as u64)))
 }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_is_not_listed_is_counted() {
-        assert_eq!(more(LISTED), None);
-        assert_eq!(more(LISTED + 1_200).as_deref(), Some("  … and 1,200 more"));
+        assert_eq!(more(MAX_LISTED), None);
+        assert_eq!(more(MAX_LISTED + 1_200).as_deref(), Some("  … and 1,200 more"));
     }
 }

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::{fields, Done, Finished, Stopped};
 use super::prepare::summary;
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::task::{follow, tell};
 use crate::engine::plan::shell_quote;
 use crate::formats::forager::INDEX_FOLDER;
@@ -243,7 +243,7 @@ fn lines(path: &str, report: &IndexReport, is_dry: bool) -> Vec<String> {
     let index = report.index.to_string_lossy();
     let (path, index) = (display_safe(path), display_safe(&index));
     if report.left_alone {
-        return vec![format!("{} {index} is there and was left alone.", paint(Look::Good, "Nothing to do."))];
+        return vec![format!("{} {index} is there and was left alone.", paint(Tone::Good, "Nothing to do."))];
     }
     let mut what = format!("{}, {}", count(report.samples, "sample"), bytes(report.bytes));
     if report.format == "forager" {
@@ -263,7 +263,7 @@ fn lines(path: &str, report: &IndexReport, is_dry: bool) -> Vec<String> {
             format!("Would be written: {index}: {}", written.join(", ")),
         ];
     }
-    let done = paint(Look::Good, &format!("Indexed {path}"));
+    let done = paint(Tone::Good, &format!("Indexed {path}"));
     let mut lines = vec![
         format!("{done}: {what}, took {}.", duration(report.elapsed)),
         format!("Written: {index}: {}", written.join(", ")),

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::{jsonl, mix, modalities, nanosets, outputs, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::check::run_single_shard;
@@ -88,7 +88,7 @@ fn single_shard(path: &str, context: &Context) -> Finished {
     let mut lines = head(path, "one tar shard, not prepared");
     lines.push(item("samples", &grouped(info.samples)));
     lines.push(item("size", &size(info.bytes)));
-    lines.push(format!("- {}:", paint(Look::Strong, "parts")));
+    lines.push(format!("- {}:", paint(Tone::Strong, "parts")));
     lines.extend(info.parts.iter().take(MAX_LISTED_NAMES).map(|(name, part)| {
         format!("  - {}: in {}, {}", display_safe(name), count(part.samples, "sample"), size(part.bytes))
     }));
@@ -134,7 +134,7 @@ fn lines(report: &InfoReport) -> Vec<String> {
         let shards = count(report.excluded_shards, "shard");
         lines.push(item("excluded", &format!("{shards}, {}", count(report.excluded_samples, "sample"))));
     }
-    lines.push(format!("- {}:", paint(Look::Strong, "splits")));
+    lines.push(format!("- {}:", paint(Tone::Strong, "splits")));
     lines.extend(report.splits.iter().map(split));
     if !report.unassigned.is_empty() {
         let mut names = report.unassigned.iter().take(MAX_LISTED_NAMES).cloned().collect::<Vec<_>>().join(", ");
@@ -159,7 +159,7 @@ fn split(split: &SplitInfo) -> String {
     let share = format!("{:.0}", split.share * 100.0);
     let mut line = format!(
         "  - {}: {share} %, {}, {}, {}",
-        paint(Look::Strong, &display_safe(&split.name)),
+        paint(Tone::Strong, &display_safe(&split.name)),
         count(split.samples, "sample"),
         count(split.shards, "shard"),
         size(split.bytes)

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{Done, Finished};
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::table::{Align, Table};
 use crate::tui::keymap::{Context as Place, Keymap};
 use serde_json::{json, Map, Value};
@@ -38,7 +38,7 @@ fn section(place: Place, keymap: &Keymap, ascii: bool, context: &Context) -> Opt
     }
     let id = place.id();
     let name = if id == place.title() { String::new() } else { format!(" ({id})") };
-    context.printer.line(format!("{}{name}", paint(Look::Strong, place.title())));
+    context.printer.line(format!("{}{name}", paint(Tone::Strong, place.title())));
     for line in table.lines() {
         context.printer.line(line);
     }

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::{dedup, jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{Checked, LintOptions};
@@ -101,7 +101,7 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
 
 /// What a check counts.
 #[derive(Clone, Copy)]
-pub struct Words {
+pub struct LintTexts {
     /// What its shards are called in the singular; `None` when there is only the one thing that was asked about.
     pub shards: Option<&'static str>,
     /// What an item of its progress is, in the singular.
@@ -110,20 +110,20 @@ pub struct Words {
 
 /// An item of a check of a folder of media.
 const ROW: &str = "row";
-const MEDIA_ROWS: Words = Words { shards: None, item: ROW };
+const MEDIA_ROWS: LintTexts = LintTexts { shards: None, item: ROW };
 
 /// The words for a data set or a folder of media.
-fn words_for(path: &str) -> Outcome<Words> {
+fn words_for(path: &str) -> Outcome<LintTexts> {
     let is_media = kind_of(Path::new(path))? == DatasetKind::Filesystem;
     Ok(if is_media { MEDIA_ROWS } else { SHARDS })
 }
 
-const SHARDS: Words = Words { shards: Some("shard"), item: "shard" };
+const SHARDS: LintTexts = LintTexts { shards: Some("shard"), item: "shard" };
 
 /// Checks with progress, and prints what was found.
 pub fn checked(
     context: &Context,
-    words: Words,
+    words: LintTexts,
     work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send,
 ) -> Finished {
     let cancel = context.signals.listen();
@@ -161,8 +161,8 @@ pub fn checked(
     let done = result?;
     let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let verdict = match grave {
-        0 => paint(Look::Good, "No problem found"),
-        number => paint(Look::Warning, &format!("{} found", count(number, "problem"))),
+        0 => paint(Tone::Good, "No problem found"),
+        number => paint(Tone::Warning, &format!("{} found", count(number, "problem"))),
     };
     let looked = match words.item {
         ROW => count(done.samples, "media row"),

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{fields, Finished};
-use super::facts::{head, item, more, size, told, LISTED};
+use super::facts::{head, item, more, size, told, MAX_LISTED};
 use super::table::{Align, Table};
 use crate::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};
 use crate::model::text::grouped;
@@ -61,7 +61,7 @@ fn mixture_lines(path: &str, facts: &MixtureFacts) -> Vec<String> {
     lines.push(item("data sets", &grouped(facts.datasets.len() as u64)));
     lines.push(item("size", &size(facts.bytes)));
     let mut table = Table::new(&[("data set", Align::Left), ("samples", Align::Right)]);
-    for (number, samples) in facts.datasets.iter().take(LISTED) {
+    for (number, samples) in facts.datasets.iter().take(MAX_LISTED) {
         table.row([number.to_string(), grouped(*samples)]);
     }
     lines.extend(table.lines());

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Roles of printed text; each has one look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum Tone {
     /// Something failed.
     Error,
     /// Something needs attention.
@@ -31,13 +31,13 @@ pub enum Look {
 }
 
 /// `text` in its role's colours; whoever writes it strips them where they do not belong.
-pub fn paint(look: Look, text: &str) -> String {
+pub fn paint(look: Tone, text: &str) -> String {
     let code = match look {
-        Look::Error => LOOKS[0],
-        Look::Warning => LOOKS[1],
-        Look::Good => LOOKS[2],
-        Look::Strong => LOOKS[3],
-        Look::Faint => LOOKS[4],
+        Tone::Error => LOOKS[0],
+        Tone::Warning => LOOKS[1],
+        Tone::Good => LOOKS[2],
+        Tone::Strong => LOOKS[3],
+        Tone::Faint => LOOKS[4],
     };
     format!("{code}{text}{PLAIN}")
 }
@@ -164,7 +164,7 @@ impl Printer {
         if self.json {
             return self.event(json!({ "event": "error", "error": error_value(failure) }));
         }
-        self.err(&guarded(&format!("{} {failure}", paint(Look::Error, "error:"))), true);
+        self.err(&guarded(&format!("{} {failure}", paint(Tone::Error, "error:"))), true);
         self.hint(failure.hint.as_deref());
     }
 
@@ -175,9 +175,9 @@ impl Printer {
         }
         let label = match problem.severity {
             Severity::Note if !self.is_verbose() => return,
-            Severity::Note => paint(Look::Faint, "note:"),
-            Severity::Problem => paint(Look::Warning, "warning:"),
-            Severity::Refusal => paint(Look::Error, "error:"),
+            Severity::Note => paint(Tone::Faint, "note:"),
+            Severity::Problem => paint(Tone::Warning, "warning:"),
+            Severity::Refusal => paint(Tone::Error, "error:"),
         };
         self.err(&guarded(&format!("{label} {problem}")), true);
         self.hint_once(problem.hint.as_deref());
@@ -189,7 +189,7 @@ impl Printer {
             return self.event(json!({ "event": "problem", "problem": problem }));
         }
         if !self.quiet {
-            self.err(&guarded(&format!("{} {problem}", paint(Look::Strong, "note:"))), true);
+            self.err(&guarded(&format!("{} {problem}", paint(Tone::Strong, "note:"))), true);
             self.hint(problem.hint.as_deref());
         }
     }
@@ -199,7 +199,7 @@ impl Printer {
         if self.json {
             return self.event(json!({ "event": "warning", "message": text, "hint": hint }));
         }
-        self.err(&format!("{} {}", paint(Look::Warning, "warning:"), display_safe(text)), true);
+        self.err(&format!("{} {}", paint(Tone::Warning, "warning:"), display_safe(text)), true);
         self.hint(hint);
     }
 
@@ -214,7 +214,7 @@ impl Printer {
 
     fn hint(&self, hint: Option<&str>) {
         if let Some(hint) = hint {
-            self.err(&format!("{} {}", paint(Look::Strong, "hint:"), display_safe(hint)), true);
+            self.err(&format!("{} {}", paint(Tone::Strong, "hint:"), display_safe(hint)), true);
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn only_our_own_looks_and_line_feeds_get_through() {
-        let line = format!("{} a\nb", paint(Look::Error, "error:"));
+        let line = format!("{} a\nb", paint(Tone::Error, "error:"));
         assert_eq!(guarded(&line), line);
         assert_eq!(guarded("name\x1b[2J\x1b[31m\x1b]0;x\x07\u{202e}"), "name␛[2J␛[31m␛]0;x␇<U+202E>");
         assert_eq!(guarded("plain"), "plain");

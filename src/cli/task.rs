@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::Stopped;
 use super::prepare::{summary, tell_notes};
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use crate::job::task::Task;
 use crate::model::text::count;
@@ -49,7 +49,7 @@ pub fn report_earlier_problems(
     context.printer.say(format!("The run that made it had {}; the first: {first}", count(all, "problem")));
     let mut earlier = json!({ "count": all, "first": first });
     if !context.globals.problems_ok && !context.globals.drop_in {
-        context.printer.say(format!("{} {HINT}", paint(Look::Strong, "hint:")));
+        context.printer.say(format!("{} {HINT}", paint(Tone::Strong, "hint:")));
         earlier["hint"] = json!(HINT);
     }
     result.insert("earlier_problems".into(), earlier);

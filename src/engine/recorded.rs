@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The largest report that is read back, in bytes: enough for a million shards.
-pub const LARGEST: u64 = 1 << 28;
+pub const MAX_REPORT_BYTES: u64 = 1 << 28;
 
 /// One shard as it was when it was indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Recorded {
     ///
     /// A report that cannot be parsed counts as none: it only ever saves work.
     pub fn read(own: &RunFolder) -> Outcome<Option<Self>> {
-        let bytes = read_whole(&own.report(), LARGEST)?;
+        let bytes = read_whole(&own.report(), MAX_REPORT_BYTES)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 

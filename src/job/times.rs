@@ -3,7 +3,7 @@
 use super::pool::run_units;
 use crate::engine::check::{has_same_headers, Prepared};
 use crate::engine::dataset::{self, Opened};
-use crate::engine::recorded::{Recorded, LARGEST};
+use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
 use crate::model::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::lock::DatasetLock;
@@ -48,7 +48,7 @@ pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, prob
     verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
     let own = RunFolder::for_webdataset(root);
     let changed = || -> Outcome<Option<Vec<u8>>> {
-        let report = read_whole(&own.report(), LARGEST)?;
+        let report = read_whole(&own.report(), MAX_REPORT_BYTES)?;
         Ok(report.and_then(|report| Recorded::with_stamps(&report, &verified)))
     };
     if changed()?.is_none() {

@@ -72,11 +72,11 @@ const FIRST: usize = 4 << 10;
 /// Later reads, in bytes.
 const NEXT: usize = 32 << 10;
 /// The longest piece that is handed out at once, in bytes.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes read of one entry before it is given up: a hostile file may send a reader to and fro.
 const BUDGET: u64 = 4 << 30;
 
-/// Reads an entry through a window. Its memory is bounded by [`LONGEST`], its work by a budget.
+/// Reads an entry through a window. Its memory is bounded by [`MAX_READ_BYTES`], its work by a budget.
 pub struct Reader<'a> {
     source: &'a dyn ByteSource,
     cancel: &'a Cancel,
@@ -118,9 +118,9 @@ impl<'a> Reader<'a> {
         self.read
     }
 
-    /// Up to `count` bytes (at most [`LONGEST`]) from `offset`; fewer only where the entry ends.
+    /// Up to `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; fewer only where the entry ends.
     pub fn up_to(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
-        let count = count.min(LONGEST);
+        let count = count.min(MAX_READ_BYTES);
         let left = self.len().saturating_sub(offset);
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(count);
         if count == 0 {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
 
     /// As [`up_to`](Self::up_to), without reading further ahead than asked: for pieces that lie far apart.
     pub fn sparse(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
-        let count = count.min(LONGEST);
+        let count = count.min(MAX_READ_BYTES);
         if let Some(start) = self.in_window(offset, 1) {
             let end = (start + count).min(self.window.len());
             // A few bytes at the end of the window may be the beginning of more.
@@ -151,9 +151,9 @@ impl<'a> Reader<'a> {
         Ok(&self.window[..count.min(self.window.len())])
     }
 
-    /// Exactly `count` bytes (at most [`LONGEST`]) from `offset`; broken where the entry ends before.
+    /// Exactly `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; broken where the entry ends before.
     pub fn exactly(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
-        if count > LONGEST {
+        if count > MAX_READ_BYTES {
             return Err(ProbeError::broken(format!("a piece of {count} bytes is too long"), offset));
         }
         let end = self.len();

@@ -21,7 +21,7 @@ mod draw;
 mod ends;
 mod save;
 
-use ends::Ends;
+use ends::EndNotices;
 use save::Saver;
 
 /// What the frame waits for.
@@ -78,7 +78,7 @@ pub struct App {
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
     /// Ends of jobs that a notice shows.
-    ends: Ends,
+    ends: EndNotices,
     /// The items of the bottom bar, for the mouse.
     bar: Places<Action>,
     /// The next frame is to be saved as a picture, and who does it.
@@ -123,7 +123,7 @@ impl App {
             open_prepare,
             pressed: Vec::new(),
             toast: None,
-            ends: Ends::default(),
+            ends: EndNotices::default(),
             bar: Places::default(),
             wants_picture: false,
             saver: None,

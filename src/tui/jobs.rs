@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 mod ended;
 mod result;
 
-pub use ended::Ended;
+pub use ended::EndedJob;
 pub use result::{JobResult, Report};
 
 /// Number of a job in this process, counted from 1.

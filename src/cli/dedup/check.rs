@@ -3,7 +3,7 @@
 use super::run_options;
 use crate::cli::context::Context;
 use crate::cli::exit::Finished;
-use crate::cli::lint::{checked, Words};
+use crate::cli::lint::{checked, LintTexts};
 use crate::job::dedup::{is_index, verify_index};
 use std::path::Path;
 
@@ -15,6 +15,6 @@ pub fn is_ours(path: &str) -> bool {
 /// Reads all of it and compares its files with one another.
 pub fn verify(path: &str, context: &Context) -> Finished {
     let options = run_options(context);
-    let words = Words { shards: Some("shard"), item: "document" };
+    let words = LintTexts { shards: Some("shard"), item: "document" };
     checked(context, words, |handles| verify_index(Path::new(path), options.threads, options.memory_bytes, handles))
 }

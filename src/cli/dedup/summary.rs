@@ -1,7 +1,7 @@
 //! What `dedup` tells at its end, in lines for people.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
-use crate::cli::printer::{paint, Look};
+use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
@@ -27,7 +27,7 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
         lines.push(next_step(plan));
         return lines;
     }
-    let done = paint(Look::Good, &format!("Deduplicated {}", count(report.files, "file")));
+    let done = paint(Tone::Good, &format!("Deduplicated {}", count(report.files, "file")));
     lines.push(format!(
         "{done}: {}, {} of text in {}{}.",
         count(totals.documents, "document"),
@@ -133,7 +133,7 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
 }
 
 fn nothing_to_do() -> String {
-    let nothing = paint(Look::Good, "Nothing to do.");
+    let nothing = paint(Tone::Good, "Nothing to do.");
     format!("{nothing} Deduplicated already with this plan, and nothing changed since. Nothing was written.")
 }
 
@@ -141,11 +141,11 @@ fn same_by_flags(plan: &DedupPlan) -> String {
     let command = CommandLine::of_dedup(plan).text();
     // An estimate needs no output; what is shown is there to be run.
     let output = if plan.output.is_empty() { " --output DIR" } else { "" };
-    format!("{} {command}{output}", paint(Look::Strong, "The same by flags:"))
+    format!("{} {command}{output}", paint(Tone::Strong, "The same by flags:"))
 }
 
 fn next_step(plan: &DedupPlan) -> String {
-    format!("{} gristmill browse {}", paint(Look::Strong, "Next:"), shell_quote(&plan.visible_output()))
+    format!("{} gristmill browse {}", paint(Tone::Strong, "Next:"), shell_quote(&plan.visible_output()))
 }
 
 fn percent(share: f64) -> String {
@@ -190,7 +190,7 @@ fn per_file(files: &[FileReport]) -> Vec<String> {
             display_safe(&file.name).into_owned(),
         ]);
     }
-    let heading = paint(Look::Strong, "By file:");
+    let heading = paint(Tone::Strong, "By file:");
     let lines = [String::new(), heading].into_iter().chain(table.lines());
     lines.chain(more(touched.len(), FILES_SHOWN, "file")).collect()
 }
@@ -214,6 +214,6 @@ pub fn passages(passages: &[RepeatedPassage]) -> Vec<String> {
         let text = display_safe(&passage.text);
         table.row([grouped(passage.count), grouped(passage.length), cut_end(&text, PASSAGE_COLUMNS), place]);
     }
-    let heading = paint(Look::Strong, "Repeated most:");
+    let heading = paint(Tone::Strong, "Repeated most:");
     [String::new(), heading].into_iter().chain(table.lines()).collect()
 }

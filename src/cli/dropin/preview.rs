@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::paths;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::energon::PreviewArgs;
 use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use crate::formats::energon::info::Info;
@@ -29,7 +29,7 @@ const PICTURE: (u16, u16) = (72, 24);
 const MAX_CHARS: usize = 2_000;
 
 /// Where a sample is.
-struct Place<'a> {
+struct SampleSpan<'a> {
     split: &'a str,
     shard: &'a str,
     index: u64,
@@ -61,7 +61,7 @@ pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
         for shard in shards.iter().filter(|shard| !excluded.contains(*shard)) {
             let index = TarIdx::open(&index_path(root, shard))?;
             for number in 0..index.samples() {
-                let place = Place { split, shard, index: number };
+                let place = SampleSpan { split, shard, index: number };
                 let Some(raw) = read(root, shard, index.span(number)?)? else { continue };
                 if excluded.contains(&format!("{shard}/{}", raw.key)) {
                     continue;
@@ -126,7 +126,7 @@ fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>
     Ok(raw)
 }
 
-fn show(place: &Place<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, context: &Context) {
+fn show(place: &SampleSpan<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, context: &Context) {
     let title = format!(
         "{}, sample {} of {} in {}",
         display_safe(&raw.key),
@@ -134,7 +134,7 @@ fn show(place: &Place<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, context: &C
         display_safe(place.shard),
         display_safe(place.split)
     );
-    context.printer.line(paint(Look::Strong, &title));
+    context.printer.line(paint(Tone::Strong, &title));
     match dataset.map(|dataset| &dataset.source) {
         Some(SampleSource::FieldMap(fields)) => show_fields(raw, fields, context),
         other => {
@@ -168,7 +168,7 @@ fn show_value(name: &str, value: &Result<Value, String>, content: Option<&[u8]>,
     match value {
         Err(why) => {
             let label = format!("{name}: {}", ProblemKind::FieldFails.title());
-            context.printer.line(format!("  {}: {}", paint(Look::Error, &label), display_safe(why)));
+            context.printer.line(format!("  {}: {}", paint(Tone::Error, &label), display_safe(why)));
         }
         Ok(Value::Text(words)) => {
             let safe = text::safe_lines(words, MAX_CHARS);

@@ -2,12 +2,12 @@
 
 use super::super::context::Context;
 use super::super::exit::Finished;
-use super::super::lint::{checked, Words};
+use super::super::lint::{checked, LintTexts};
 use crate::job::jsonl::{run_lint, run_verify};
 use std::path::Path;
 
 /// What is counted, beside the size.
-const WORDS: Words = Words { shards: None, item: "file" };
+const WORDS: LintTexts = LintTexts { shards: None, item: "file" };
 
 /// Compares the index and parses every line.
 pub fn lint(path: &str, context: &Context) -> Finished {

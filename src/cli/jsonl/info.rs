@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, name_of, size};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
 use crate::engine::plan::shell_quote;
 use crate::formats::energon::jsonl_idx::{index_path, IndexState};
@@ -63,7 +63,7 @@ fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
         lines.push(item("bytes a sample", &spread(&facts.line_bytes)));
     }
     if !facts.keys.is_empty() {
-        lines.push(format!("- {} (of {}):", paint(Look::Strong, "keys"), count(facts.looked_at, "record")));
+        lines.push(format!("- {} (of {}):", paint(Tone::Strong, "keys"), count(facts.looked_at, "record")));
         lines.extend(facts.keys.iter().take(MAX_LISTED_KEYS).map(|key| key_line(key, facts.looked_at)));
         if let Some(more) = facts.keys.len().checked_sub(MAX_LISTED_KEYS).filter(|more| *more > 0) {
             lines.push(format!("  - … and {more} more"));
@@ -89,7 +89,7 @@ fn spread(lengths: &Lengths) -> String {
 
 fn key_line(key: &KeyFacts, records: u64) -> String {
     let kinds: Vec<&str> = key.kinds.iter().map(|(kind, _)| *kind).collect();
-    let mut line = format!("  - {}: {}", paint(Look::Strong, &display_safe(&key.name)), kinds.join(" or "));
+    let mut line = format!("  - {}: {}", paint(Tone::Strong, &display_safe(&key.name)), kinds.join(" or "));
     if key.seen < records {
         line.push_str(&format!(", in {} of {}", grouped(key.seen), grouped(records)));
     }

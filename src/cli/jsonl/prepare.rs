@@ -2,9 +2,9 @@
 
 use super::super::context::Context;
 use super::super::exit::Finished;
-use super::super::prepare::direct::{begin, end, Told};
+use super::super::prepare::direct::{begin, end, Summary};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::follow;
 use super::flags::given;
 use crate::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
@@ -28,7 +28,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
         result => result?,
     };
     let lines = lines(plan, &report, dry);
-    let told = Told {
+    let told = Summary {
         problems: &report.problems,
         counts: &report.counts,
         is_idle: report.nothing_to_do,
@@ -91,11 +91,11 @@ fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
         0 => plan.path.clone(),
         _ => clean_path(Path::new(&plan.path)).to_string_lossy().into_owned(),
     };
-    let next = format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&indexed));
+    let next = format!("{} gristmill info {}", paint(Tone::Strong, "Next:"), shell_quote(&indexed));
     let path = display_safe(&indexed);
     let (samples, size) = (count(report.samples, "sample"), bytes(report.bytes));
     if report.nothing_to_do {
-        let done = paint(Look::Good, "Nothing to do.");
+        let done = paint(Tone::Good, "Nothing to do.");
         return vec![
             format!("{done} The index of {path} is there and right: {samples}, {size}. Nothing was written."),
             next,
@@ -114,10 +114,10 @@ fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
         return vec![
             format!("Would index {path}: {samples}, {size}. Nothing was written."),
             format!("Would be written: {file}"),
-            format!("{} {}", paint(Look::Strong, "The same by flags:"), command(plan)),
+            format!("{} {}", paint(Tone::Strong, "The same by flags:"), command(plan)),
         ];
     }
-    let done = paint(Look::Good, &format!("Indexed {path}"));
+    let done = paint(Tone::Good, &format!("Indexed {path}"));
     let mut lines =
         vec![format!("{done}: {samples}, {size} in {}.", duration(report.elapsed)), format!("Written: {file}")];
     if report.lines_left_out > 0 {

@@ -1,6 +1,6 @@
 //! What the media tables of a data set hold, in lines for `info`.
 
-use crate::cli::printer::{paint, Look};
+use crate::cli::printer::{paint, Tone};
 use crate::engine::media::MediaSpread;
 use crate::model::text::{count, display_safe, duration, grouped};
 use std::time::Duration;
@@ -10,14 +10,14 @@ const MAX_SHOWN_NAMES: usize = 8;
 
 /// A list item per fact.
 pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
-    let item = |name: &str, value: String| format!("  - {}: {}", paint(Look::Strong, name), display_safe(&value));
+    let item = |name: &str, value: String| format!("  - {}: {}", paint(Tone::Strong, name), display_safe(&value));
     let rows = format!(
         "{} ({}, {} of sound or video)",
         count(spread.rows, "row"),
         count(spread.images, "picture"),
         grouped(spread.av)
     );
-    let mut lines = vec![format!("- {}: {rows}", paint(Look::Strong, "media metadata"))];
+    let mut lines = vec![format!("- {}: {rows}", paint(Tone::Strong, "media metadata"))];
     for filter in &spread.filters {
         let patterns = if filter.patterns.is_empty() { String::new() } else { format!(" {}", filter.patterns) };
         let told = format!("{}{patterns}, first {} UTC", filter.strategy.to_lowercase(), filter.created_at);

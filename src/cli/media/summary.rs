@@ -1,7 +1,7 @@
 //! What `prepare-media` tells at its end, in lines for people; and the lines about media of other commands.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
-use crate::cli::printer::{paint, Look};
+use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
 use crate::engine::media::MediaOutlook;
 use crate::engine::plan::{shell_quote, CommandLine};
@@ -16,7 +16,7 @@ pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {
     let done = format!("Described media of {}", display_safe(&plan.path));
     let mut lines = vec![format!(
         "{}: {} of {} in {}.",
-        paint(Look::Good, &done),
+        paint(Tone::Good, &done),
         described(report.images, report.av),
         looked_at(report.entries),
         duration(report.elapsed)
@@ -29,7 +29,7 @@ pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {
     lines.extend(count_lines(&report.counts));
     lines.push(String::new());
     lines.push(same_by_flags(plan));
-    lines.push(format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&plan.path)));
+    lines.push(format!("{} gristmill info {}", paint(Tone::Strong, "Next:"), shell_quote(&plan.path)));
     lines
 }
 
@@ -74,7 +74,7 @@ pub fn of_preview(plan: &PrepareMediaPlan, preview: &MediaPreview) -> Vec<String
 }
 
 fn same_by_flags(plan: &PrepareMediaPlan) -> String {
-    format!("{} {}", paint(Look::Strong, "The same by flags:"), CommandLine::of_media(plan).text())
+    format!("{} {}", paint(Tone::Strong, "The same by flags:"), CommandLine::of_media(plan).text())
 }
 
 /// What a filter would pick.
@@ -88,7 +88,7 @@ pub fn outlook_lines(outlook: &MediaOutlook) -> Vec<String> {
         table.row([grouped(*entries), display_safe(name).into_owned(), what.to_owned()]);
     }
     let heading = format!("{} would be looked at:", count(outlook.candidates, "entry"));
-    let mut lines = vec![String::new(), paint(Look::Strong, &heading)];
+    let mut lines = vec![String::new(), paint(Tone::Strong, &heading)];
     lines.extend(table.lines());
     for (name, result) in &outlook.probed {
         let told = match result {

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use super::tree;
 use crate::engine::mix;
@@ -30,13 +30,13 @@ pub fn check(path: &str, context: &Context) -> Finished {
     let of = |severity: Severity| facts.problems.iter().filter(|problem| problem.severity == severity).count() as u64;
     let shown = display_safe(path);
     let verdict = match (of(Severity::Refusal), of(Severity::Problem)) {
-        (0, 0) => format!("{} in {shown}, version {}.", paint(Look::Good, "No problem found"), facts.version),
+        (0, 0) => format!("{} in {shown}, version {}.", paint(Tone::Good, "No problem found"), facts.version),
         (0, n) => format!(
             "{} in {shown}; the loader opens it.",
-            paint(Look::Warning, &format!("{} found", count(n, "problem")))
+            paint(Tone::Warning, &format!("{} found", count(n, "problem")))
         ),
         (n, _) => {
-            format!("{} in {shown}.", paint(Look::Warning, &format!("The loader stops at {}", count(n, "place"))))
+            format!("{} in {shown}.", paint(Tone::Warning, &format!("The loader stops at {}", count(n, "place"))))
         }
     };
     context.printer.line(verdict);
@@ -51,8 +51,8 @@ pub fn verify(path: &str, context: &Context) -> Finished {
     tell(&report.problems, &report.counts, context);
     let grave: u64 = report.counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., n)| n).sum();
     let verdict = match grave {
-        0 => paint(Look::Good, "No problem found"),
-        n => paint(Look::Warning, &format!("{} found", count(n, "problem"))),
+        0 => paint(Tone::Good, "No problem found"),
+        n => paint(Tone::Warning, &format!("{} found", count(n, "problem"))),
     };
     let rows: u64 = report.joins.iter().map(|join| join.rows).sum();
     context.printer.line(format!(

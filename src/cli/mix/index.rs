@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::{self, summary};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
 use super::super::{jsonl, nanosets, paths};
@@ -51,13 +51,13 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     context.printer.say(match dry {
         true => format!("Would write {output}. Nothing was written."),
         false if report.nothing_to_do => {
-            format!("{} This very index is in {output} already.", paint(Look::Good, "Nothing to do."))
+            format!("{} This very index is in {output} already.", paint(Tone::Good, "Nothing to do."))
         }
         false => {
             let size = crate::model::text::bytes(report.files.iter().map(|file| file.bytes).sum());
             format!(
                 "{} in {output}, {size}.",
-                paint(Look::Good, "Written dataset_index.npy and dataset_sample_index.npy")
+                paint(Tone::Good, "Written dataset_index.npy and dataset_sample_index.npy")
             )
         }
     });

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use super::super::{paths, prepare, prepare::summary};
 use super::args::NewArgs;
@@ -50,9 +50,11 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
             }
             format!("Would write {shown}. Nothing was written.")
         }
-        (_, true, _) => format!("{} {shown} is there with the same content.", paint(Look::Good, "Nothing to do.")),
-        (_, _, true) => format!("{}, replacing an older one.", paint(Look::Good, &format!("Written {shown}"))),
-        _ => format!("{}.", paint(Look::Good, &format!("Written {shown}"))),
+        (_, true, _) => {
+            format!("{} {shown} is there with the same content.", paint(Tone::Good, "Nothing to do."))
+        }
+        (_, _, true) => format!("{}, replacing an older one.", paint(Tone::Good, &format!("Written {shown}"))),
+        _ => format!("{}.", paint(Tone::Good, &format!("Written {shown}"))),
     };
     context.printer.say(done);
     let alone = (plan.kind == MixKind::Join && plan.splits.is_empty())
@@ -68,7 +70,7 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
         context.printer.note(note);
     }
     if report.needs_prepare {
-        let next = paint(Look::Strong, "Next:");
+        let next = paint(Tone::Strong, "Next:");
         context.printer.say(format!("{next} gristmill prepare {} makes the join", shell_quote(&plan.output)));
     }
     let mut result = fields(&report);

@@ -2,9 +2,9 @@
 
 use super::super::context::Context;
 use super::super::exit::Finished;
-use super::super::prepare::direct::{begin, end, Told};
+use super::super::prepare::direct::{begin, end, Summary};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::follow;
 use crate::engine::plan::shell_quote;
 use crate::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
@@ -24,25 +24,25 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     let compat = if plan.compat { " --compat" } else { "" };
     let command = format!("gristmill prepare {}{compat}", shell_quote(&plan.path));
     let told =
-        Told { problems: &report.problems, counts: &report.counts, is_idle: report.nothing_to_do, lines, command };
+        Summary { problems: &report.problems, counts: &report.counts, is_idle: report.nothing_to_do, lines, command };
     Ok(end(plan, &report, told, context))
 }
 
 fn lines(plan: &PreparePlan, report: &MetadatasetReport, dry: bool) -> Vec<String> {
     let path = display_safe(&plan.path);
-    let next = format!("{} gristmill mix check {}", paint(Look::Strong, "Next:"), shell_quote(&plan.path));
+    let next = format!("{} gristmill mix check {}", paint(Tone::Strong, "Next:"), shell_quote(&plan.path));
     let mut lines: Vec<String> = report.joins.iter().map(join).collect();
     if report.joins.is_empty() {
-        let done = paint(Look::Good, "Nothing to do.");
+        let done = paint(Tone::Good, "Nothing to do.");
         let splits = count(report.splits, "split");
         lines.push(format!("{done} {path} has {splits} and no join. All its members were opened."));
     } else if report.nothing_to_do {
-        let done = paint(Look::Good, "Nothing to do.");
+        let done = paint(Tone::Good, "Nothing to do.");
         lines.push(format!("{done} The join indexes of {path} are there and right. Nothing was written."));
     } else if dry {
         lines.push("Nothing was written.".to_owned());
     } else {
-        let done = paint(Look::Good, &format!("Prepared {path}"));
+        let done = paint(Tone::Good, &format!("Prepared {path}"));
         lines.push(format!("{done}: {} in {}.", count(report.joins.len() as u64, "join"), duration(report.elapsed)));
     }
     for file in &report.files {

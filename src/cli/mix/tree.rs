@@ -1,6 +1,6 @@
 //! The tree of a metadataset as text: shares as bars, samples per epoch.
 
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
 use crate::model::text::{count, display_safe, grouped};
 
@@ -15,7 +15,7 @@ const LABEL: usize = 36;
 pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for split in &facts.splits {
-        let name = paint(Look::Strong, &display_safe(&split.name));
+        let name = paint(Tone::Strong, &display_safe(&split.name));
         lines.push(format!("{name}: {}", summary(&split.root)));
         let mut left = MAX_LISTED_NODES;
         node(&split.root, 1, ascii, &mut left, &mut lines);
@@ -27,7 +27,7 @@ pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
         let all = lookup.found + lookup.missing;
         lines.push(format!(
             "{} {}: {} of {} found, in {}",
-            paint(Look::Strong, "media of"),
+            paint(Tone::Strong, "media of"),
             display_safe(&lookup.member),
             grouped(lookup.found),
             count(all, "name"),

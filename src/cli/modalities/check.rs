@@ -3,9 +3,9 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, size, told};
-use super::super::lint::{checked, vocabulary, Words};
+use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use crate::engine::check::Checked;
 use crate::engine::modalities::check::{self as engine, is_raw_index, PackedFacts};
@@ -19,9 +19,9 @@ use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
 /// What is counted, beside the size.
-const DOCUMENTS: Words = Words { shards: None, item: "document" };
+const DOCUMENTS: LintTexts = LintTexts { shards: None, item: "document" };
 /// The same for raw indexes.
-const LINES: Words = Words { shards: None, item: "line" };
+const LINES: LintTexts = LintTexts { shards: None, item: "line" };
 
 /// Whether a path is a packed file or a raw index. What is not there is neither.
 pub fn is_ours(path: &str) -> bool {
@@ -141,7 +141,7 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let name = display_safe(path);
     let documents = count(report.documents, "document");
     if report.repaired == 0 {
-        let done = paint(Look::Good, "Nothing to do.");
+        let done = paint(Tone::Good, "Nothing to do.");
         return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
     }
     let places = format!("{} of {documents}, from document {} on", grouped(report.repaired), report.first);
@@ -153,6 +153,6 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
     let backup =
         report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
-    let done = paint(Look::Good, &format!("Repaired {name}"));
+    let done = paint(Tone::Good, &format!("Repaired {name}"));
     format!("{done}: positions of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

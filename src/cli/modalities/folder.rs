@@ -2,8 +2,8 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Finished};
-use super::super::facts::{head, item, more, size, told, LISTED};
-use super::super::lint::{checked, vocabulary, Words};
+use super::super::facts::{head, item, more, size, told, MAX_LISTED};
+use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
 use crate::engine::modalities::folder::{packed_folder, PackedFolder};
 use crate::engine::nanosets::check::Depth;
@@ -14,7 +14,7 @@ use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// What is counted, beside the size.
-const DOCUMENTS: Words = Words { shards: Some("file"), item: "document" };
+const DOCUMENTS: LintTexts = LintTexts { shards: Some("file"), item: "document" };
 
 /// Whether a path is a folder of packed files. What is not there is none.
 pub fn is_ours(path: &str) -> bool {
@@ -40,7 +40,7 @@ fn lines(path: &str, facts: &PackedFolder) -> Vec<String> {
     let right = Align::Right;
     let mut table =
         Table::new(&[("file", Align::Left), ("tokens", right), ("documents", right), ("bytes a token", right)]);
-    for file in facts.files.iter().take(LISTED) {
+    for file in facts.files.iter().take(MAX_LISTED) {
         let told = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), grouped);
         let known = file.facts.as_ref();
         table.row([

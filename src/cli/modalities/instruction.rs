@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use crate::engine::modalities::instruction::Settings;
 use crate::job::modalities::start_instruction;
@@ -19,12 +19,12 @@ pub fn run(config: &Path, context: &Context) -> Finished {
     let task = start_instruction(config, context.globals.compat, context.globals.drop_in, context.run_options())?;
     let report = follow(task, Some("preparing"), context)?;
     tell(&report.problems, &report.counts, context);
-    let done = paint(Look::Good, &format!("Prepared {}", display_safe(&report.folder)));
+    let done = paint(Tone::Good, &format!("Prepared {}", display_safe(&report.folder)));
     context.printer.say(format!("{done} in {}.", duration(report.elapsed)));
     for partition in &report.partitions {
         let (lines, tokens) = (count(partition.lines, "line"), count(partition.tokens, "token"));
         let packed = display_safe(&partition.packed);
-        context.printer.say(format!("- {}: {lines}, {tokens}: {packed}", paint(Look::Strong, partition.name)));
+        context.printer.say(format!("- {}: {lines}, {tokens}: {packed}", paint(Tone::Strong, partition.name)));
     }
     for line in summary::count_lines(&report.counts) {
         context.printer.say(line);

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished, Stopped};
 use super::super::paths;
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
 use super::command;
@@ -125,7 +125,7 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finish
 
 fn line(output: &str, report: &RewriteReport) -> String {
     let written = &report.written;
-    let done = paint(Look::Good, &format!("Wrote {}", display_safe(output)));
+    let done = paint(Tone::Good, &format!("Wrote {}", display_safe(output)));
     let (size, time) = (bytes(written.bytes), duration(report.elapsed));
     match written.token_bytes {
         Some(token_bytes) => {

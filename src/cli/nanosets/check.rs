@@ -2,8 +2,8 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Finished};
-use super::super::facts::{head, item, more, size, told, LISTED};
-use super::super::lint::{checked, vocabulary, Words};
+use super::super::facts::{head, item, more, size, told, MAX_LISTED};
+use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
 use crate::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
 use crate::engine::modalities::check::Vocabulary;
@@ -16,9 +16,9 @@ use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// What is counted of token files, beside the size.
-const DOCUMENTS: Words = Words { shards: Some("file"), item: "file" };
+const DOCUMENTS: LintTexts = LintTexts { shards: Some("file"), item: "file" };
 /// The same of samples.
-const SAMPLES: Words = Words { shards: Some("file"), item: "sample" };
+const SAMPLES: LintTexts = LintTexts { shards: Some("file"), item: "sample" };
 
 /// Whether a path is a folder of token files or of Forager's samples. What is not there is neither.
 pub fn is_ours(path: &str) -> bool {
@@ -98,7 +98,7 @@ fn folder_lines(path: &str, facts: &FolderFacts) -> Vec<String> {
         ("documents", right),
         (if facts.windows.is_some() { "windows" } else { "" }, right),
     ]);
-    for file in facts.files.iter().take(LISTED) {
+    for file in facts.files.iter().take(MAX_LISTED) {
         table.row([
             display_safe(&file.file.name).into_owned(),
             grouped(file.file.tokens),
@@ -126,7 +126,7 @@ fn forager_lines(path: &str, facts: &ForagerFacts) -> Vec<String> {
         lines.push(item("arrays", &arrays.join(", ")));
     }
     let mut table = Table::new(&[("file", Align::Left), ("samples", Align::Right), ("size", Align::Right)]);
-    for file in facts.files.iter().take(LISTED) {
+    for file in facts.files.iter().take(MAX_LISTED) {
         let bytes = file.bytes.map_or_else(|| "missing".to_owned(), size);
         table.row([display_safe(&file.name).into_owned(), grouped(file.samples), bytes]);
     }

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::paths;
 use super::prepare::{self, summary};
-use super::printer::{paint, Look};
+use super::printer::{paint, Tone};
 use super::task::{follow, report_earlier_problems, tell};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::engine::plan::{file, CommandLine};
@@ -101,12 +101,12 @@ fn told(
     if context.globals.dry_run {
         context.printer.say(format!("Would {would} {what} into {output}. Nothing was written."));
     } else if report.nothing_to_do {
-        let nothing = paint(Look::Good, "Nothing to do.");
+        let nothing = paint(Tone::Good, "Nothing to do.");
         context.printer.say(format!("{nothing} {output} holds the same files already: {what}."));
     } else {
         let size = bytes(report.files.iter().map(|file| file.bytes).sum());
         let files = count(report.files.len() as u64, "file");
-        context.printer.say(format!("{} {what} into {output}: {files}, {size}.", paint(Look::Good, done)));
+        context.printer.say(format!("{} {what} into {output}: {files}, {size}.", paint(Tone::Good, done)));
     }
     if report.left_tokens > 0 {
         context.printer.say(format!("{} left out.", count_verb(report.left_tokens, "token", "was", "were")));

@@ -1,7 +1,7 @@
 //! What `pack` tells at its end, in lines for people.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
-use crate::cli::printer::{paint, Look};
+use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
@@ -20,7 +20,7 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     if report.nothing_to_do {
         lines.push(nothing_to_do());
     } else {
-        let done = paint(Look::Good, &format!("Packed {}", count(report.files, "file")));
+        let done = paint(Tone::Good, &format!("Packed {}", count(report.files, "file")));
         let speed = speed(report);
         lines.push(format!(
             "{done}: {}, {}, {} of text in {}{speed}.",
@@ -62,7 +62,7 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     lines.push(String::new());
     lines.push(same_by_flags(plan));
     if let Some(target) = report.targets.first() {
-        lines.push(format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(next(target))));
+        lines.push(format!("{} gristmill info {}", paint(Tone::Strong, "Next:"), shell_quote(next(target))));
     }
     lines
 }
@@ -109,12 +109,12 @@ pub fn of_preview(plan: &PackPlan, preview: &PackPreview) -> Vec<String> {
 }
 
 fn nothing_to_do() -> String {
-    let nothing = paint(Look::Good, "Nothing to do.");
+    let nothing = paint(Tone::Good, "Nothing to do.");
     format!("{nothing} Packed already with this plan, and nothing changed since. Nothing was written.")
 }
 
 fn same_by_flags(plan: &PackPlan) -> String {
-    format!("{} {}", paint(Look::Strong, "The same by flags:"), CommandLine::of_pack(plan).text())
+    format!("{} {}", paint(Tone::Strong, "The same by flags:"), CommandLine::of_pack(plan).text())
 }
 
 /// Bytes and tokens a second of what this run did itself.
@@ -154,7 +154,7 @@ fn skipped_lines(format: PackFormat, skipped: &[Skipped]) -> Vec<String> {
         let also = if skip.is_by_design { "as the reference program does" } else { "" };
         table.row([grouped(skip.documents), display_safe(&skip.reason).into_owned(), also.to_owned()]);
     }
-    let heading = paint(Look::Strong, &format!("Not in the output for {}:", format.word()));
+    let heading = paint(Tone::Strong, &format!("Not in the output for {}:", format.word()));
     [String::new(), heading].into_iter().chain(table.lines()).collect()
 }
 

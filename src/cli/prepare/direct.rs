@@ -26,7 +26,7 @@ pub fn begin(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
 }
 
 /// What a report is about besides its own fields.
-pub struct Told<'a> {
+pub struct Summary<'a> {
     /// What was found.
     pub problems: &'a [Problem],
     /// All of it, counted.
@@ -40,7 +40,7 @@ pub struct Told<'a> {
 }
 
 /// Tells how it went.
-pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Told<'_>, context: &Context) -> Done {
+pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Summary<'_>, context: &Context) -> Done {
     tell(told.problems, told.counts, context);
     let dry = context.globals.dry_run;
     for line in told.lines {

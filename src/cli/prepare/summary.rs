@@ -1,7 +1,7 @@
 //! What `prepare` tells at its end, in lines for people.
 
 use super::super::media::{outlook_lines, summary_line};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use crate::engine::media::MediaOutlook;
 use crate::engine::plan::{command_line_after_run, CommandLine};
@@ -27,7 +27,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     if report.nothing_to_do {
         lines.push(format!(
             "{} Prepared already with this plan, and nothing changed since. Nothing was written.",
-            paint(Look::Good, "Nothing to do.")
+            paint(Tone::Good, "Nothing to do.")
         ));
         lines.push(next_step(plan));
         return lines;
@@ -35,7 +35,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     let done = format!("Prepared {}", display_safe(&plan.path));
     lines.push(format!(
         "{}: {} in {}.",
-        paint(Look::Good, &done),
+        paint(Tone::Good, &done),
         report.amounts().join(", "),
         duration(report.elapsed)
     ));
@@ -44,7 +44,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     lines.extend(file_lines("Written", &report.files));
     lines.extend(count_lines(&report.counts));
     lines.push(String::new());
-    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line_after_run(plan)));
+    lines.push(format!("{} {}", paint(Tone::Strong, "The same by flags:"), command_line_after_run(plan)));
     lines.push(next_step(plan));
     lines
 }
@@ -65,7 +65,7 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
         lines.push("Keys of samples are compared by the run only; duplicate keys are reported then.".to_owned());
     }
     let command = CommandLine::of(plan);
-    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
+    lines.push(format!("{} {}", paint(Tone::Strong, "The same by flags:"), command.text()));
     for (name, _) in &command.files {
         lines.push(format!(
             "  {} contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE",
@@ -80,14 +80,14 @@ pub fn difference_lines(differences: &[String]) -> Vec<String> {
     if differences.is_empty() {
         return Vec::new();
     }
-    let heading = paint(Look::Strong, "Against the earlier preparation:");
+    let heading = paint(Tone::Strong, "Against the earlier preparation:");
     let lines = differences.iter().map(|difference| format!("  {}", display_safe(difference)));
     [String::new(), heading].into_iter().chain(lines).collect()
 }
 
 fn next_step(plan: &PreparePlan) -> String {
     let path = crate::engine::plan::shell_quote(&plan.path);
-    format!("{} gristmill info {path}", paint(Look::Strong, "Next:"))
+    format!("{} gristmill info {path}", paint(Tone::Strong, "Next:"))
 }
 
 /// Shares are of all `total` samples, as `info` tells them, so that they do not sum up to 100 % where something is left out.
@@ -130,7 +130,7 @@ pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
         let replaced = if file.replaces { "replaced" } else { "" };
         table.row([display_safe(&file.name).into_owned(), bytes(file.bytes), replaced.to_owned()]);
     }
-    let heading = paint(Look::Strong, &format!("{title}:"));
+    let heading = paint(Tone::Strong, &format!("{title}:"));
     [String::new(), heading].into_iter().chain(table.lines()).collect()
 }
 
@@ -150,7 +150,7 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
         };
         table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
     }
-    [String::new(), paint(Look::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
+    [String::new(), paint(Tone::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
 /// Whether it is a note that is shown without `-v` as well.

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
 use crate::job::splits::write;
 use crate::model::text::{count, display_safe};
@@ -93,7 +93,7 @@ impl Change {
             tell();
         }
         if is_idle {
-            printer.say(format!("{} {shown} stays as it is.", paint(Look::Good, "Nothing to do.")));
+            printer.say(format!("{} {shown} stays as it is.", paint(Tone::Good, "Nothing to do.")));
         } else if is_dry {
             diff_lines(&diff).iter().for_each(|line| printer.line(line));
             printer.say("Nothing was written.");
@@ -111,7 +111,7 @@ impl Change {
                 if !is_told_first {
                     tell();
                 }
-                printer.say(format!("{}.", paint(Look::Good, &format!("Written {shown}"))));
+                printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
             }
         }
         let mut result = Map::new();
@@ -149,10 +149,10 @@ pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
         let text = display_safe(&line.text);
         match line.kind {
             DiffKind::Context => format!("  {text}"),
-            DiffKind::Removed => paint(Look::Error, &format!("- {text}")),
-            DiffKind::Added => paint(Look::Good, &format!("+ {text}")),
-            DiffKind::Gap => paint(Look::Faint, "  ..."),
-            DiffKind::More(more) => paint(Look::Faint, &format!("  ... {}", count(more, "more line"))),
+            DiffKind::Removed => paint(Tone::Error, &format!("- {text}")),
+            DiffKind::Added => paint(Tone::Good, &format!("+ {text}")),
+            DiffKind::Gap => paint(Tone::Faint, "  ..."),
+            DiffKind::More(more) => paint(Tone::Faint, &format!("  ... {}", count(more, "more line"))),
         }
     };
     diff.iter().map(line).collect()

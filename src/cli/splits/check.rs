@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
 use super::args::CheckArgs;
@@ -104,9 +104,9 @@ fn heading(kind: LeakKind, leaks: u64) -> String {
     let number = grouped(leaks);
     match kind {
         LeakKind::Name => {
-            format!("{}: {number}, in different folders; the contents may differ", paint(Look::Strong, kind.title()))
+            format!("{}: {number}, in different folders; the contents may differ", paint(Tone::Strong, kind.title()))
         }
-        _ => format!("{} in two splits: {number}", paint(Look::Warning, kind.title())),
+        _ => format!("{} in two splits: {number}", paint(Tone::Warning, kind.title())),
     }
 }
 
@@ -135,8 +135,8 @@ fn verdict(report: &LeakReport) -> String {
         false => "names compared; --content compares what is in them".to_owned(),
     };
     let found = match report.found.sure() {
-        0 => paint(Look::Good, "No leak found"),
-        n => paint(Look::Warning, &format!("{} found", count(n, "leak"))),
+        0 => paint(Tone::Good, "No leak found"),
+        n => paint(Tone::Warning, &format!("{} found", count(n, "leak"))),
     };
     format!("{found} in {of} ({how}).")
 }
@@ -152,7 +152,7 @@ fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
         }
         Repair::Move { shard, to } => format!("move {path} {} --to {}", shell_quote(shard), shell_quote(to)),
     };
-    let next = paint(Look::Strong, "To end the first:");
+    let next = paint(Tone::Strong, "To end the first:");
     Some(format!("{next} gristmill splits {command}\n  for all of them --excludes-to FILE writes a list for splits exclude --from"))
 }
 
@@ -195,7 +195,7 @@ fn written(editor: &SplitEditor, path: &Path, items: usize) -> String {
         "{} written to {}. {} gristmill splits exclude {} --from {}",
         count(items as u64, "exclude"),
         display_safe(&file),
-        paint(Look::Strong, "Next:"),
+        paint(Tone::Strong, "Next:"),
         shell_quote(&root),
         shell_quote(&file)
     )

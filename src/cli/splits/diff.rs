@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::change::{diff_lines, shown_path};
 use crate::engine::splits::{diff_of, SplitEditor};
 use crate::formats::energon::layout;
@@ -91,7 +91,7 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
     removed.sort_unstable();
     let printer = &context.printer;
     if diff.is_empty() {
-        printer.line(paint(Look::Good, "No difference."));
+        printer.line(paint(Tone::Good, "No difference."));
     }
     diff_lines(&diff).iter().for_each(|line| printer.line(line));
     for one in moved.iter().take(MAX_LISTED_SHARDS) {

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
-use super::super::printer::{paint, Look};
+use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use super::change::shown_path;
 use crate::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
@@ -51,7 +51,7 @@ pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<S
     if shards {
         for split in editor.splits().iter().chain([loose]).filter(|split| !split.shards.is_empty()) {
             let name = if split.name.is_empty() { "in no split".into() } else { display_safe(&split.name) };
-            lines.push(format!("{}:", paint(Look::Strong, &name)));
+            lines.push(format!("{}:", paint(Tone::Strong, &name)));
             for shard in split.shards.iter() {
                 let number = shard.id.map_or_else(|| "?".to_owned(), |id| id.to_string());
                 let state = match (shard.id, shard.is_excluded) {
@@ -64,7 +64,7 @@ pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<S
         }
     }
     if excludes && number > 0 {
-        lines.push(format!("{}:", paint(Look::Strong, "excludes")));
+        lines.push(format!("{}:", paint(Tone::Strong, "excludes")));
         lines.extend(editor.excludes().iter().map(exclude_line));
     }
     lines

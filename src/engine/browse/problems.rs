@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The largest report that is read, in bytes.
 const MAX_REPORT_BYTES: u64 = 1 << 28;
 /// Problems that are kept; a report keeps far fewer.
-pub const MOST: usize = 100_000;
+pub const MAX_PROBLEMS: usize = 100_000;
 
 /// What is wrong with one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl ProblemList {
         if self.places.contains_key(&at) {
             return false;
         }
-        if self.places.len() >= MOST {
+        if self.places.len() >= MAX_PROBLEMS {
             self.is_cut = true;
             return false;
         }
@@ -183,7 +183,7 @@ pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> 
                 list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
             }
             SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
-                if list.others.len() < MOST =>
+                if list.others.len() < MAX_PROBLEMS =>
             {
                 let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
                 list.others.push(Arc::new(problem));
@@ -222,6 +222,6 @@ mod tests {
         for index in 0..1_000_000 {
             list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, Arc::from("")));
         }
-        assert_eq!((list.len(), list.is_cut()), (MOST, true));
+        assert_eq!((list.len(), list.is_cut()), (MAX_PROBLEMS, true));
     }
 }

@@ -18,4 +18,4 @@ pub use pick::{picks, picks_file, Prober, Verdict};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};
 pub use unit::{probe_files, probe_shard, Probing, WHOLE};
-pub use write::{has_filter, is_in_samples, write_rows, OldRows, StillThere, Written};
+pub use write::{has_filter, is_in_samples, write_rows, OldRows, RowStats, StillThere};

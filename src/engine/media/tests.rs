@@ -18,7 +18,7 @@ fn spooled(dir: &Path, unit: usize, rows: &[(&str, u32)]) -> MediaRows {
     writer.finish().unwrap()
 }
 
-fn written(dir: &Path, units: &[MediaRows], filter: &MediaFilter, prune: bool) -> Written {
+fn written(dir: &Path, units: &[MediaRows], filter: &MediaFilter, prune: bool) -> RowStats {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let mut still_there = |_: &rusqlite::Connection, key: &str| Ok(key.starts_with('k'));

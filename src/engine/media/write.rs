@@ -29,7 +29,7 @@ pub struct OldRows<'a> {
 
 /// What was done to the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct RowStats {
     /// Rows written.
     pub rows_written: u64,
     /// Rows there are now.
@@ -57,10 +57,10 @@ pub fn write_rows(
     keep: &dyn Fn(usize, &str) -> bool,
     old: OldRows<'_>,
     handles: &Handles<'_>,
-) -> Outcome<Written> {
+) -> Outcome<RowStats> {
     let failed = |error: &rusqlite::Error| sql_failure(database, error);
     let mut connection = open(database).map_err(|error| failed(&error))?;
-    let mut written = Written::default();
+    let mut written = RowStats::default();
     {
         let change = connection.transaction().map_err(|error| failed(&error))?;
         change.execute_batch(CREATE_MEDIA_TABLES).map_err(|error| failed(&error))?;
@@ -185,7 +185,7 @@ fn stale(
     newest_old: i64,
     old: OldRows<'_>,
     handles: &Handles<'_>,
-    written: &mut Written,
+    written: &mut RowStats,
 ) -> Outcome<()> {
     let failed = |error: rusqlite::Error| sql_failure(database, &error);
     let mut gone: Vec<i64> = Vec::new();

@@ -15,7 +15,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 10;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Written {
+pub struct AssembledFile {
     /// Documents, or lines.
     pub documents: u64,
     /// Tokens; 0 for lines.
@@ -105,7 +105,7 @@ impl Assembly {
     }
 
     /// Writes everything to a file that is empty so far.
-    pub fn write(&self, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<Written> {
+    pub fn write(&self, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<AssembledFile> {
         let data_bytes = self.order.iter().map(|number| self.copied_bytes(number)).sum();
         let count = self.order.len() as u64;
         handles.progress.restart(count, data_bytes);
@@ -138,7 +138,7 @@ impl Assembly {
             write_index(count, items, &mut |bytes| file.write_all(bytes))?;
         }
         let tokens = self.token_bytes.map_or(0, |size| data_bytes / u64::from(size.max(1)));
-        Ok(Written { documents: count, tokens, token_bytes: self.token_bytes, bytes: file.len() })
+        Ok(AssembledFile { documents: count, tokens, token_bytes: self.token_bytes, bytes: file.len() })
     }
 }
 

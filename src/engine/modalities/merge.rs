@@ -1,6 +1,6 @@
 //! Merging of packed files: all tokens one after the other, one index, in bounded memory.
 
-use super::assembly::{same_size, Written};
+use super::assembly::{same_size, AssembledFile};
 use super::source::{check_unchanged, copy_tokens, open_packed, stamp_of, written_size};
 use crate::formats::modalities::packed::{Header, Packed, HEADER_BYTES};
 use crate::formats::modalities::PACKED_SUFFIX;
@@ -46,7 +46,12 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
 
 /// Writes what the files hold to a file that is empty so far. With `compat` the offsets of the second and later files are wrong
 /// as the reference writes them.
-pub fn merge(paths: &[PathBuf], compat: bool, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<Written> {
+pub fn merge(
+    paths: &[PathBuf],
+    compat: bool,
+    file: &mut BufferedFile,
+    handles: &Handles<'_>,
+) -> Outcome<AssembledFile> {
     let mut sources = Vec::with_capacity(paths.len());
     let mut token_bytes = None;
     for path in paths {
@@ -90,7 +95,7 @@ pub fn merge(paths: &[PathBuf], compat: bool, file: &mut BufferedFile, handles: 
             problem.with_hint("without --compat they are placed correctly; `gristmill repair` repairs the file"),
         )?;
     }
-    Ok(Written {
+    Ok(AssembledFile {
         documents,
         tokens: data_bytes / u64::from(written.max(1)),
         token_bytes: Some(written),

@@ -3,7 +3,7 @@
 
 use super::json_repeats::{repeats, SeenKey};
 use super::json_text::{push_again, push_ascii};
-use super::json_walk::{walk, Kind, Span, Stop, Visit, DEEPEST_PYTHON};
+use super::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_PYTHON};
 use std::borrow::Cow;
 
 /// Fields of one object, at most; with more the line is not taken.
@@ -65,7 +65,7 @@ impl Fields {
     }
 
     /// Reads a line, which comes without its `\n` and is UTF-8. An error when it is no JSON for Python.
-    pub fn read(&mut self, line: &[u8]) -> Result<(), Stop> {
+    pub fn read(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         walk(line, 0, self).map(|_| ())
     }

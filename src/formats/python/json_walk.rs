@@ -14,7 +14,7 @@ const FINITE_DIGITS: usize = 300;
 
 /// Where and why a line is no JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct JsonError {
     /// In bytes from the beginning of what was walked through.
     pub at: usize,
     /// In a user's words.
@@ -113,7 +113,7 @@ impl Open {
 }
 
 /// Walks through the value that begins at `at` up to the `\n` behind it or the end of `text`, and returns where that is.
-pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Stop> {
+pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
     let mut at = skip_white(text, at);
     let mut open = Open { bits: [0; DEEPEST / 64 + 1], depth: 0 };
     loop {
@@ -191,8 +191,8 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, St
     }
 }
 
-fn stop<T>(at: usize, why: &'static str) -> Result<T, Stop> {
-    Err(Stop { at, why })
+fn stop<T>(at: usize, why: &'static str) -> Result<T, JsonError> {
+    Err(JsonError { at, why })
 }
 
 fn plain(from: usize, to: usize) -> Span {
@@ -200,12 +200,12 @@ fn plain(from: usize, to: usize) -> Span {
 }
 
 #[cold]
-fn ended_early<T>(text: &[u8], at: usize) -> Result<T, Stop> {
+fn ended_early<T>(text: &[u8], at: usize) -> Result<T, JsonError> {
     stop(at.min(text.len()), "the line ends where a value must come")
 }
 
 #[inline(always)]
-fn deeper<V: Visit>(open: &Open, at: usize, _: &V) -> Result<(), Stop> {
+fn deeper<V: Visit>(open: &Open, at: usize, _: &V) -> Result<(), JsonError> {
     if open.depth >= V::DEEPEST.min(DEEPEST) {
         return stop(at, "more than 1,000 objects and arrays are in each other");
     }
@@ -222,7 +222,7 @@ fn skip_white(text: &[u8], mut at: usize) -> usize {
 
 /// Goes behind a key and its colon, to where the value begins.
 #[inline(always)]
-fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, Stop> {
+fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, JsonError> {
     match text.get(at) {
         Some(b'"') => {}
         None | Some(b'\n') => return stop(at, "the line ends where a key must come"),
@@ -286,7 +286,7 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
 
 /// The string whose quote is at `opened`.
 #[inline(always)]
-fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, Stop> {
+fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, JsonError> {
     let mut span = plain(opened + 1, opened + 1);
     let mut at = opened + 1;
     loop {
@@ -308,7 +308,7 @@ fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, Stop> {
 
 /// Goes behind the escapes that stand at `at` one behind the other.
 #[inline(always)]
-fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usize, Stop> {
+fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usize, JsonError> {
     while text.get(at) == Some(&b'\\') {
         match text.get(at + 1) {
             Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f') => at += 2,
@@ -359,7 +359,7 @@ pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
 }
 
 /// A value that is no string, object or array: its kind, and where it ends.
-fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(Kind, usize), Stop> {
+fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(Kind, usize), JsonError> {
     let word = |word: &[u8], kind: Kind| match text.get(at..).is_some_and(|rest| rest.starts_with(word)) {
         true => Ok((kind, at + word.len())),
         false => stop(at, "a value must come here"),
@@ -387,7 +387,7 @@ fn digits(text: &[u8], from: usize) -> usize {
 }
 
 /// Goes behind a number.
-fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, Stop> {
+fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, JsonError> {
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let mut at = digits(text, first);
     let whole = at - first;

@@ -4,7 +4,7 @@ use super::export::{PlacedFile, PlacedPart};
 use super::output::Hash;
 use super::run::Job;
 use super::source::{Line, LineRange};
-use super::write::{PlaceInLine, Written, WrittenFile, WrittenRanges};
+use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::PackedOutput;
 use crate::engine::dedup::removed::{Gathered, Section};
@@ -76,9 +76,9 @@ impl OrderedOutput {
         Self { pieces, down: Mutex::new(down), turn: Condvar::new() }
     }
 
-    pub(super) fn into_written(self) -> Written {
+    pub(super) fn into_written(self) -> WrittenParts {
         let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Written { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
+        WrittenParts { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
     }
 
     /// The next piece has its turn.

@@ -2,7 +2,7 @@
 
 use super::run::Job;
 use super::stages::Merged;
-use super::write::Written;
+use super::write::WrittenParts;
 use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};
 use crate::model::{Failure, Outcome};
 use crate::source::dedup::TextFile;
@@ -19,7 +19,7 @@ fn source_of(file: &TextFile) -> Source {
 }
 
 /// Puts the sections of all files into one; `None` of an index, whose text lies in no files. It may be made again and again.
-pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Outcome<Option<PathBuf>> {
+pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);
     }
@@ -60,7 +60,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
 }
 
 /// The passages that repeat most, with the lines that the writing came by.
-fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<KnownPassage> {
+fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<KnownPassage> {
     let of = |placed: &super::stages::PlacedPassage| {
         let passage = placed.passage.clone();
         let own = placed.file.checked_sub(job.inputs.earlier);

@@ -14,7 +14,7 @@ use super::run::{text_of, Job};
 use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
-use super::write::{write_files, Written, WrittenFile};
+use super::write::{write_files, WrittenFile, WrittenParts};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::engine::dedup::find::{Passages, TextAt as _};
 use crate::job::overall::Forecast;
@@ -291,7 +291,7 @@ fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
 }
 
 /// Writes all files of the result.
-fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<Written>> {
+fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<WrittenParts>> {
     let context = job.context;
     let line = format!("writing {}", text::count(files.len() as u64, "file"));
     context.stage(Phase::Write, "document", forecast::writing(job), line);
@@ -301,14 +301,14 @@ fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Ve
 }
 
 /// Every file of the result, with the number of what it was made of and its own number in that.
-fn all_files(written: &[Written]) -> impl Iterator<Item = (usize, usize, &WrittenFile)> {
+fn all_files(written: &[WrittenParts]) -> impl Iterator<Item = (usize, usize, &WrittenFile)> {
     written
         .iter()
         .enumerate()
         .flat_map(|(number, written)| written.files.iter().enumerate().map(move |(part, file)| (number, part, file)))
 }
 
-fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
+fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
     let report = |(_, _, file): (usize, usize, &WrittenFile)| FileReport {
         name: file.name.clone(),
         input_bytes: file.input_bytes,
@@ -320,7 +320,7 @@ fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
 }
 
 /// The passages with the lines that the writing came by.
-fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
+fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<RepeatedPassage> {
     let of = |placed: &PlacedPassage| {
         let mut passage = placed.passage.clone();
         let lines = placed
@@ -343,7 +343,7 @@ fn outputs_of(made: &FinishedFile) -> OutputFile {
 }
 
 /// What becomes visible. An index may say anything, even that two of its shards hold the same file.
-fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<FinishedFile>> {
+fn made(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
     let mut names = HashSet::new();
     let mut made = Vec::new();
     for (number, part, file) in all_files(written) {

@@ -59,7 +59,7 @@ pub(super) struct WrittenRanges {
 
 /// What was written of a file: one, of a shard of an index as many as it was made of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct WrittenParts {
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
     pub(super) ranges: WrittenRanges,
@@ -68,7 +68,7 @@ pub(super) struct Written {
 }
 
 /// Writes all files that no stopped run wrote. Of the places `wanted`, each in the text of a file, the lines are told.
-pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<Written>> {
+pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<WrittenParts>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
     let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
     let sheets: Vec<OrderedOutput> =
@@ -93,14 +93,14 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
 }
 
 /// What a stopped run wrote of a file, if all of it is there.
-fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<Written>> {
-    let Some(written) = job.noted::<Written>(&name_of(placed)) else { return Ok(None) };
+fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
+    let Some(written) = job.noted::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
         return Ok(None);
     }
     let documents = written.files.iter().map(|file| file.figures.documents).sum();
     job.context.progress.add(documents, job.inputs.bytes_of(&LineRange::whole(placed.file)));
-    Ok(Some(Written { is_resumed: true, ..written }))
+    Ok(Some(WrittenParts { is_resumed: true, ..written }))
 }
 
 fn name_of(placed: &PlacedFile) -> String {
@@ -108,7 +108,7 @@ fn name_of(placed: &PlacedFile) -> String {
 }
 
 /// Whether everything that a stopped run wrote of a file is still what it was.
-fn is_there(job: &Job<'_>, number: usize, written: &Written) -> Outcome<bool> {
+fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<bool> {
     for (part, file) in written.files.iter().enumerate() {
         if let Some(mark) = file.mark {
             if !mark.holds(&job.layout.staged(number, part))? {
@@ -186,7 +186,7 @@ impl<'a> Writing<'a> {
         if down.next == sheet.pieces.len() {
             down.end()?;
             let (files, lines, ranges) = (down.files.clone(), down.lines.clone(), down.end_ranges()?);
-            let written = Written { files, lines, ranges, is_resumed: false };
+            let written = WrittenParts { files, lines, ranges, is_resumed: false };
             job.note(&name_of(placed), &written)?;
         }
         drop(down);

@@ -2,7 +2,7 @@
 
 use super::target::Target;
 use super::MediaReport;
-use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, Written};
+use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, RowStats};
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::{failure, open_readonly, Tables};
 use crate::job::overall::{cost, Forecast};
@@ -29,7 +29,7 @@ pub(super) fn fill(
     own: &RunFolder,
     target: &Target,
     rows: &[MediaRows],
-) -> Outcome<(PathBuf, Written)> {
+) -> Outcome<(PathBuf, RowStats)> {
     let root = Path::new(&plan.path);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let draft = own.media_work().join(layout::INDEX_SQLITE);
@@ -87,7 +87,7 @@ fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
     !key.is_empty() && Path::new(key).components().all(is_plain) && root.join(key).is_file()
 }
 
-fn tell_stale(context: &TaskContext, database: &Path, written: &Written) -> Outcome<()> {
+fn tell_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
     let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
     let message =
         format!("{} of entries that are gone, {first} among them; left as they are", text::count(written.stale, "row"));

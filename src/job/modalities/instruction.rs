@@ -2,7 +2,7 @@
 
 use super::rewrite::make_parent;
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
-use crate::engine::modalities::instruction::{deal, Partition, Settings, Written};
+use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::formats::python::pickle::write_index;
 use crate::job::exclusive_output::ExclusiveOutput;
@@ -167,7 +167,7 @@ fn write_lines(
     for at in 0..settings.partitions().len() {
         // They are packed next.
         let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER).kept_cached();
-        written.push(Written { file, lengths: Vec::new() });
+        written.push(PartitionFile { file, lengths: Vec::new() });
     }
     deal(settings, compat, &mut written, &context.handles())?;
     let mut lengths = Vec::new();

@@ -1,6 +1,6 @@
 //! Making one packed file or text file out of others: merged, shuffled, cut into a chunk, filtered.
 
-use crate::engine::modalities::assembly::{Assembly, Written};
+use crate::engine::modalities::assembly::{AssembledFile, Assembly};
 use crate::engine::modalities::chunk::Chunk;
 use crate::engine::modalities::filter::Keep;
 use crate::engine::modalities::merge::{list, merge};
@@ -69,7 +69,7 @@ pub struct RewritePlan {
 pub struct RewriteReport {
     /// What was written.
     #[serde(flatten)]
-    pub written: Written,
+    pub written: AssembledFile,
     /// The file.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
@@ -168,7 +168,7 @@ fn write(
     file: &mut BufferedFile,
     handles: &Handles<'_>,
     context: &TaskContext,
-) -> Outcome<Written> {
+) -> Outcome<AssembledFile> {
     let working = |item: &'static str| context.phase_of(Phase::Scan, item, "copying");
     let packed = |path: &PathBuf| Source::packed(path, plan.compat, handles);
     let lines = |path: &PathBuf| Source::lines(path, handles);

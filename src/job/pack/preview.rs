@@ -4,7 +4,7 @@ use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::logs::check_tasks;
-use super::preview_outputs::{expected, outputs, share, shown, task_names, LISTED};
+use super::preview_outputs::{expected, outputs, share, shown, task_names, MAX_LISTED};
 use super::preview_places::{places, stretch};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
@@ -85,7 +85,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     Ok(PackPreview {
         file_count: files.len() as u64,
         bytes: files.iter().map(|file| file.bytes).sum(),
-        files: files.into_iter().take(LISTED).map(input_file).collect(),
+        files: files.into_iter().take(MAX_LISTED).map(input_file).collect(),
         sample: sampling.sample(),
         documents,
         tokens,

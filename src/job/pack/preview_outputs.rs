@@ -9,7 +9,7 @@ use crate::source::text::TextFile;
 use std::path::Path;
 
 /// Rows of a list that are handed out.
-pub(super) const LISTED: usize = 1_000;
+pub(super) const MAX_LISTED: usize = 1_000;
 
 /// Files that are written, each with its part of all bytes: as much as what it is made of has of all tokens that are expected. Those of one
 /// entry of `names` are made of the same, in equal parts.
@@ -20,7 +20,7 @@ pub(super) fn outputs(names: Vec<Vec<String>>, tokens: &[u64], bytes: u64) -> Ve
         names.into_iter().map(move |name| (name, each))
     });
     let file = |(name, bytes): (String, u64)| OutputFile { replaces: Path::new(&name).exists(), name, bytes };
-    files.take(LISTED).map(file).collect()
+    files.take(MAX_LISTED).map(file).collect()
 }
 
 /// Tokens of each output of a recipe, in the order of its outputs, as they are expected of each file that is read for it.
@@ -51,7 +51,7 @@ pub(super) fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, toke
     let Some(target) = &plan.nanosets else { return Vec::new() };
     let each = tokens / (inputs.ranks.len().max(1) as u64);
     let subs = match target.max_tokens_per_file {
-        Some(most) if target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, LISTED as u64),
+        Some(most) if target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, MAX_LISTED as u64),
         _ => 1,
     };
     let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };

@@ -3,7 +3,7 @@
 use super::collect::Selection;
 use super::{forecast, Context, MediaSummary};
 use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, SpooledShard};
-use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, Written};
+use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, RowStats};
 use crate::formats::energon::layout;
 use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
@@ -149,7 +149,7 @@ fn sample_key(entry: &str) -> &str {
     dot.and_then(|dot| entry.get(..file + dot)).unwrap_or(entry)
 }
 
-fn tell_stale(handles: &Handles<'_>, root: &Path, written: &Written) -> Outcome<()> {
+fn tell_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outcome<()> {
     let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
     let message = format!(
         "{} of entries that are in no shard of this index, {first} among them; left as they are",

@@ -5,7 +5,7 @@ use super::duplicates::NEITHER;
 use super::Context;
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
-use crate::engine::recorded::{Recorded, LARGEST};
+use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
 use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
 use crate::formats::python::braces;
@@ -42,7 +42,7 @@ pub(super) fn kept_of_before(
     let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
         return Ok((unchanged, judged));
     };
-    let found = findings_before(&RunFolder::for_webdataset(&facts.root), LARGEST)?.problems;
+    let found = findings_before(&RunFolder::for_webdataset(&facts.root), MAX_REPORT_BYTES)?.problems;
     if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
@@ -223,7 +223,7 @@ pub(super) fn told_before(
         let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
         found.kind != ProblemKind::SampleExcluded || sample.is_none_or(|sample| single.contains(&sample))
     };
-    let mut found = findings_before(own, LARGEST)?;
+    let mut found = findings_before(own, MAX_REPORT_BYTES)?;
     found.retain(holds);
     Ok(found)
 }

@@ -17,7 +17,7 @@ const CHANGED: &str = "the file was changed by another program since it was open
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Written {
+pub struct SplitFile {
     /// The file.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -50,7 +50,7 @@ pub struct ThreeWay {
 
 /// Writes the edits. `overwrite` replaces the file even where it was changed by somebody else since it was opened; otherwise that
 /// is a failure which [`is_conflict`] tells from others. The caller hands the bytes to [`SplitEditor::written`].
-pub fn write(root: &Path, editor: &SplitEditor, options: &RunOptions, overwrite: bool) -> Outcome<Written> {
+pub fn write(root: &Path, editor: &SplitEditor, options: &RunOptions, overwrite: bool) -> Outcome<SplitFile> {
     write_on(&RealFs, root, editor, options, overwrite)
 }
 
@@ -61,7 +61,7 @@ pub fn write_on(
     editor: &SplitEditor,
     options: &RunOptions,
     overwrite: bool,
-) -> Outcome<Written> {
+) -> Outcome<SplitFile> {
     let bytes = editor.text()?;
     let own = RunFolder::for_webdataset(root);
     let lock = DatasetLock::acquire(fs, &own, options.break_lock)?;
@@ -78,7 +78,7 @@ fn write_locked(
     editor: &SplitEditor,
     bytes: Vec<u8>,
     overwrite: bool,
-) -> Outcome<Written> {
+) -> Outcome<SplitFile> {
     recover(fs, root, own)?;
     let path = editor.path();
     let now = on_disk(path)?;
@@ -90,7 +90,7 @@ fn write_locked(
             .with_hint("look at both, then make the edits again on the new file, or overwrite it"));
     }
     let written =
-        Written { path: path.to_owned(), size: bytes.len() as u64, edits: editor.pending(), nothing_to_do, bytes };
+        SplitFile { path: path.to_owned(), size: bytes.len() as u64, edits: editor.pending(), nothing_to_do, bytes };
     if !nothing_to_do {
         let mode = std::fs::metadata(path).map_or(0o644, |facts| facts.mode() & 0o7777);
         replace_file(fs, own, path, &written.bytes, mode)?;

@@ -1,7 +1,7 @@
 //! Pictures inside sound files: FFmpeg shows the first one as a video stream of no frames.
 
 use super::rational::{rescale_base, seconds, Rational};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{image, ProbeError, Reader};
 use crate::model::{AvFacts, Cancel, MediaFacts};
 
@@ -55,7 +55,7 @@ impl Cover {
         duration: Option<(i64, Rational)>,
         facts: &mut AvFacts,
     ) -> Result<(), ProbeError> {
-        let count = usize::try_from(self.len).unwrap_or(LONGEST).min(LONGEST);
+        let count = usize::try_from(self.len).unwrap_or(MAX_READ_BYTES).min(MAX_READ_BYTES);
         let bytes = reader.up_to(self.at, count)?.to_vec();
         let (width, height) = size(&bytes, self.format, self.at)?;
         let length = duration.map(|(ticks, base)| {

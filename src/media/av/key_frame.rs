@@ -2,7 +2,7 @@
 
 use super::codec::VideoCodec;
 use super::{after_id3, iso, matroska, RECOGNISED_BY};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{ProbeError, Reader};
 
 /// Frames that are looked at before none is expected any more: a hostile file has as many as it likes.
@@ -10,7 +10,7 @@ pub(super) const LOOKED_AT: u64 = 100_000;
 
 /// Where a frame lies, and what its decoder has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FrameSpan {
     /// The configuration of its codec, as the container stores it.
     pub config: Vec<u8>,
     /// Bytes that were taken off its beginning.
@@ -45,7 +45,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec, limit: u64) -> Result<O
     } else {
         None
     };
-    let Some(Place { config, stripped: mut bytes, at, len }) = place else { return Ok(None) };
+    let Some(FrameSpan { config, stripped: mut bytes, at, len }) = place else { return Ok(None) };
     if len > limit {
         return Err(ProbeError::broken(
             format!("its first picture takes {}", crate::model::text::count(len, "byte")),
@@ -54,7 +54,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec, limit: u64) -> Result<O
     }
     let mut done = 0;
     while done < len {
-        let count = usize::try_from(len - done).unwrap_or(LONGEST).min(LONGEST);
+        let count = usize::try_from(len - done).unwrap_or(MAX_READ_BYTES).min(MAX_READ_BYTES);
         bytes.extend_from_slice(reader.exactly(at.saturating_add(done), count)?);
         done += count as u64;
     }

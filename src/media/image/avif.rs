@@ -1,7 +1,7 @@
 //! AVIF: size, transparency and greyness of the primary item. Its properties say all of it.
 
 use super::{be16, be32, byte, Picture, ReadEnd, CUT};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::Reader;
 
 pub(super) fn accepts(first: &[u8]) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
         let end = at + len;
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);
         match &kind {
-            b"meta" if size > LONGEST || end > reader.len() => {
+            b"meta" if size > MAX_READ_BYTES || end > reader.len() => {
                 return Err(ReadEnd::other("an AVIF file that ends within its description"));
             }
             b"meta" if picture.is_none() => picture = Some(described(reader.up_to(at + head, size)?)?),

@@ -4,7 +4,7 @@
 use super::avif::{associations, auxiliaries, boxes, fill, find, header, is_alpha_name, item, references};
 use super::check::error;
 use super::{be16, be32, byte, piece, ProbeError, ReadEnd};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::Reader;
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn descriptions(reader: &mut Reader) -> Result<(Content, Content), ReadEnd> {
         let Some((kind, head, len)) = header(reader, at)? else { break };
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);
         if matches!(&kind, b"meta" | b"moov") {
-            if size > LONGEST || at + len > reader.len() {
+            if size > MAX_READ_BYTES || at + len > reader.len() {
                 return Err(wrong("that ends within its description"));
             }
             let content = reader.up_to(at + head, size)?.to_vec();

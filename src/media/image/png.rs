@@ -1,7 +1,7 @@
 //! PNG and APNG: the chunks up to the first picture data.
 
 use super::{else_other, ends_with, Picture, ReadEnd};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::Reader;
 
 const MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -165,7 +165,7 @@ fn frame_data(reader: &mut Reader, header: &Header, at: u64, len: u32) -> Result
 
 /// Both chunks are a name, a zero, and the number of a compression method, of which there is one.
 fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result<(), ReadEnd> {
-    let s = reader.up_to(at, (len as usize).min(LONGEST))?;
+    let s = reader.up_to(at, (len as usize).min(MAX_READ_BYTES))?;
     let method = match memchr::memchr(0, s) {
         Some(zero) => s.get(zero + 1).copied(),
         // Without a zero, the profile's method is taken from its first byte.
@@ -189,7 +189,7 @@ fn checksum(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, l
     let end = at + u64::from(len);
     let mut from = at;
     while from < end {
-        let count = usize::try_from(end - from).unwrap_or(LONGEST).min(LONGEST);
+        let count = usize::try_from(end - from).unwrap_or(MAX_READ_BYTES).min(MAX_READ_BYTES);
         let bytes = reader.exactly(from, count)?;
         crc.update(bytes);
         from += bytes.len() as u64;

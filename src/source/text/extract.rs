@@ -3,7 +3,7 @@
 use super::jq::Program;
 use super::verdict::Quirks;
 use crate::formats::python::json_text::{has_first_half, unescape};
-use crate::formats::python::json_walk::{hex4, low_half, walk, Kind, Span, Stop, Visit, DEEPEST, DEEPEST_PYTHON};
+use crate::formats::python::json_walk::{hex4, low_half, walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
 use crate::model::pack::TextField;
 use crate::model::Outcome;
 use memchr::memchr;
@@ -131,7 +131,7 @@ impl Extractor {
             TextSelector::Program(_) => &[],
         };
         let mut finder = Finder::new(path);
-        if let Err(Stop { at, why }) = walk(line, mark, &mut finder) {
+        if let Err(JsonError { at, why }) = walk(line, mark, &mut finder) {
             let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
             return if is_blank && mark == 0 { without(Text::Blank) } else { invalid(at, why) };
         }

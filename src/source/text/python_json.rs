@@ -1,6 +1,6 @@
 //! Is a line JSON for Python's `json.loads` when it is given the bytes (docs/formats/modalities.md §2)?
 
-use crate::formats::python::json_walk::{walk, NullVisitor, Stop};
+use crate::formats::python::json_walk::{walk, JsonError, NullVisitor};
 use memchr::memchr;
 
 /// Where and why a line is no JSON for Python.
@@ -59,7 +59,7 @@ fn judge(text: &[u8], from: usize) -> Result<(), NotJson> {
     }
     match walk(text, from, &mut NullVisitor) {
         Ok(_) => Ok(()),
-        Err(Stop { at, why }) => Err(NotJson { at, why }),
+        Err(JsonError { at, why }) => Err(NotJson { at, why }),
     }
 }
 

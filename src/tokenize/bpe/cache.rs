@@ -3,8 +3,8 @@
 //! A word lies in its entry whole, with its length, so that a hit is one comparison and no hash is trusted. The tables grow with the
 //! words that a text has, up to a limit: a page of prose needs little, texts in many languages have a million words.
 
-use super::entry::{Entry, LongEntry, ShortEntry, WordEntry, MOST};
-use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
+use super::entry::{Entry, LongEntry, ShortEntry, WordEntry, MAX_IDS};
+use super::keys::{Key, LongKey, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::long_words::LongWords;
 use super::table::Table;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) struct Sizes {
 /// The words and their ids.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Words of up to [`SHORT`] bytes that have few ids, the others of up to [`LONGEST`], and those that are longer.
+    /// Words of up to [`SHORT`] bytes that have few ids, the others of up to [`MAX_KEY_BYTES`], and those that are longer.
     pub(super) short: Table<ShortEntry>,
     long: Table<LongEntry>,
     longer: LongWords,
@@ -72,7 +72,7 @@ impl Cache {
     #[inline(never)]
     pub(super) fn put(&mut self, text: &[u8], word: Range<usize>, count: &mut usize, out: &mut Vec<u32>) -> bool {
         let (at, length) = (word.start, word.len());
-        if length > LONGEST {
+        if length > MAX_KEY_BYTES {
             let known = text.get(word).and_then(|word| self.longer.find(word));
             return known.map(|ids| write(ids, ids.len(), count, out)).is_some();
         }
@@ -94,10 +94,10 @@ impl Cache {
     /// Keeps the ids of the word at this place of a text, if it is not too long and they are few enough.
     pub(super) fn keep(&mut self, text: &[u8], word: Range<usize>, ids: &[u32]) {
         let (at, length) = (word.start, word.len());
-        if length > LONGEST {
+        if length > MAX_KEY_BYTES {
             return self.longer.keep(text.get(word).unwrap_or_default(), ids);
         }
-        if ids.is_empty() || ids.len() > MOST {
+        if ids.is_empty() || ids.len() > MAX_IDS {
             return;
         }
         let Self { short, long, room, .. } = self;
@@ -116,7 +116,7 @@ impl Cache {
 /// Writes so many ids behind those that are there. For what comes next there is as much room as before.
 #[inline]
 fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
-    if ids.len() > MOST {
+    if ids.len() > MAX_IDS {
         out.resize(out.len() + ids.len(), 0);
     }
     if let Some(place) = out.get_mut(*count..*count + ids.len()) {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn find(cache: &mut Cache, word: &[u8]) -> Option<Vec<u32>> {
-        let (mut ids, mut count) = (vec![7; MOST + 1], 1);
+        let (mut ids, mut count) = (vec![7; MAX_IDS + 1], 1);
         cache.put(word, 0..word.len(), &mut count, &mut ids).then(|| ids[1..count].to_vec())
     }
 
@@ -167,7 +167,9 @@ mod tests {
             .chain(["a", "a\0", "a\0\0", "\0", "\0\0"].map(str::to_owned))
             .collect();
         let ids_of = |word: &str| -> Vec<u32> {
-            (0..1 + word.len() % MOST).map(|at| (at as u32 * 77_777 + word.len() as u32 * 99_999) & 0x1f_ffff).collect()
+            (0..1 + word.len() % MAX_IDS)
+                .map(|at| (at as u32 * 77_777 + word.len() as u32 * 99_999) & 0x1f_ffff)
+                .collect()
         };
         let mut known = 0;
         for round in 0..2 {

@@ -5,13 +5,13 @@ use bytemuck::Pod;
 
 /// Most ids of a short word beside it, and of a word at all.
 pub(super) const FEW: usize = 4;
-pub(super) const MOST: usize = 8;
+pub(super) const MAX_IDS: usize = 8;
 
 /// What is known of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordEntry {
     /// So many ids, and zeros or others behind them.
-    Ids(usize, [u32; MOST]),
+    Ids(usize, [u32; MAX_IDS]),
     /// That its ids are in another table.
     Elsewhere,
     Nothing,
@@ -94,7 +94,7 @@ impl Entry for ShortEntry {
     fn known(&self, key: ShortKey) -> WordEntry {
         let [low, high, ..] = *self;
         if let Some((count, few)) = ids_of(self, key) {
-            let mut ids = [0; MOST];
+            let mut ids = [0; MAX_IDS];
             ids[..FEW].copy_from_slice(&few);
             WordEntry::Ids(count, ids)
         } else if [low, high] == elsewhere(key.numbers()) {
@@ -114,11 +114,11 @@ const ID: u32 = (1 << ID_BITS) - 1;
 impl Entry for LongEntry {
     type Key = LongKey;
 
-    const FIT: usize = MOST;
+    const FIT: usize = MAX_IDS;
 
     fn new(key: LongKey, ids: &[u32]) -> Self {
-        let mut kept = [0; MOST];
-        if ids.len() <= MOST {
+        let mut kept = [0; MAX_IDS];
+        if ids.len() <= MAX_IDS {
             kept.iter_mut().zip(ids).for_each(|(to, from)| *to = *from & ID);
             kept[0] |= (ids.len() as u32) << ID_BITS;
         }
@@ -139,7 +139,7 @@ impl Entry for LongEntry {
     #[inline]
     fn known(&self, key: LongKey) -> WordEntry {
         let [word, ids]: [[u64; 4]; 2] = bytemuck::cast(*self);
-        let mut ids: [u32; MOST] = bytemuck::cast(ids);
+        let mut ids: [u32; MAX_IDS] = bytemuck::cast(ids);
         let count = (ids[0] >> ID_BITS) as usize;
         ids[0] &= ID;
         if word != key.numbers() {
@@ -159,11 +159,11 @@ mod tests {
     #[test]
     fn ids_come_out_as_they_were_put_in() {
         let text = b"a word of some letters and some more\xff";
-        let all: Vec<u32> = (0..=MOST as u32).map(|at| (1 << 21) - 1 - at * 77_777).collect();
+        let all: Vec<u32> = (0..=MAX_IDS as u32).map(|at| (1 << 21) - 1 - at * 77_777).collect();
         for length in 1..=31 {
             let long = LongKey::new(text, 3, length);
-            for count in 1..=MOST {
-                let (ids, mut kept) = (&all[..count], [0; MOST]);
+            for count in 1..=MAX_IDS {
+                let (ids, mut kept) = (&all[..count], [0; MAX_IDS]);
                 kept[..count].copy_from_slice(ids);
                 let entry = LongEntry::new(long, ids);
                 assert_eq!((entry.known(long), entry.key()), (WordEntry::Ids(count, kept), Some(long)));

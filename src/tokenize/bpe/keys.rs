@@ -4,7 +4,7 @@ use super::hash::fold;
 
 /// The longest word of each kind, in bytes.
 pub(super) const SHORT: usize = 15;
-pub(super) const LONGEST: usize = 31;
+pub(super) const MAX_KEY_BYTES: usize = 31;
 
 /// A word.
 pub(super) trait Key: Copy + Eq {
@@ -21,7 +21,7 @@ pub(super) struct ShortKey([u64; 2]);
 pub(super) struct LongKey([u64; 4]);
 
 /// The bits of words of each length.
-const KEPT: [[u64; 2]; 16] = {
+const KEPT_BITS: [[u64; 2]; 16] = {
     let mut kept = [[0; 2]; 16];
     let mut length = 0;
     while length < 16 {
@@ -51,7 +51,7 @@ impl ShortKey {
     #[inline]
     pub(super) fn first_of(bytes: &[u8; 16], length: usize) -> Self {
         let all = u128::from_le_bytes(*bytes);
-        let [low, high] = KEPT[length & SHORT];
+        let [low, high] = KEPT_BITS[length & SHORT];
         Self([all as u64 & low, (all >> 64) as u64 & high | (length as u64) << 56])
     }
 
@@ -88,7 +88,7 @@ impl LongKey {
         self.0
     }
 
-    /// Of the word of this length, at most [`LONGEST`], at this place.
+    /// Of the word of this length, at most [`MAX_KEY_BYTES`], at this place.
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
         if length > SHORT {
@@ -131,7 +131,7 @@ mod tests {
                     [0, 8].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap()))
                 );
             }
-            for length in 0..=LONGEST.min(text.len() - at) {
+            for length in 0..=MAX_KEY_BYTES.min(text.len() - at) {
                 let word = &text[at..at + length];
                 let key = LongKey::new(text, at, length);
                 assert!(key == LongKey::new(word, 0, length));

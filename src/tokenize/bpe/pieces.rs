@@ -6,9 +6,9 @@
 
 use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
-use super::entry::{ids_of, FEW, MOST};
+use super::entry::{ids_of, FEW, MAX_IDS};
 use super::hash::fold;
-use super::keys::{Key, ShortKey, LONGEST, SHORT};
+use super::keys::{Key, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
 use super::pairs::{PairLookup, PairSlot, Pairs, APART};
 use super::symbols::NONE;
@@ -121,7 +121,7 @@ impl Pieces {
         self.known.open();
         let (from, mut at) = (self.count, 0);
         // No word has more symbols than bytes.
-        let room = from + word.len() + MOST;
+        let room = from + word.len() + MAX_IDS;
         if self.symbols.len() < room {
             self.symbols.resize(room.next_power_of_two(), 0);
         }
@@ -218,7 +218,7 @@ impl Pieces {
     /// Puts any piece, and keeps it.
     fn piece(&mut self, model: &Model, early: &PrefixMerges, bytes: &[u8]) -> Option<()> {
         let Self { known, symbols, count, piece, with, .. } = self;
-        if bytes.len() <= LONGEST && known.put(bytes, 0..bytes.len(), count, symbols) {
+        if bytes.len() <= MAX_KEY_BYTES && known.put(bytes, 0..bytes.len(), count, symbols) {
             return Some(());
         }
         piece.clear();
@@ -226,7 +226,7 @@ impl Pieces {
         if !model.symbols.spread(bytes, &model.pairs, piece, with) || piece.contains(&NONE) {
             return None;
         }
-        if bytes.len() <= LONGEST {
+        if bytes.len() <= MAX_KEY_BYTES {
             join(&model.pairs, early.below, piece, with);
             known.keep(bytes, 0..bytes.len(), piece);
         }

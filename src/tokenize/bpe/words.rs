@@ -5,9 +5,9 @@
 //! each other, those of one text for those of the next, to be joined side by side.
 
 use super::cache::Cache;
-use super::entry::{ids_of, ShortEntry, FEW, MOST};
+use super::entry::{ids_of, ShortEntry, FEW, MAX_IDS};
 use super::join::{CacheMiss, Joiner};
-use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
+use super::keys::{Key, LongKey, ShortKey, MAX_KEY_BYTES, SHORT};
 use super::model::Model;
 use super::split::Scan;
 use super::table::View;
@@ -27,7 +27,7 @@ const WAITING: usize = 256;
 const MAX_KEPT_IDS: usize = 1 << 20;
 
 /// Most words are shorter than this.
-const USUAL: usize = LONGEST + 1;
+const USUAL: usize = MAX_KEY_BYTES + 1;
 
 /// Memory of one thread, for one model.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl WordEncoder {
     /// Puts an id behind those that are there.
     pub(super) fn push(&mut self, id: u32) {
         if self.ids.len() <= self.count {
-            self.ids.resize(self.count + MOST, 0);
+            self.ids.resize(self.count + MAX_IDS, 0);
         }
         if let Some(place) = self.ids.get_mut(self.count) {
             *place = id;
@@ -180,7 +180,7 @@ impl WordEncoder {
                         key = ShortKey::first_of(bytes, length);
                         hash = key.hash();
                         short.fetch(hash);
-                    } else if length <= LONGEST {
+                    } else if length <= MAX_KEY_BYTES {
                         cache.fetch_long(LongKey::new(text, at + from, length));
                     } else if model.cuts.is_some() {
                         until = at + to;
@@ -200,7 +200,7 @@ impl WordEncoder {
             if end <= at {
                 return None;
             }
-            if let Some(cuts) = model.cuts.as_ref().filter(|_| end - at > LONGEST) {
+            if let Some(cuts) = model.cuts.as_ref().filter(|_| end - at > MAX_KEY_BYTES) {
                 until = end;
                 end = cuts.first(text, at, end);
             }
@@ -210,7 +210,7 @@ impl WordEncoder {
                 key = ShortKey::new(text, at, length);
                 hash = key.hash();
                 short.fetch(hash);
-            } else if length <= LONGEST {
+            } else if length <= MAX_KEY_BYTES {
                 cache.fetch_long(LongKey::new(text, at, length));
             }
             found[words % AT_ONCE] = WordLookup { key, hash, at };
@@ -226,8 +226,8 @@ impl WordEncoder {
     fn put(&mut self, text: &[u8], words: usize, end: usize) {
         let Self { cache, found, cold, spelled, ids, count, .. } = self;
         let mut ready = *count;
-        if ids.len() < ready + MOST * (words + 1) {
-            ids.resize(ready + MOST * (words + 1), 0);
+        if ids.len() < ready + MAX_IDS * (words + 1) {
+            ids.resize(ready + MAX_IDS * (words + 1), 0);
         }
         let mut number = 0;
         while number < words {

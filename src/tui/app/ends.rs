@@ -3,7 +3,7 @@
 use super::{App, Request};
 use crate::job::JobState;
 use crate::model::text::count;
-use crate::tui::jobs::Ended;
+use crate::tui::jobs::EndedJob;
 use crate::tui::keymap::{Action, Chord};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::widgets::toast::Level;
@@ -21,12 +21,12 @@ const PROGRAM: &str = "gristmill";
 
 /// The ends that a notice shows.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
-    list: Vec<Ended>,
+pub(super) struct EndNotices {
+    list: Vec<EndedJob>,
     since: Option<Instant>,
 }
 
-impl Ends {
+impl EndNotices {
     /// When the notice goes away.
     fn until(&self) -> Option<Instant> {
         self.since.map(|since| since + NOTICE_TIME)
@@ -83,8 +83,8 @@ impl App {
         if self.env.bell && ended.iter().any(|ended| ended.state != JobState::Cancelled) {
             self.requests.push(Request::Ring);
         }
-        let is_seen = |ended: &Ended| self.stack.iter().skip(base).any(|screen| screen.shows_job(ended.id));
-        let news: Vec<Ended> = ended.into_iter().filter(|ended| !is_seen(ended)).collect();
+        let is_seen = |ended: &EndedJob| self.stack.iter().skip(base).any(|screen| screen.shows_job(ended.id));
+        let news: Vec<EndedJob> = ended.into_iter().filter(|ended| !is_seen(ended)).collect();
         if news.is_empty() {
             return;
         }
@@ -102,7 +102,7 @@ impl App {
         if self.toast.take().is_some() {
             self.ends.since = self.ends.since.map(|_| Instant::now());
         } else {
-            self.ends = Ends::default();
+            self.ends = EndNotices::default();
         }
     }
 
@@ -122,7 +122,7 @@ impl App {
     /// Takes it away once it is time.
     pub fn expire(&mut self) {
         if self.notice_ends().is_some_and(|until| Instant::now() >= until) {
-            self.ends = Ends::default();
+            self.ends = EndNotices::default();
             self.changed = true;
         }
     }

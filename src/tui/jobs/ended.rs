@@ -6,7 +6,7 @@ use crate::model::Severity;
 
 /// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedJob {
     /// Its number.
     pub id: JobId,
     /// In the person's words: `pack tokens`. May come from the data.
@@ -19,14 +19,14 @@ pub struct Ended {
 
 impl Jobs {
     /// The jobs that ended since the last call, oldest first.
-    pub fn take_ended(&self) -> Vec<Ended> {
+    pub fn take_ended(&self) -> Vec<EndedJob> {
         let mut ended = Vec::new();
         for entry in self.lock().iter_mut().filter(|entry| !entry.is_announced) {
             settle(entry);
             let Some(last) = entry.last.as_ref().filter(|_| entry.running.is_none()) else { continue };
             entry.is_announced = true;
             let grave = last.counts.iter().filter(|(severity, ..)| *severity >= Severity::Problem);
-            ended.push(Ended {
+            ended.push(EndedJob {
                 id: entry.id,
                 title: entry.title.clone(),
                 state: last.state,

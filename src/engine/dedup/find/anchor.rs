@@ -56,7 +56,7 @@ const DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
 
 impl CompactAnchor {
     /// The longest window whose distances fit.
-    pub const LONGEST: u64 = DISTANCE;
+    pub const MAX_WINDOW_BYTES: u64 = DISTANCE;
     /// The largest text whose positions fit, in bytes: 1 TiB.
     pub const FURTHEST: u64 = 1 << (64 - 2 * DISTANCE_BITS);
 }

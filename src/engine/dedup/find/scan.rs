@@ -4,7 +4,7 @@ use super::interval::Interval;
 use super::owners::Owned;
 use super::periodic::Shift;
 use super::tiny::{Tiny, WindowState};
-use super::walk::{Bits, Visit, Walk, LONGEST, PERIOD};
+use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use crate::model::{Failure, Outcome};
 
@@ -168,7 +168,7 @@ impl Scanner {
             Some(tiny) => tiny.read(),
             None => self.walk.end(&mut Taking { rest, sink })?,
         };
-        if rest.min_length > LONGEST && len >= rest.min_length {
+        if rest.min_length > MAX_WINDOW_BYTES && len >= rest.min_length {
             return Err(Failure::usage("the minimum length", "windows of more than 4 GiB are not looked for"));
         }
         rest.end(sink)

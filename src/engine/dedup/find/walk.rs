@@ -11,7 +11,7 @@ use crate::model::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The longest window whose distances fit into a record. Documents of that length are read to their end and have no windows.
-pub(super) const LONGEST: u64 = u32::MAX as u64;
+pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
 /// The longest piece that is hashed.
 const MAX_PIECE_BYTES: u64 = 64;
 /// Up to this length the window itself is the piece, so that each has its own key.
@@ -20,7 +20,7 @@ const TINY: u64 = 16;
 const ENOUGH_BITS: usize = 48;
 /// Windows of text that are kept behind the last hashed byte: all that owned windows, the distance to anchors before them
 /// ([`PERIOD`]), and gaps ask for.
-const KEPT: usize = 4 + PERIOD;
+const KEPT_WINDOWS: usize = 4 + PERIOD;
 /// Windows that a period may have which is looked for.
 pub(super) const PERIOD: usize = 2;
 /// Bytes of text that gather before those in front are dropped, at least, and as a share of what is kept.
@@ -103,7 +103,7 @@ pub(super) struct Walk {
     passing: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than can be looked for.
     window: u64,
-    /// Bytes that are kept, see [`KEPT`].
+    /// Bytes that are kept, see [`KEPT_WINDOWS`].
     kept: usize,
     key_bits: u32,
 }
@@ -130,7 +130,7 @@ struct Chooser {
 
 impl Walk {
     pub(super) fn new(rule: &Rule, bits: Bits) -> Self {
-        let window = Some(rule.min_length.max(1)).filter(|length| *length <= LONGEST).unwrap_or(0);
+        let window = Some(rule.min_length.max(1)).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
         let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
@@ -152,15 +152,15 @@ impl Walk {
             tail: Tail { bytes: Vec::new(), base: 0 },
             passing: None,
             window,
-            kept: KEPT * window as usize,
+            kept: KEPT_WINDOWS * window as usize,
             key_bits: bits.key,
         }
     }
 
     pub(super) fn memory(rule: &Rule) -> u64 {
-        let window = Some(rule.min_length).filter(|length| *length <= LONGEST).unwrap_or(0);
+        let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
         // The text, and in runs a piece of 16 bytes for each byte of the window, which a vector may double.
-        let text = KEPT as u64 * window + BLOCK as u64 + (KEPT as u64 * window / SHARE).max(SLACK);
+        let text = KEPT_WINDOWS as u64 * window + BLOCK as u64 + (KEPT_WINDOWS as u64 * window / SHARE).max(SLACK);
         2 * text + 2 * 16 * window + (1 << 20)
     }
 

@@ -22,7 +22,7 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 const BLOCK: usize = 1 << 20;
 
 /// Lines of one partition, as they are written.
-pub struct Written {
+pub struct PartitionFile {
     /// Where they go.
     pub file: BufferedFile,
     /// Length of each in bytes, without its line end: what the raw index says.
@@ -34,7 +34,7 @@ pub struct Written {
 ///
 /// A line that cannot be used is a problem, and with `compat` the end of the run, as there; which partition the other lines go to does
 /// not depend on it.
-pub fn deal(settings: &Settings, compat: bool, written: &mut [Written], handles: &Handles<'_>) -> Outcome<()> {
+pub fn deal(settings: &Settings, compat: bool, written: &mut [PartitionFile], handles: &Handles<'_>) -> Outcome<()> {
     let template = ChatTemplate::new(&settings.template, &settings.template_data)?;
     let file = open_read(&settings.source)?;
     handles.progress.restart(0, file.len());

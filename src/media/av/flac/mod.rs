@@ -8,7 +8,7 @@ mod frame;
 use super::cover::Cover;
 use super::rational::{seconds, Rational};
 use super::{after_id3, AvProbed};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{ProbeError, Reader};
 use crate::model::AvFacts;
 use frame::{Frame, MAX_HEADER_BYTES};
@@ -200,13 +200,13 @@ fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -
     let len = reader.len();
     let mut look = if info.longest_frame > 0 { info.longest_frame.saturating_add(1 << 10) } else { TAIL };
     loop {
-        look = look.min(LONGEST);
+        look = look.min(MAX_READ_BYTES);
         let at = len.saturating_sub(look as u64).max(frames_at);
         let bytes = reader.up_to(at, look)?;
         if let Some(chain) = chain(bytes, info, first) {
             return chain.ok_or_else(|| ProbeError::broken("its last frame is cut off or broken", len));
         }
-        if at == frames_at || look == LONGEST {
+        if at == frames_at || look == MAX_READ_BYTES {
             return Err(ProbeError::broken("its last frame cannot be found", at));
         }
         look = look.saturating_mul(4);

@@ -46,7 +46,7 @@ pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, Prob
 
 /// Big-endian words of 32 bits, read in pieces.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct WordReader {
     at: u64,
     left: u64,
     piece: Vec<u8>,
@@ -56,7 +56,7 @@ pub struct Words {
 /// Bytes of a table that are read at once.
 const PIECE: u64 = 32 << 10;
 
-impl Words {
+impl WordReader {
     /// `count` words from `at`.
     pub fn new(at: u64, count: u64) -> Self {
         Self { at, left: count, piece: Vec::new(), done: 0 }

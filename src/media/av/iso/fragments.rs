@@ -1,6 +1,6 @@
 //! Movie fragments: runs of samples behind the header (ISO/IEC 14496-12 §8.8).
 
-use super::boxes::{self, be32, be64, Head, Words};
+use super::boxes::{self, be32, be64, Head, WordReader};
 use super::edits;
 use super::samples::{self, Sample};
 use super::track::Track;
@@ -227,7 +227,7 @@ impl Fragments {
         let flags = be32(reader, head.body)? & 0xff_ffff;
         let count = be32(reader, head.body + 4)?;
         let fields = u64::from((flags >> 8 & 15).count_ones());
-        let mut words = Words::new(head.body + 8, u64::from((flags & 5).count_ones()) + fields * u64::from(count));
+        let mut words = WordReader::new(head.body + 8, u64::from((flags & 5).count_ones()) + fields * u64::from(count));
         let mut at = current.base;
         if flags & 1 != 0 {
             let offset = words.next(reader)?.unwrap_or(0) as i32;

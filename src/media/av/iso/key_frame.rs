@@ -5,14 +5,14 @@ use super::samples::{Sample, Samples};
 use super::track::Kind;
 use super::Movie;
 use crate::media::av::codec::VideoCodec;
-use crate::media::av::key_frame::{Place, LOOKED_AT};
+use crate::media::av::key_frame::{FrameSpan, LOOKED_AT};
 use crate::media::{ProbeError, Reader};
 
 /// Where the first key frame of the first video track lies; `None` where that is not of `codec`, or has none.
 ///
 /// # Errors
 /// Broken where the header or a table on the way cannot be read, or the video is encrypted.
-pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<Place>, ProbeError> {
+pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameSpan>, ProbeError> {
     let movie = Movie::read(reader)?;
     let video = movie.tracks.iter().enumerate().find(|(_, track)| track.kind == Kind::Video);
     let Some((index, track)) = video else { return Ok(None) };
@@ -36,7 +36,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<Place>
     if wanted && movie.fragments.announced() {
         fragments::visit(reader, &movie.fragments, &movie.tracks, index, &mut |_, sample| Ok(look(sample)))?;
     }
-    Ok(found.map(|sample| Place {
+    Ok(found.map(|sample| FrameSpan {
         config: entry.config.clone(),
         stripped: Vec::new(),
         at: sample.at,

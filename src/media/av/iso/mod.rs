@@ -249,7 +249,7 @@ impl Movie {
         if count == 0 {
             return Err(ProbeError::broken("the list of its fragments is empty", head.at));
         }
-        let mut words = boxes::Words::new(at + 4, count * 3);
+        let mut words = boxes::WordReader::new(at + 4, count * 3);
         while let (Some((size, duration)), Some(_)) = (words.pair(reader)?, words.next(reader)?) {
             if size & 0x8000_0000 != 0 {
                 return Err(ProbeError::broken("the list of its fragments is a list of lists", head.at));

@@ -1,6 +1,6 @@
 //! The samples of a track in decoding order, run by run from its tables.
 
-use super::boxes::Words;
+use super::boxes::WordReader;
 use super::track::{Kind, Table, Track};
 use crate::media::av::codec::AudioCodec;
 use crate::media::{ProbeError, Reader};
@@ -30,7 +30,7 @@ pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError
 /// `stts`, with its corrections: pairs of a number of samples and their duration.
 #[derive(Clone, Debug)]
 pub struct Times {
-    words: Words,
+    words: WordReader,
     now: i64,
     corrected: i64,
 }
@@ -79,13 +79,13 @@ pub struct Samples<'a> {
     track: &'a Track,
     times: Option<Times>,
     time_run: Run<i64>,
-    shifts: Option<Words>,
+    shifts: Option<WordReader>,
     shift_run: Run<i64>,
-    keys: Option<Words>,
+    keys: Option<WordReader>,
     next_key: Option<u64>,
     keys_from_one: bool,
     chunks: Chunks,
-    sizes: Option<Words>,
+    sizes: Option<WordReader>,
     small: (u32, u32),
     number: u64,
     time: i64,
@@ -121,7 +121,9 @@ impl<'a> Samples<'a> {
             next_key,
             keys_from_one: next_key.is_some_and(|key| key > 0),
             chunks: Chunks::new(track, reader)?,
-            sizes: track.sizes.map(|(table, bits)| Words::new(table.at, (table.count * u64::from(bits)).div_ceil(32))),
+            sizes: track
+                .sizes
+                .map(|(table, bits)| WordReader::new(table.at, (table.count * u64::from(bits)).div_ceil(32))),
             small: (0, 0),
             number: 0,
             time: first - if plain { 0 } else { track.early },
@@ -248,12 +250,12 @@ impl<'a> Samples<'a> {
 /// Chunks, with the samples in each.
 #[derive(Clone, Debug)]
 struct Chunks {
-    runs: Words,
+    runs: WordReader,
     /// First chunk of the next run, samples per chunk, description.
     ahead: Option<(u64, u32, u32)>,
     per_chunk: u64,
     description: u32,
-    offsets: Words,
+    offsets: WordReader,
     long: bool,
     number: u64,
     left: u64,
@@ -265,7 +267,7 @@ impl Chunks {
     fn new(track: &Track, reader: &mut Reader) -> Result<Self, ProbeError> {
         let (offsets, long) = track
             .offsets
-            .map_or((Words::default(), false), |(table, long)| (table.words(if long { 2 } else { 1 }), long));
+            .map_or((WordReader::default(), false), |(table, long)| (table.words(if long { 2 } else { 1 }), long));
         let mut chunks = Self {
             runs: track.chunks.words(3),
             ahead: None,

@@ -1,6 +1,6 @@
 //! One track: what the boxes of its header say.
 
-use super::boxes::{be32, be64, Head, Words};
+use super::boxes::{be32, be64, Head, WordReader};
 use super::entry::Entry;
 use crate::media::av::rational::Rational;
 use crate::media::{ProbeError, Reader};
@@ -30,8 +30,8 @@ pub struct Table {
 
 impl Table {
     /// Its entries, `words` numbers each.
-    pub fn words(&self, words: u64) -> Words {
-        Words::new(self.at, self.count.saturating_mul(words))
+    pub fn words(&self, words: u64) -> WordReader {
+        WordReader::new(self.at, self.count.saturating_mul(words))
     }
 }
 
@@ -309,7 +309,7 @@ impl Track {
         let long = reader.array::<1>(head.body)? == [1];
         let count = head.len().saturating_sub(8) / if long { 20 } else { 12 };
         self.edits.clear();
-        let mut words = Words::new(head.body + 8, count.min(EDITS) * if long { 5 } else { 3 });
+        let mut words = WordReader::new(head.body + 8, count.min(EDITS) * if long { 5 } else { 3 });
         while let Some((first, second)) = words.pair(reader)? {
             let edit = if long {
                 let Some((high, low)) = words.pair(reader)? else { break };

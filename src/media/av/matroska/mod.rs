@@ -10,7 +10,7 @@ mod video;
 
 use super::codec::VideoCodec;
 use super::cover::Cover;
-use super::key_frame::{Place, LOOKED_AT};
+use super::key_frame::{FrameSpan, LOOKED_AT};
 use super::rational::{rescale, Rational, Rounding};
 use super::AvProbed;
 use crate::media::{ProbeError, Reader};
@@ -55,7 +55,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] where there is no segment, or it ends before its clusters.
-pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<Place>, ProbeError> {
+pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameSpan>, ProbeError> {
     let segment = segment(reader)?;
     let file = File::open(reader, segment.body, segment.end.unwrap_or(reader.len()).min(reader.len()))?;
     let is_video = |track: &&tracks::Track| matches!(track.kind, Kind::Video { .. });
@@ -69,7 +69,7 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<Place>
         left -= 1;
         if frame.track == track.number && frame.key && frame.len > 0 {
             let (config, stripped) = (config.clone(), track.stripped.clone());
-            found = Some(Place { config, stripped, at: frame.at, len: frame.len });
+            found = Some(FrameSpan { config, stripped, at: frame.at, len: frame.len });
         }
         Ok(found.is_none() && left > 0)
     })?;

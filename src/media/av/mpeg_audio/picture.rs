@@ -1,7 +1,7 @@
 //! The first picture in ID3v2 tags: it is shown as a stream of its own.
 
 use super::super::cover;
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{ProbeError, Reader};
 use std::io::Read;
 
@@ -138,13 +138,13 @@ fn picture(reader: &mut Reader, tag: &Tag, frame: &Frame) -> Result<Option<(u32,
         return Ok(None);
     }
     // Of a picture that is longer, the beginning is enough: what is asked for stands in its header.
-    let mut bytes = reader.up_to(at, usize::try_from(len).unwrap_or(LONGEST))?.to_vec();
+    let mut bytes = reader.up_to(at, usize::try_from(len).unwrap_or(MAX_READ_BYTES))?.to_vec();
     if tag.unsynchronised || frame.flags & UNSYNCHRONISED != 0 {
         synchronise(&mut bytes);
     }
     if frame.flags & COMPRESSED != 0 {
         let mut plain = Vec::new();
-        let done = flate2::read::ZlibDecoder::new(bytes.as_slice()).take(LONGEST as u64).read_to_end(&mut plain);
+        let done = flate2::read::ZlibDecoder::new(bytes.as_slice()).take(MAX_READ_BYTES as u64).read_to_end(&mut plain);
         if done.is_err() {
             return Ok(None);
         }

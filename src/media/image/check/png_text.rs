@@ -1,7 +1,7 @@
 //! Texts and profiles in PNG chunks, with the limits of Pillow: it refuses a picture whose compressed text or profile is
 //! longer than 1 MiB, or whose texts are longer than 64 MiB together. A text that does not decompress is empty there.
 
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -133,7 +133,7 @@ fn each_piece(
     take: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<(), ProbeError> {
     while from < end {
-        let count = usize::try_from(end - from).unwrap_or(OUT).min(OUT).min(LONGEST);
+        let count = usize::try_from(end - from).unwrap_or(OUT).min(OUT).min(MAX_READ_BYTES);
         let bytes = reader.up_to(from, count)?;
         if bytes.is_empty() || !take(bytes) {
             break;

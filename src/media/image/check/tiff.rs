@@ -3,7 +3,7 @@
 use super::super::tiff::{packed, pixels, Packed};
 use super::super::ReadEnd;
 use super::{cut, decoded};
-use crate::media::bytes::LONGEST;
+use crate::media::bytes::MAX_READ_BYTES;
 use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -39,7 +39,7 @@ fn unpack(reader: &mut Reader, kind: i64, parts: &[Packed]) -> Result<(), ProbeE
         }
         bytes.clear();
         while bytes.len() < len {
-            let count = (len - bytes.len()).min(LONGEST);
+            let count = (len - bytes.len()).min(MAX_READ_BYTES);
             bytes.extend_from_slice(reader.exactly(part.at + bytes.len() as u64, count)?);
         }
         out.resize(unpacked, 0);

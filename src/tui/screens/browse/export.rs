@@ -1,6 +1,6 @@
 //! Taking parts out: into a folder, or as a copy for the person's editor. Done on a worker.
 
-use super::marked::{each_sample, MOST};
+use super::marked::{each_sample, MAX_MARKED_SAMPLES};
 use super::rows::Span;
 use super::screen::BrowseScreen;
 use super::state::Pane;
@@ -154,9 +154,12 @@ impl BrowseScreen {
         let part_name = Arc::clone(&part.name);
         let marked = self.state.marked_rows().filter(|_| self.state.pane != Pane::Groups);
         let number = marked.as_ref().map_or(0, |rows| rows.end() - rows.start() + 1);
-        if number > MOST {
-            let words =
-                format!("{} samples are marked, and {} at most are exported at once", grouped(number), grouped(MOST));
+        if number > MAX_MARKED_SAMPLES {
+            let words = format!(
+                "{} samples are marked, and {} at most are exported at once",
+                grouped(number),
+                grouped(MAX_MARKED_SAMPLES)
+            );
             return vec![Effect::Toast(Toast::new(Level::Warn, words))];
         }
         let (from, title, offers) = match marked {

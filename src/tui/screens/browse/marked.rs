@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Samples that are taken at once, at most: beyond them a whole shard is meant.
-pub(super) const MOST: u64 = 20_000;
+pub(super) const MAX_MARKED_SAMPLES: u64 = 20_000;
 /// Samples that are read between two looks at whether it was called off.
 const PIECE: usize = 1_024;
 /// Edits of one change that are made together.
@@ -196,11 +196,11 @@ impl BrowseScreen {
             return session.apply(edit);
         }
         let marked = rows.end() - rows.start() + 1;
-        if marked > MOST {
+        if marked > MAX_MARKED_SAMPLES {
             let words = format!(
                 "{} samples are marked, and {} at most are excluded at once; x in the list of shards excludes whole ones",
                 grouped(marked),
-                grouped(MOST)
+                grouped(MAX_MARKED_SAMPLES)
             );
             return vec![Effect::Toast(Toast::new(Level::Warn, words))];
         }

@@ -155,7 +155,7 @@ fn the_list_of_the_browser_stays_small_for_a_million_problems() {
     screen.handle(Input::Action(Action::Last));
     let shown = testing::shown((80, 22, false), |frame, area, ui| screen.draw(frame, area, ui));
     assert!(shown.contains("the first 100,000") && shown.contains("'#99999'"), "{shown}");
-    assert_eq!(problems::MOST, 100_000);
+    assert_eq!(problems::MAX_PROBLEMS, 100_000);
 }
 
 #[test]

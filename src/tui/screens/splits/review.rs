@@ -2,7 +2,7 @@
 
 use super::session::SplitSession;
 use crate::engine::splits::{DiffKind, DiffLine, SplitEditor};
-use crate::job::splits::Written;
+use crate::job::splits::SplitFile;
 use crate::model::text::{bytes, count};
 use crate::model::{Failure, Problem, ProblemKind};
 use crate::tui::keymap::{Action, Context};
@@ -48,7 +48,7 @@ pub struct Review {
     list: ListState,
     worker: Latest<SplitEditor, Changes>,
     asked: Option<u64>,
-    written: Option<Arc<Written>>,
+    written: Option<Arc<SplitFile>>,
 }
 
 impl Review {
@@ -273,7 +273,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
 }
 
 /// Draws what was written.
-pub fn draw_written(written: &Written, changes: Option<&Changes>, frame: &mut Frame, area: Rect, ui: &Ui) {
+pub fn draw_written(written: &SplitFile, changes: Option<&Changes>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let block = panel("Written", true, ui);
     let inner = block.inner(area);
     frame.render_widget(block, area);

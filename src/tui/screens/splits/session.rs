@@ -11,7 +11,7 @@ use super::review::Review;
 use super::work::{done, start_workers, stepped, Rework, Workers};
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{Edit, SplitEditor};
-use crate::job::splits::Written;
+use crate::job::splits::SplitFile;
 use crate::model::text::{agree, count};
 use crate::model::{Cancel, Failure, Problem};
 use crate::tui::jobs::JobId;
@@ -57,7 +57,7 @@ struct Inner {
     checked: Option<u64>,
     is_writing: bool,
     is_reworking: bool,
-    written: Option<Arc<Written>>,
+    written: Option<Arc<SplitFile>>,
     /// Why the last write wrote nothing.
     write_failure: Option<Failure>,
     /// The index cannot be asked whether excludes are there.
@@ -164,7 +164,7 @@ impl SplitSession {
     }
 
     /// What the last write of this session wrote.
-    pub fn written(&self) -> Option<Arc<Written>> {
+    pub fn written(&self) -> Option<Arc<SplitFile>> {
         self.inner.borrow().written.clone()
     }
 

@@ -6,7 +6,7 @@ use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
 use crate::formats::python::braces;
 use crate::job::recover::before_looking;
-use crate::job::splits::{conflict, is_conflict, write, ThreeWay, Written};
+use crate::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWay};
 use crate::model::text::count;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use crate::tui::screen::UiEnv;
@@ -51,7 +51,7 @@ pub struct Reworked {
 /// What came of writing.
 pub enum WriteEnd {
     /// It is written; the editor has nothing pending any more.
-    Written(Box<(Written, SplitEditor)>),
+    Written(Box<(SplitFile, SplitEditor)>),
     /// Somebody else changed the file; nothing was written.
     Changed(Box<ThreeWay>),
     /// Nothing was written.

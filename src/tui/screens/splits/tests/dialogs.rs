@@ -2,7 +2,7 @@ use super::*;
 use crate::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, ShardTotals};
 use crate::engine::splits::{balance as balanced, parse_ratios};
 use crate::job::leaks::LeakReport;
-use crate::job::splits::Written;
+use crate::job::splits::SplitFile;
 use crate::job::{JobState, JobStatus};
 use crate::model::{Failure, Outcome, Subject};
 use crate::tui::jobs::{JobId, JobView};
@@ -118,7 +118,7 @@ fn the_review_is_a_diff_of_the_file() {
 #[test]
 fn what_was_written_is_told() {
     let path = "/data/coco/.nv-meta/split.yaml".into();
-    let written = Written { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
+    let written = SplitFile { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
     let changes = changes();
     compare("written", ALL_SIZES, &mut |frame, area, ui| draw_written(&written, Some(&changes), frame, area, ui));
 }
