@@ -1,6 +1,6 @@
 //! Packing tokens: lines of text become documents of ids, and each format gets its own bytes of them.
 //!
-//! A [`EncodingSpec`] says what one format does with the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`] of a file
+//! An [`EncodingSpec`] says what one format does with the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`] of a file
 //! into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend on nothing but
 //! their own lines, so any thread may take any of them; whoever puts them together does that in the order of the text.
 
