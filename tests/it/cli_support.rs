@@ -211,3 +211,20 @@ pub fn copy_tree(from: &Path, to: &Path) {
         }
     }
 }
+
+/// A zip archive of stored members.
+pub fn zip(texts: &[&str]) -> Vec<u8> {
+    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    for text in texts {
+        let mut crc = flate2::Crc::new();
+        crc.update(text.as_bytes());
+        let size = (text.len() as u32).to_le_bytes();
+        let start = (archive.len() as u32).to_le_bytes();
+        let facts = [&[0; 8][..], &crc.sum().to_le_bytes(), &size, &size, &[1, 0, 0, 0]].concat();
+        archive.extend([b"PK\x03\x04\x14\0", &facts[..], b"a", text.as_bytes()].concat());
+        directory.extend([b"PK\x01\x02\x14\0\x14\0", &facts[..], &[0; 10], &start, b"a"].concat());
+    }
+    let count = [texts.len() as u8, 0];
+    let (size, start) = ((directory.len() as u32).to_le_bytes(), (archive.len() as u32).to_le_bytes());
+    [&archive[..], &directory, b"PK\x05\x06\0\0\0\0", &count, &count, &size, &start, &[0, 0]].concat()
+}

@@ -36,7 +36,7 @@ pub enum KeepArg {
 /// Flags of `dedup`, besides those that hold everywhere.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DedupArgs {
-    /// JSONL file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst)
+    /// JSONL file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz)
     #[arg(value_name = "DIR")]
     pub input: Option<PathBuf>,
     /// Folder that gets the same files

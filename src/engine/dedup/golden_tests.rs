@@ -98,12 +98,11 @@ fn outputs_and_index_match_the_reference() {
             let mut export = ShardExport::create(&RealFs, &folder).unwrap();
             let mut ranges_export = RangesExport::create(&RealFs, &folder).unwrap();
             for file in &listing.files[shard_files(listing.files.len(), shards, shard)] {
-                let packing = PackedOutput::packing(&file.name);
                 let mut outputs = layouts().map(|(mode, layout)| {
                     let path = dir.path().join(format!("{mode}-out"));
                     RealFs.remove_file(&path).unwrap();
                     let out = BufferedFile::new(RealFs.create_file(&path).unwrap(), 1000);
-                    (mode, path, WriteBack::new(&layout), PackedOutput::new(out, packing).unwrap())
+                    (mode, path, WriteBack::new(&layout), PackedOutput::new(out, &file.name).unwrap())
                 });
                 each(file, |record| {
                     assert_eq!(record.kind, Kind::Document);
@@ -120,7 +119,7 @@ fn outputs_and_index_match_the_reference() {
                 });
                 for (mode, path, _, out) in outputs {
                     out.end().unwrap().close().unwrap();
-                    found.insert((mode, file.name.clone()), unpacked(&path, packing));
+                    found.insert((mode, file.name.clone()), unpacked(&path, Packing::of_name(&file.name)));
                 }
             }
             assert!(left.is_empty());

@@ -10,6 +10,7 @@ pub mod output;
 pub mod removed;
 pub mod verify;
 pub mod write_back;
+mod zip_writer;
 
 #[cfg(test)]
 mod golden_tests;

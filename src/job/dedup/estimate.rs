@@ -11,7 +11,6 @@ use super::sample::Sample;
 use super::split::{anchors, Division, Memory};
 use super::{DedupEstimate, DedupReport, LengthEstimate};
 use crate::engine::dedup::find::{Estimate, Rule};
-use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::layouts;
@@ -30,8 +29,6 @@ const READINGS: f64 = 2.0;
 const TIMES: f64 = 3.1;
 /// What a record takes until it is resolved, as a multiple of what choosing anchors takes for a byte.
 const RECORD: f64 = 170.0;
-/// What packing a byte takes, likewise, with gzip and zstd.
-const PACKING: (f64, f64) = (15.0, 4.0);
 /// Bytes that reach a disk in a second, at least on what such data is kept on.
 const TO_DISK: f64 = 1e9;
 /// Time spent on reading, at most.
@@ -352,10 +349,12 @@ fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
 /// What packing the output takes for each byte of text, as a multiple of what hashing takes.
 fn packing_of(inputs: &Inputs) -> f64 {
     let cost = |packing: Packing| match packing {
-        Packing::Gzip => PACKING.0,
-        Packing::Zstd => PACKING.1,
-        _ => 0.0,
+        Packing::Plain => 0.0,
+        Packing::Zstd => 4.0,
+        Packing::Gzip | Packing::Zip => 15.0,
+        Packing::Bzip2 => 60.0,
+        Packing::Xz | Packing::Lzma => 90.0,
     };
-    let sum: f64 = inputs.own().iter().map(|file| cost(PackedOutput::packing(&file.name)) * file.bytes as f64).sum();
+    let sum: f64 = inputs.own().iter().map(|file| cost(Packing::of_name(&file.name)) * file.bytes as f64).sum();
     sum / (inputs.own().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
 }

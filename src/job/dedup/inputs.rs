@@ -70,7 +70,7 @@ impl Inputs {
     fn look_into_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
-            self.packing = self.packing.max(PackedOutput::memory(PackedOutput::packing(&file.name)));
+            self.packing = self.packing.max(PackedOutput::memory(Packing::of_name(&file.name)));
         }
         let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.packing.is_plain()).collect();
         let (mut bytes, mut text) = (0_u64, 0_u64);

@@ -164,9 +164,9 @@ impl OutputState {
             None => {
                 let number = self.files.len().saturating_sub(1);
                 let path = job.layout.staged(file, number);
-                let packing = PackedOutput::packing(self.files.last().map_or("", |file| file.name.as_str()));
+                let name = self.files.last().map_or("", |file| file.name.as_str());
                 let hash = Hash::default();
-                (PackedOutput::new(hash.create(&*job.context.fs, &path)?, packing)?, hash)
+                (PackedOutput::new(hash.create(&*job.context.fs, &path)?, name)?, hash)
             }
         };
         Ok(&mut self.output.insert(output).0)

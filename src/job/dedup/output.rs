@@ -73,7 +73,6 @@ impl WriteFile for Hashed {
 mod tests {
     use super::*;
     use crate::engine::dedup::output::PackedOutput;
-    use crate::source::text::Packing;
     use crate::storage::fs::RealFs;
 
     #[test]
@@ -81,12 +80,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let text: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 97 + number / 5_000) as u8).collect();
-        for packing in [Packing::Plain, Packing::Gzip, Packing::Zstd] {
+        for name in ["a", "a.gz", "a.zst", "a.bz2", "a.xz", "a.lzma", "a.zip"] {
             let hash = Hash::default();
-            let mut output = PackedOutput::new(hash.create(&RealFs, &path).unwrap(), packing).unwrap();
+            let mut output = PackedOutput::new(hash.create(&RealFs, &path).unwrap(), name).unwrap();
             text.chunks(9_999).for_each(|piece| output.write(piece).unwrap());
             let mark = hash.close(output.end().unwrap()).unwrap();
-            assert!(mark.holds(&path).unwrap(), "{packing:?}");
+            assert!(mark.holds(&path).unwrap(), "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finding the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use crate::source::text::{is_set_aside, text_file, FileChoice, Listing, Packing, TextFile, Walk};
+use crate::source::text::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
 use crate::storage::read::open_read;
 use std::path::Path;
 
@@ -106,21 +106,21 @@ fn has_suffix(name: &str, end: &str) -> bool {
 /// By the end of the name; an empty file is as plain as any.
 fn by_name(file: &TextFile) -> Packing {
     match Packing::of_name(&file.name) {
-        packing @ (Packing::Gzip | Packing::Zstd) if file.bytes > 0 => packing,
-        _ => Packing::Plain,
+        _ if file.bytes == 0 => Packing::Plain,
+        packing => packing,
     }
 }
 
 /// Whether the end of a name says how to read the file.
 fn is_known(name: &str) -> bool {
-    let is_packed = matches!(Packing::of_name(name), Packing::Gzip | Packing::Zstd);
+    let is_packed = !Packing::of_name(name).is_plain();
     let is_part = own_name(name).to_ascii_lowercase().contains(".jsonl.");
     is_packed || ["jsonl", "json"].iter().any(|end| has_suffix(name, end)) || is_part && !is_unread(name)
 }
 
-/// Whether the end of a name stands for a packing in which no output is written, or which is not known at all.
+/// Whether the end of a name stands for a packing that is not read.
 fn is_unread(name: &str) -> bool {
-    !Packing::of_name(name).is_plain() || UNKNOWN.iter().any(|end| has_suffix(name, end))
+    UNKNOWN.iter().any(|end| has_suffix(name, end))
 }
 
 /// Why a file is not taken, and the way out.
@@ -134,6 +134,13 @@ fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static 
         _ if file.bytes == 0 => return Ok(None),
         (Packing::Plain, Packing::Plain) => return Ok(None),
         (Packing::Plain, found) => format!("its content is {}, and its name says plain text", found.title()),
+        (Packing::Zip, Packing::Zip) => match member_count(&open_read(&file.path)?)? {
+            Some(members) if members > 1 => {
+                let why = format!("it is an archive of {members} files, and only the first would be read");
+                return Ok(Some((why, "unpack it, and name the folder")));
+            }
+            _ => return Ok(None),
+        },
         // Where the first bytes say nothing, the name was believed.
         _ if Packing::of_start(&open_read(&file.path)?)? == Some(named) => return Ok(None),
         _ => format!("its name says {}, and its first bytes are not of that packing", named.title()),

@@ -8,6 +8,10 @@ use crate::storage::read::open_read;
 const BUFFERS: u64 = 1 << 20;
 /// What the decoder of gzip keeps.
 const GZIP: u64 = 256 << 10;
+/// What the decoder of bzip2 keeps.
+const BZIP2: u64 = 4 << 20;
+/// What the decoder of xz or lzma keeps with the largest window that its presets have.
+const XZ: u64 = 66 << 20;
 /// What the decoder of zstd keeps beside its window.
 const ZSTD: u64 = 512 << 10;
 /// The largest window that is opened.
@@ -27,7 +31,9 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
                 source.read_at(&mut start, 0).map_err(|error| Failure::io("reading the text", &file.path, &error))?;
             ZSTD + window(start.get(..count).unwrap_or_default()).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES)
         }
-        _ => GZIP,
+        Packing::Gzip | Packing::Zip => GZIP,
+        Packing::Bzip2 => BZIP2,
+        Packing::Xz | Packing::Lzma => XZ,
     };
     Ok(BUFFERS + decoder)
 }

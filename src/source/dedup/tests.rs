@@ -268,7 +268,7 @@ fn files_are_listed_in_the_global_order() {
         .filter(|problem| problem.severity == crate::model::Severity::Problem)
         .map(|problem| problem.subject.path.as_deref().unwrap().rsplit_once('/').unwrap().1.to_owned())
         .collect();
-    assert_eq!(left_out, ["g.jsonl", "lies.jsonl.gz", "w.json5", "y.jsonl.bz2"]);
+    assert_eq!(left_out, ["g.jsonl", "lies.jsonl.gz", "w.json5", "y.jsonl.bz2"], "what y holds is no bzip2");
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(list(empty.path(), false, &Cancel::default()).unwrap_err().class, ExitClass::Usage);
 }

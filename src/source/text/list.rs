@@ -3,7 +3,7 @@
 use super::glob::Glob;
 use super::packing::packed_name;
 use super::set_aside::{finished_name, is_set_aside, SetAside};
-use super::{Packing, TextFile};
+use super::{member_count, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use crate::formats::python::natural_order;
 use crate::model::text::display_safe_bytes;
@@ -105,7 +105,21 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
         };
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
     }
+    report_archives(&mut listing)?;
     Ok(listing)
+}
+
+/// Reports zip archives of which only a part is read.
+fn report_archives(listing: &mut Listing) -> Outcome<()> {
+    for file in listing.files.iter().filter(|file| file.packing == Packing::Zip) {
+        let members = member_count(&open_read(&file.path)?)?.unwrap_or(1);
+        if members > 1 {
+            let why = format!("it is an archive of {members} files, and only the first is read");
+            let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(&file.path), why);
+            listing.problems.push(problem.with_hint("unpack it, and name the folder"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a file that was found by two inputs: its documents would be there twice, and nobody would be told. `ends` says up to where

@@ -22,6 +22,7 @@ mod zip;
 
 pub(in crate::source) use list::{text_file, FileChoice, Walk};
 pub(in crate::source) use set_aside::is_set_aside;
+pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, ParsedLine, Text};

@@ -19,8 +19,10 @@ pub enum Packing {
     Zstd,
     /// bzip2, any number of streams.
     Bzip2,
-    /// xz, any number of streams, or the older lzma.
+    /// xz, any number of streams.
     Xz,
+    /// The older format of xz, one stream.
+    Lzma,
     /// The first member of a zip archive.
     Zip,
 }
@@ -47,7 +49,7 @@ const SUFFIXES: [(&str, Packing); 9] = [
     ("bz2", Packing::Bzip2),
     ("bzip2", Packing::Bzip2),
     ("xz", Packing::Xz),
-    ("lzma", Packing::Xz),
+    ("lzma", Packing::Lzma),
     ("zip", Packing::Zip),
 ];
 
@@ -67,6 +69,7 @@ impl Packing {
             Self::Zstd => "zstd",
             Self::Bzip2 => "bzip2",
             Self::Xz => "xz",
+            Self::Lzma => "lzma",
             Self::Zip => "zip",
         }
     }
@@ -78,7 +81,7 @@ impl Packing {
             Self::Gzip => Some("gzip -dc"),
             Self::Zstd => Some("zstd -dc"),
             Self::Bzip2 => Some("bzip2 -dc"),
-            Self::Xz => Some("xz -dc"),
+            Self::Xz | Self::Lzma => Some("xz -dc"),
             Self::Zip => Some("unzip -p"),
         }
     }
@@ -101,6 +104,8 @@ impl Packing {
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            // Its usual properties and a window of whole 64 KiB.
+            [0x5d, 0, 0, _, _, ..] => Some(Self::Lzma),
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
             _ => None,
         }
@@ -191,7 +196,7 @@ impl Unpacked {
                 decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(|error| failed("zstd", error.to_string()))?;
                 Box::new(decoder)
             }
-            Packing::Xz => {
+            Packing::Xz | Packing::Lzma => {
                 let is_xz = matches!(first_byte(&file)?, Some(0xfd));
                 let stream = match is_xz {
                     true => liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED),

@@ -1,7 +1,10 @@
 //! The first member of a zip archive, as a stream from its local header, checked at its end.
 
+use crate::model::{Failure, Outcome};
+use crate::storage::read::ReadFile;
 use flate2::bufread::DeflateDecoder;
 use flate2::Crc;
+use memchr::memmem::rfind;
 use std::io::{self, BufRead, Read, Take};
 
 /// Bytes of a local header in front of the name.
@@ -14,6 +17,25 @@ const SIZES_BEHIND: u16 = 8;
 const LARGE: u32 = u32::MAX;
 /// May stand in front of a checksum behind a member.
 const BEHIND: [u8; 4] = *b"PK\x07\x08";
+
+/// Bytes at the end of an archive that the record of its end is in: 22, and a comment.
+const MAX_END_BYTES: u64 = 22 + 0xffff;
+
+/// How many members an archive has by the record at its end; `None` where there is no such record.
+pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
+    let start = file.len().saturating_sub(MAX_END_BYTES);
+    let mut end = vec![0; usize::try_from(file.len() - start).unwrap_or_default()];
+    let mut filled = 0;
+    while let Some(space) = end.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match file.read_at(space, start + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(Failure::io("reading the text", file.path(), &error)),
+        }
+    }
+    let count = rfind(&end, b"PK\x05\x06").and_then(|at| Some([*end.get(at + 10)?, *end.get(at + 11)?]));
+    Ok(count.map(u16::from_le_bytes))
+}
 
 /// Reads up to the content of the first member and returns its content.
 pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {

@@ -1,7 +1,7 @@
 //! Bad input, each kind: what is lost is counted and named, and never takes a neighbour with it.
 
 use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
-use crate::cli_support::{Ran, Sandbox};
+use crate::cli_support::{zip, Ran, Sandbox};
 use serde_json::Value;
 
 /// All three formats into `o`, of whatever is in `data`.
@@ -234,4 +234,13 @@ fn the_lines_that_loss_masks_of_forager_need_are_named() {
     assert!(!sandbox.has("o"));
     let help = sandbox.say("pack --help").ends(0);
     assert!(help.out.replace('\n', " ").contains(r#"{"parts":[{"type":"#), "{}", help.out);
+}
+
+#[test]
+fn an_archive_of_several_files_is_a_problem_for_only_the_first_is_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl.zip", zip(&["{\"text\": \"one\"}\n", "{\"text\": \"two\"}\n"]));
+    let line = format!("pack a.jsonl.zip --format nanosets --tokenizer {} --eos-token {END} --output o", bpe());
+    let ran = sandbox.say(&line).ends(1).says("1 document");
+    ran.complains("a.jsonl.zip").complains("an archive of 2 files").complains("unpack it");
 }

@@ -2,6 +2,7 @@
 
 use super::{case, entries, is_clean, names};
 use crate::cli_prompts::Dialogue;
+use crate::cli_support::zip;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -40,6 +41,19 @@ fn every_name_that_pack_reads_is_read_by_dedup() {
         packed.finish().unwrap()
     };
     let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let bzip2 = |text: &str| {
+        let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    let xz = |text: &str, stream: liblzma::stream::Stream| {
+        let mut packed = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    let new_xz = || liblzma::stream::Stream::new_easy_encoder(6, liblzma::stream::Check::Crc64).unwrap();
+    let options = liblzma::stream::LzmaOptions::new_preset(6).unwrap();
+    let lzma = liblzma::stream::Stream::new_lzma_encoder(&options).unwrap();
     let text = repeated();
     for (name, content) in [
         ("a.jsonl.gz", gzip(&text)),
@@ -49,6 +63,13 @@ fn every_name_that_pack_reads_is_read_by_dedup() {
         ("a.jsonl.zst", zstd(&text)),
         ("a.json.zstd", zstd(&text)),
         ("A.JSONL.ZST", zstd(&text)),
+        ("a.jsonl.bz2", bzip2(&text)),
+        ("A.json.BZIP2", bzip2(&text)),
+        ("a.jsonl.xz", xz(&text, new_xz())),
+        ("A.JSONL.XZ", xz(&text, new_xz())),
+        ("a.jsonl.lzma", xz(&text, lzma)),
+        ("a.jsonl.zip", zip(&[&text])),
+        ("A.JSON.ZIP", zip(&[&text])),
         ("a.JSONL", text.clone().into_bytes()),
     ] {
         let sandbox = case("D10");
@@ -73,14 +94,23 @@ fn a_file_whose_content_has_another_packing_than_its_name_is_named() {
         packed.write_all(repeated().as_bytes()).unwrap();
         packed.finish().unwrap()
     });
-    // Packings that pack reads, but in which dedup writes nothing: each is named, under every spelling.
-    let unread = ["c.jsonl.bz2", "d.jsonl.BZIP2", "e.json.xz", "f.jsonl.lzma", "g.json.zip"];
+    // Packings that are not read: each is named, under every spelling.
+    let unread = ["c.jsonl.lz4", "d.jsonl.BR", "e.json.7z", "f.jsonl.tgz", "g.json.snappy"];
     unread.iter().for_each(|name| sandbox.write(&format!("in/{name}"), "packed"));
     let report = sandbox.say("dedup in --minlen 50 --output OUT --json").json("problems");
     let problems = entries(&report, "problem");
     names(&problems, &["b.jsonl.zstd", "left out"]);
     names(&problems, &unread);
     assert_eq!(problems.matches("are not read").count(), unread.len(), "{problems}");
+}
+
+#[test]
+fn an_archive_of_several_files_is_named_by_every_command_that_reads_it() {
+    let sandbox = case("D10");
+    sandbox.write("in/a.jsonl", repeated());
+    sandbox.write("in/b.jsonl.zip", zip(&[&repeated(), "{}\n"]));
+    let report = sandbox.say("dedup in --minlen 50 --output OUT --json").json("problems");
+    names(&entries(&report, "problem"), &["b.jsonl.zip", "left out", "an archive of 2 files"]);
 }
 
 #[test]
