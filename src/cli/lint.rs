@@ -190,17 +190,12 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
     let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
     JobStatus {
         item,
-        state: JobState::Running,
         phase: Phase::Scan,
         progress: reading,
         elapsed,
         share: reading.fraction().map(|share| share.min(0.999)),
         remaining: told.then(|| Duration::from_secs_f64(left)),
         bytes_per_second: rate,
-        tokens_per_second: 0.0,
-        problems: Vec::new(),
-        counts: Vec::new(),
-        log: Vec::new(),
-        outputs: Default::default(),
+        ..JobStatus::ended(JobState::Running)
     }
 }

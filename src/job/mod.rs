@@ -34,7 +34,7 @@ pub mod times;
 pub mod unfinished;
 
 use crate::model::handles::ProgressReading;
-use crate::model::{Problem, ProblemKind, Severity};
+use crate::model::{Problem, ProblemKind, Severity, UnlistedProblems};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -121,6 +121,9 @@ pub struct JobStatus {
     pub problems: Vec<Problem>,
     /// All problems and notes, counted.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// The problems beyond those that are listed.
+    #[serde(skip)]
+    pub unlisted: UnlistedProblems,
     /// One line per state change, newest last, bounded.
     pub log: Vec<String>,
     /// The files that it writes, where it lists them.
@@ -142,6 +145,7 @@ impl JobStatus {
             tokens_per_second: 0.0,
             problems: Vec::new(),
             counts: Vec::new(),
+            unlisted: UnlistedProblems::default(),
             log: Vec::new(),
             outputs: outputs::OutputsStatus::default(),
         }

@@ -127,6 +127,7 @@ impl StatusBoard {
             tokens_per_second,
             problems: problems.kept(),
             counts: problems.counts(),
+            unlisted: problems.unlisted(),
             log: inner.log.iter().cloned().collect(),
             outputs: Default::default(),
         }

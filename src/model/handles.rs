@@ -140,14 +140,68 @@ impl ProblemSink for NullProblemSink {
 /// The way out of a run that ended at its first problem.
 const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
 
-/// How many problems are kept with their reasons; more are only counted.
+/// How many problems of each severity a run lists in its report.
 pub const KEPT_PROBLEMS: usize = 1_000;
+/// Memory for the problems that are not listed, in bytes; those beyond are only counted.
+const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
-/// The ordinary [`ProblemSink`]: counts everything, keeps the first [`KEPT_PROBLEMS`] of each severity.
+/// The problems of a run beyond those that it lists: one JSON object a line, in order of arrival. Clones share them.
+#[derive(Clone, Default)]
+pub struct UnlistedProblems(Arc<Mutex<UnlistedInner>>);
+
+#[derive(Default)]
+struct UnlistedInner {
+    lines: Arc<Vec<u8>>,
+    counts: BTreeMap<ProblemKind, u64>,
+}
+
+impl std::fmt::Debug for UnlistedProblems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("UnlistedProblems").field(&self.lines().len()).finish()
+    }
+}
+
+impl UnlistedProblems {
+    fn inner(&self) -> std::sync::MutexGuard<'_, UnlistedInner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those of now, one JSON object a line.
+    pub fn lines(&self) -> Arc<Vec<u8>> {
+        Arc::clone(&self.inner().lines)
+    }
+
+    /// How many of a kind there are.
+    pub fn count(&self, kind: ProblemKind) -> u64 {
+        self.inner().counts.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// Adds one, unless the memory for them is used up.
+    pub fn add(&self, problem: &Problem) {
+        let mut inner = self.inner();
+        let lines = Arc::make_mut(&mut inner.lines);
+        let start = lines.len();
+        match serde_json::to_writer(&mut *lines, problem) {
+            Ok(()) if lines.len() < MAX_UNLISTED_BYTES => {
+                lines.push(b'\n');
+                *inner.counts.entry(problem.kind).or_default() += 1;
+            }
+            _ => lines.truncate(start),
+        }
+    }
+}
+
+/// The problems of JSON lines, as [`UnlistedProblems`] holds them; a line that is none is passed over.
+pub fn problems_of_lines(lines: &[u8]) -> impl Iterator<Item = Problem> + '_ {
+    lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// The ordinary [`ProblemSink`]: counts everything, lists the first [`KEPT_PROBLEMS`] of each severity, and keeps the others apart.
 #[derive(Debug, Default)]
 pub struct ProblemLog {
     strict: bool,
     inner: Mutex<LogInner>,
+    unlisted: UnlistedProblems,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -168,6 +222,10 @@ impl ProblemLog {
     pub fn kept(&self) -> Vec<Problem> {
         self.inner().kept.clone()
     }
+    /// The problems beyond those that were kept.
+    pub fn unlisted(&self) -> UnlistedProblems {
+        self.unlisted.clone()
+    }
     /// How many of each kind there were, kept or not.
     pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
         self.inner().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
@@ -184,8 +242,9 @@ impl ProblemSink for ProblemLog {
         *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
         let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();
         let stop = self.strict && problem.severity >= Severity::Problem;
-        if same < KEPT_PROBLEMS {
-            inner.kept.push(problem.clone());
+        match same < KEPT_PROBLEMS {
+            true => inner.kept.push(problem.clone()),
+            false => self.unlisted.add(&problem),
         }
         if stop {
             let mut failure = problem.into_failure();
@@ -251,8 +310,8 @@ pub struct RecordingSink<'a> {
 }
 
 impl<'a> RecordingSink<'a> {
-    /// Problems that are recorded as a whole: a journal has one record for each of thousands of shards.
-    const MAX_KEPT: usize = 100;
+    /// Problems that are recorded as a whole, so that a run that goes on knows the samples of them: those of a shard of usual size.
+    const MAX_KEPT: usize = 10_000;
 
     /// Records what is reported to `sink` through this one.
     pub fn new(sink: &'a dyn ProblemSink) -> Self {

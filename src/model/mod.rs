@@ -30,6 +30,7 @@ pub use facts::{DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, P
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{
     Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,
+    UnlistedProblems,
 };
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};

@@ -65,6 +65,10 @@ impl RunFolder {
     pub fn report(&self) -> PathBuf {
         self.path.join("report.json")
     }
+    /// The problems of the last run beyond those that its report lists, one JSON object a line.
+    pub fn unlisted_problems(&self) -> PathBuf {
+        self.path.join("unlisted-problems.jsonl")
+    }
     /// The ranges that the last run of dedup found, to be looked at.
     pub fn ranges(&self) -> PathBuf {
         self.path.join("ranges")

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// The largest report that is read, in bytes.
 const MAX_REPORT_BYTES: u64 = 1 << 28;
-/// Problems that are kept; a report keeps far fewer.
-pub const MAX_PROBLEMS: usize = 100_000;
+/// Problems that are kept.
+pub const MAX_PROBLEMS: usize = 1_000_000;
 
 /// What is wrong with one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,30 +168,38 @@ struct Reported {
     subject: Subject,
 }
 
-/// The problems (not the notes) in the report of the last run. A report that is not there, or cannot be understood, has none.
+/// The problems (not the notes) of the last run: those that its report lists, and those beyond. A report that is not there, or cannot
+/// be understood, has none.
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = RunFolder::for_webdataset(catalog.root());
     let Some(bytes) = read_whole(&own.report(), MAX_REPORT_BYTES)? else { return Ok(list) };
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
-    for problem in report.result.problems.into_iter().filter(|problem| problem.severity != "note") {
+    let unlisted = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)?.unwrap_or_default();
+    let unlisted = unlisted.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    for problem in report.result.problems.into_iter().chain(unlisted).filter(|problem| problem.severity != "note") {
         cancel.check()?;
-        let kind = serde_json::from_value(problem.kind).unwrap_or(ProblemKind::Other);
-        let Reported { message, hint, subject, .. } = problem;
-        match place_of(catalog, &subject, cancel)? {
-            SubjectLocation::Sample { at, key } => {
-                list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
-            }
-            SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
-                if list.others.len() < MAX_PROBLEMS =>
-            {
-                let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
-                list.others.push(Arc::new(problem));
-            }
-            SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => list.is_cut = true,
-        }
+        add_reported(&mut list, problem, catalog, cancel)?;
     }
     Ok(list)
+}
+
+fn add_reported(list: &mut ProblemList, problem: Reported, catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<()> {
+    let kind = serde_json::from_value(problem.kind).unwrap_or(ProblemKind::Other);
+    let Reported { message, hint, subject, .. } = problem;
+    match place_of(catalog, &subject, cancel)? {
+        SubjectLocation::Sample { at, key } => {
+            list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
+        }
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
+            if list.others.len() < MAX_PROBLEMS =>
+        {
+            let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
+            list.others.push(Arc::new(problem));
+        }
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => list.is_cut = true,
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -219,7 +227,7 @@ mod tests {
     #[test]
     fn no_more_than_so_many_are_kept_and_it_is_known_that_there_were_more() {
         let mut list = ProblemList::default();
-        for index in 0..1_000_000 {
+        for index in 0..=MAX_PROBLEMS as u64 {
             list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, Arc::from("")));
         }
         assert_eq!((list.len(), list.is_cut()), (MAX_PROBLEMS, true));

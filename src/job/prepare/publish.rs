@@ -173,6 +173,12 @@ fn stage_own(
     let json =
         serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
     publication.stage_bytes(&own.report(), &json, 0o644)?;
+    let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
+    match unlisted.is_empty() {
+        false => publication.stage_bytes(&path, &unlisted, 0o644)?,
+        true if path.exists() => publication.remove(&path)?,
+        true => {}
+    }
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
 }
 

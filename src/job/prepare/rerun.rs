@@ -10,11 +10,13 @@ use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
 use crate::formats::python::braces;
 use crate::job::record::{findings_before, Findings};
+use crate::model::handles::problems_of_lines;
 use crate::model::shard::index_name;
 use crate::model::{
     utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
     Rerun, Scope, Shard, SplitPlan,
 };
+use crate::storage::read::read_whole;
 use crate::storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::Path;
@@ -42,7 +44,7 @@ pub(super) fn kept_of_before(
     let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
         return Ok((unchanged, judged));
     };
-    let found = findings_before(&RunFolder::for_webdataset(&facts.root), MAX_REPORT_BYTES)?.problems;
+    let found = all_findings_before(&RunFolder::for_webdataset(&facts.root))?.problems;
     if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
@@ -223,8 +225,18 @@ pub(super) fn told_before(
         let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
         found.kind != ProblemKind::SampleExcluded || sample.is_none_or(|sample| single.contains(&sample))
     };
-    let mut found = findings_before(own, MAX_REPORT_BYTES)?;
+    let mut found = all_findings_before(own)?;
     found.retain(holds);
+    Ok(found)
+}
+
+/// What the finished run found, those problems included that its report does not list.
+fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
+    let mut found = findings_before(own, MAX_REPORT_BYTES)?;
+    if let Some(lines) = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)? {
+        let unlisted = problems_of_lines(&lines);
+        found.problems.extend(unlisted.filter(|problem| problem.severity >= crate::model::Severity::Problem));
+    }
     Ok(found)
 }
 

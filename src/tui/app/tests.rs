@@ -241,6 +241,7 @@ fn job(state: JobState) -> Box<StillJob> {
         tokens_per_second: 0.0,
         problems: vec![problem],
         counts: vec![(Severity::Problem, ProblemKind::DamagedHeader, 1)],
+        unlisted: Default::default(),
         log: vec!["found 20 shards".into(), "shard_0011.tar: 10,004 samples".into()],
         outputs: Default::default(),
     };

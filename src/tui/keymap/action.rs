@@ -121,7 +121,7 @@ actions! {
     ShowLog, "log", "log", "Shows the log of the job; again, what was shown before.";
     OpenProblem, "open-problem", "open", "Opens the sample, shard or line that the problem is about in the browser.";
     ExcludeProblem, "exclude-problem", "exclude", "Excludes the sample or shard that the problem is about, the problem as its note, or takes it back in; written by w.";
-    ExcludeKind, "exclude-kind", "exclude kind", "Excludes what all listed problems of the selected kind are about, as one change that undo takes back.";
+    ExcludeKind, "exclude-kind", "exclude kind", "Excludes what all problems of the selected kind are about, as one change that undo takes back.";
     ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
     // Guided prepare.
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";

@@ -26,17 +26,17 @@ const LAYERS: &[&[&str]] = &[
 /// Lines of code in each folder, at most.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 10_060),
-    ("engine", 32_050),
+    ("engine", 32_120),
     ("formats", 10_470),
-    ("job", 15_230),
+    ("job", 15_250),
     ("media", 13_530),
-    ("model", 2_210),
+    ("model", 2_255),
     ("preview", 3_590),
     ("prompt", 1_615),
-    ("source", 7_310),
-    ("storage", 2_230),
+    ("source", 7_360),
+    ("storage", 2_235),
     ("tokenize", 6_465),
-    ("tui", 33_050),
+    ("tui", 33_095),
 ];
 
 /// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.

@@ -2,13 +2,13 @@
 
 use super::harness::{run_plainly, House, Start, Story, TINY_PNG};
 
-/// `coco`: four shards of three samples; the pictures of 000101 and 000200 are none.
-fn damaged() -> House {
+/// `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` names are none.
+fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> House {
     let house = House::new();
     for number in 0..4 {
         let mut builder = tar::Builder::new(Vec::new());
-        for index in number * 100..number * 100 + 3 {
-            let picture = if matches!(index, 101 | 200) { b"no picture at all".as_slice() } else { TINY_PNG };
+        for index in (0..samples).map(|index| number * 100.max(samples) + index) {
+            let picture = if is_bad(index) { b"no picture at all".as_slice() } else { TINY_PNG };
             for (part, bytes) in [("jpg", picture), ("txt", b"a cat".as_slice())] {
                 let mut header = tar::Header::new_ustar();
                 header.set_size(bytes.len() as u64);
@@ -19,6 +19,11 @@ fn damaged() -> House {
         house.file(&format!("coco/shard_{number:04}.tar"), &builder.into_inner().unwrap());
     }
     house
+}
+
+/// Four shards of three samples; the pictures of 000101 and 000200 are none.
+fn damaged() -> House {
+    with_pictures(3, |index| matches!(index, 101 | 200))
 }
 
 const ANSWERS: [&str; 7] =
@@ -90,6 +95,41 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.keys("esc").wait_for("Problems  2").keys("esc").wait_for("2 excluded").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
+}
+
+/// Excludes all problems of the kind, and checks that the last one is among what is written.
+#[track_caller]
+fn exclude_all(story: &mut Story, house: &House) {
+    story.keys("X").wait_for("exclude 1,500 samples").wait_for("1 change not written (w)");
+    story.keys("w").wait_for("What would be written").keys("enter").wait_for("Written");
+    let written = split(house);
+    assert_eq!(written.matches("# no row is written for it").count(), 1_500);
+    assert!(
+        written.contains("- shard_0000.tar/000000  #") && written.contains("- shard_0002.tar/001499  #"),
+        "{written}"
+    );
+}
+
+#[test]
+fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
+    let house = with_pictures(500, |index| index < 1_500);
+    let mut story = Start::new(&house).arguments(&ANSWERS).run();
+    story.wait_for("2,000 samples").keys("alt-6").wait_for("ready").keys("enter");
+    story.wait_for("coco is prepared, with 1,500 problems").wait_for("Enter shows them").keys("enter");
+    story.wait_for("X excludes all 1,500 of this kind").wait_for("x exclude");
+    let before = split(&house);
+    exclude_all(&mut story, &house);
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+    // The browser knows them, too; and so does a run that has nothing to do.
+    let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt", "--update"]).collect();
+    house.file("coco/.nv-meta/split.yaml", before.as_bytes());
+    assert_eq!(run_plainly(&house, &flags), Some(1));
+    let mut story = Start::new(&house).arguments(&["browse", "coco"]).run();
+    story.wait_for("2,000 samples").keys("P").wait_for("Problems  1,500").wait_for("X excludes all 1,500 of this kind");
+    exclude_all(&mut story, &house);
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
 }
 
 #[test]

@@ -34,7 +34,8 @@ impl JobProblems {
         if !is_same_job {
             *self = Self::default();
         }
-        self.table.report(&view.status.problems, &view.status.counts, self.of != of);
+        let status = &view.status;
+        self.table.report(&status.problems, &status.counts, &status.unlisted, self.of != of);
         self.of = of;
     }
 

@@ -1,11 +1,11 @@
 //! What a list of problems of a run needs besides its state: where the problems lead, and the splits that `x` changes.
 
-use super::find::{find, ProblemTargets};
+use super::find::{find, find_unlisted, ProblemTargets};
 use super::rows::OpenTarget;
-use super::table::ProblemTable;
+use super::table::{NotedTarget, ProblemTable};
 use crate::engine::browse::Groups;
 use crate::engine::splits::Edit;
-use crate::model::Problem;
+use crate::model::{Outcome, Problem, ProblemKind, UnlistedProblems};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::browse;
@@ -15,11 +15,16 @@ use crate::tui::work::Stoppable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A kind, and what its problems are about that are not listed.
+type UnlistedTargets = (ProblemKind, Outcome<Vec<NotedTarget>>);
+
 /// Carries out what is asked of the list of problems of one run that has ended.
 pub struct ProblemEditor {
     env: UiEnv,
     root: PathBuf,
     finder: Stoppable<Vec<Problem>, ProblemTargets>,
+    /// Finds what the problems of a kind are about that are not listed.
+    unlisted_finder: Stoppable<(ProblemKind, UnlistedProblems), UnlistedTargets>,
     marker: Marker,
     session: Option<SplitSession>,
     groups: Option<Arc<Groups>>,
@@ -34,10 +39,15 @@ impl ProblemEditor {
         let mut finder = Stoppable::start("problems", env.wake.clone(), move |problems: Vec<Problem>, cancel| {
             find(&place, &problems, cancel)
         });
+        let place = root.clone();
+        let unlisted_finder = Stoppable::start("unlisted", env.wake.clone(), move |(kind, unlisted), cancel| {
+            (kind, find_unlisted(&place, kind, &unlisted, cancel))
+        });
         // Asked at once: a screen on which nothing goes on is not called again before an answer comes.
         finder.ask(table.rows().reported().to_vec());
         table.why_no_edit = Some(Arc::from("the splits are still being read"));
-        Self { env: env.clone(), root, finder, marker: marker(&env.wake), session: None, groups: None, marked: None }
+        let (env, marker) = (env.clone(), marker(&env.wake));
+        Self { env, root, finder, unlisted_finder, marker, session: None, groups: None, marked: None }
     }
 
     /// Picks up what the workers brought. Returns whether something to be drawn changed.
@@ -56,6 +66,11 @@ impl ProblemEditor {
         }
         let (Some(session), Some(groups)) = (&self.session, &self.groups) else { return changed };
         changed |= session.tick(effects);
+        if let Some((kind, found)) = self.unlisted_finder.take() {
+            changed = true;
+            let edit = found.map_err(|failure| failure.to_string()).and_then(|found| table.exclude_all(kind, found));
+            effects.extend(apply(session, edit));
+        }
         if let Some(editor) = session.editor() {
             let version = Some(session.version());
             if self.marked != version && !self.marker.is_waiting() {
@@ -84,6 +99,11 @@ impl ProblemEditor {
                 Ok(OpenTarget::Sample(_)) => Vec::new(),
                 Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
             },
+            Action::ExcludeKind if self.session.is_some() && table.unlisted_of_kind().is_some() => {
+                table.unlisted_of_kind().into_iter().for_each(|question| self.unlisted_finder.ask(question));
+                let words = "the problems of this kind that are not listed are being looked up";
+                vec![Effect::Toast(Toast::new(Level::Info, words))]
+            }
             action => self.session.as_ref().map(|session| edit(session, action, table)).unwrap_or_default(),
         };
         table.pending = self.session.as_ref().map_or(0, SplitSession::pending);
@@ -97,7 +117,8 @@ impl ProblemEditor {
 
     /// Whether something is looked up that is waited for.
     pub fn is_busy(&self) -> bool {
-        self.finder.is_waiting() || self.marker.is_waiting() || self.session.as_ref().is_some_and(SplitSession::is_busy)
+        let is_looking = self.finder.is_waiting() || self.unlisted_finder.is_waiting();
+        is_looking || self.marker.is_waiting() || self.session.as_ref().is_some_and(SplitSession::is_busy)
     }
 
     /// What would be left undone if the UI ended now.
@@ -113,15 +134,18 @@ impl ProblemEditor {
     }
 }
 
-/// Changes the splits as a key of the list says.
-pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable) -> Vec<Effect> {
-    let apply = |edit: Result<Edit, String>| match edit {
+fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
+    match edit {
         Ok(edit) => session.apply(edit),
         Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
-    };
+    }
+}
+
+/// Changes the splits as a key of the list says.
+pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable) -> Vec<Effect> {
     match action {
-        Action::ExcludeProblem => apply(table.exclude()),
-        Action::ExcludeKind => apply(table.exclude_kind()),
+        Action::ExcludeProblem => apply(session, table.exclude()),
+        Action::ExcludeKind => apply(session, table.exclude_kind(Vec::new())),
         Action::Undo => session.undo(),
         Action::Redo => session.redo(),
         Action::Write => session.write(),

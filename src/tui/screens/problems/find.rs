@@ -1,12 +1,14 @@
 //! Finds out where the problems of a run lead. Reads, so it runs on a worker.
 
 use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, ProblemTarget, Target};
+use super::table::{note, NotedTarget};
 use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{can_open, Catalog, Groups};
 use crate::job::browse::open;
-use crate::model::{Cancel, DatasetKind, Outcome, Problem};
+use crate::model::handles::problems_of_lines;
+use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
 use crate::source::kind::kind_of;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +38,28 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTarget
     let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
     let ways = problems.iter().map(|problem| finder.way(problem)).collect();
     ProblemTargets { ways, edit }
+}
+
+/// What the problems of a kind are about that a run does not list: each sample or shard once, in the prepared data set at `root`.
+pub fn find_unlisted(
+    root: &Path,
+    kind: ProblemKind,
+    unlisted: &UnlistedProblems,
+    cancel: &Cancel,
+) -> Outcome<Vec<NotedTarget>> {
+    let catalog = open(root)?;
+    let edit = Ok(catalog.groups());
+    let finder = Finder { root, catalog: Some(catalog), edit: &edit, cancel, openable: HashMap::new() };
+    let (mut targets, mut seen) = (Vec::new(), HashSet::new());
+    for problem in problems_of_lines(&unlisted.lines()).filter(|problem| problem.kind == kind) {
+        cancel.check()?;
+        if let Ok(target) = finder.target(&problem)? {
+            if seen.insert(target.clone()) {
+                targets.push(NotedTarget { target, note: note(&problem) });
+            }
+        }
+    }
+    Ok(targets)
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -4,7 +4,7 @@ use super::rows::{OpenTarget, Reported, Rows, Target};
 use crate::engine::browse::Marks;
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Problem, ProblemKind, Severity};
+use crate::model::{Problem, ProblemKind, Severity, UnlistedProblems};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use ratatui::layout::Rect;
@@ -16,6 +16,14 @@ const MAX_NOTE_CHARS: usize = 160;
 /// Excludes of one edit; many edits are made by a worker.
 const TOGETHER: usize = 50;
 
+/// What a problem is about, and the note of its exclude.
+pub struct NotedTarget {
+    /// What `x` excludes.
+    pub target: Target,
+    /// The problem in one line.
+    pub note: String,
+}
+
 /// A list of problems with a cursor.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemTable {
@@ -26,6 +34,8 @@ pub struct ProblemTable {
     kinds: BTreeMap<ProblemKind, u64>,
     /// What the run counted of each kind, where it counted more than it keeps.
     counted: BTreeMap<ProblemKind, u64>,
+    /// What the run found beyond the rows.
+    unlisted: UnlistedProblems,
     /// What is excluded by now.
     pub marks: Arc<Marks>,
     /// Why nothing can be excluded now.
@@ -40,7 +50,14 @@ pub struct ProblemTable {
 
 impl ProblemTable {
     /// Lists the problems of a run; those that are listed already stay as they are.
-    pub fn report(&mut self, problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], is_over: bool) {
+    pub fn report(
+        &mut self,
+        problems: &[Problem],
+        counts: &[(Severity, ProblemKind, u64)],
+        unlisted: &UnlistedProblems,
+        is_over: bool,
+    ) {
+        self.unlisted = unlisted.clone();
         if problems.len() != self.rows.reported().len() || is_over {
             self.set_rows(Rows::Reported(Reported::new(problems.to_vec())));
         }
@@ -77,11 +94,17 @@ impl ProblemTable {
         self.rows.problem(self.list.get()?)
     }
 
-    /// How many problems of a kind there are, listed or not.
+    /// How many problems of a kind there are: those whose places are known, listed or not, and all.
     pub(super) fn of_kind(&self, kind: ProblemKind) -> (u64, u64) {
-        let listed = self.kinds.get(&kind).copied().unwrap_or(0);
+        let known = self.kinds.get(&kind).copied().unwrap_or(0) + self.unlisted.count(kind);
         let counted = self.counted.get(&kind).copied().unwrap_or(0);
-        (listed, counted.max(listed))
+        (known, counted.max(known))
+    }
+
+    /// The kind of the selected problem, where the run found more of it than is listed, and these.
+    pub(super) fn unlisted_of_kind(&self) -> Option<(ProblemKind, UnlistedProblems)> {
+        let kind = self.rows.kind(self.list.get()?)?;
+        (self.unlisted.count(kind) > 0).then(|| (kind, self.unlisted.clone()))
     }
 
     /// The changes that are not written, for the title line.
@@ -151,49 +174,52 @@ impl ProblemTable {
         Ok(Edit::Exclude { items: vec![item(&target).with_note(note)] })
     }
 
-    /// The change that `X` makes: excludes what all listed problems of the selected kind are about, as one step.
-    pub fn exclude_kind(&self) -> Result<Edit, String> {
+    /// The change that `X` makes: excludes what all problems of the selected kind are about, as one step. `unlisted` is what those are
+    /// about that are not listed.
+    pub fn exclude_kind(&self, unlisted: Vec<NotedTarget>) -> Result<Edit, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let kind = self.rows.kind(row).ok_or(NONE)?;
+        self.exclude_all(self.rows.kind(row).ok_or(NONE)?, unlisted)
+    }
+
+    /// [`exclude_kind`](Self::exclude_kind) of a kind.
+    pub(super) fn exclude_all(&self, kind: ProblemKind, unlisted: Vec<NotedTarget>) -> Result<Edit, String> {
         let (mut seen, mut items, mut is_looking, mut why) = (HashSet::new(), Vec::new(), false, None);
         let (mut shards, mut samples) = (0u64, 0u64);
-        for row in (0..self.rows.len()).filter(|row| self.rows.kind(*row) == Some(kind)) {
-            let target = match self.rows.way(row).map(|way| way.exclude) {
-                None => {
-                    is_looking = true;
-                    continue;
-                }
-                Some(Err(reason)) => {
-                    why.get_or_insert(reason);
-                    continue;
-                }
-                Some(Ok(target)) => target,
-            };
-            if self.is_excluded(&target) || !seen.insert(target.clone()) {
-                continue;
+        let mut add = |NotedTarget { target, note }: NotedTarget| {
+            if !self.is_excluded(&target) && !seen.contains(&target) {
+                *(if target.key.is_some() { &mut samples } else { &mut shards }) += 1;
+                items.push(item(&target).with_note(Some(note)));
+                seen.insert(target);
             }
-            let note = self.rows.problem(row).map(|problem| note(&problem));
-            *(if target.key.is_some() { &mut samples } else { &mut shards }) += 1;
-            items.push(item(&target).with_note(note));
+        };
+        for row in (0..self.rows.len()).filter(|row| self.rows.kind(*row) == Some(kind)) {
+            match (self.rows.way(row).map(|way| way.exclude), self.rows.problem(row)) {
+                (Some(Ok(target)), Some(problem)) => add(NotedTarget { target, note: note(&problem) }),
+                (Some(Err(reason)), _) => _ = why.get_or_insert(reason),
+                _ => is_looking = true,
+            }
         }
+        unlisted.into_iter().for_each(&mut add);
         if is_looking {
             return Err(LOOKING.to_owned());
         }
         if items.is_empty() {
-            let all = "everything that the listed problems of this kind are about is excluded already";
-            return Err(why.filter(|_| seen.is_empty()).map_or(all.to_owned(), |why| why.to_string()));
+            let all = "everything that the problems of this kind are about is excluded already";
+            return Err(why.map_or(all.to_owned(), |why| why.to_string()));
         }
         let what: Vec<String> = [(samples, "sample"), (shards, "shard")]
             .into_iter()
             .filter(|(number, _)| *number > 0)
             .map(|(number, word)| count(number, word))
             .collect();
-        let (listed, all) = self.of_kind(kind);
-        let unlisted = match all - listed {
+        let (known, all) = self.of_kind(kind);
+        let rest = match all - known {
             0 => String::new(),
-            more => format!("; {} more problems of this kind are not listed", grouped(more)),
+            more => {
+                format!("; {} more problems of this kind are only counted: their places are not known", grouped(more))
+            }
         };
-        let title = format!("exclude {}: {}{unlisted}", what.join(" and "), kind.title());
+        let title = format!("exclude {}: {}{rest}", what.join(" and "), kind.title());
         // The notice of a change of one part names that part, not the title.
         let size = if items.len() <= TOGETHER { 1 } else { TOGETHER };
         let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
@@ -212,7 +238,7 @@ fn item(target: &Target) -> ExcludeItem {
 }
 
 /// The problem as the comment of an exclude: one line, safe to print.
-fn note(problem: &Problem) -> String {
+pub(super) fn note(problem: &Problem) -> String {
     let safe = display_safe(&problem.message);
     match safe.char_indices().nth(MAX_NOTE_CHARS) {
         None => safe.into_owned(),

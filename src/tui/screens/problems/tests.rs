@@ -1,8 +1,9 @@
 use super::rows::Reported;
+use super::table::NotedTarget;
 use super::*;
 use crate::engine::browse::{problems, Group, Groups, Marks, ProblemList, SampleAt, SampleProblem};
 use crate::engine::splits::{Edit, ExcludeItem};
-use crate::model::{Problem, ProblemKind, Severity, Subject};
+use crate::model::{Problem, ProblemKind, Severity, Subject, UnlistedProblems};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::testing::{self, SCREENS};
@@ -36,7 +37,7 @@ fn table() -> ProblemTable {
         Problem::note(ProblemKind::EmptyShard, Subject::shard("s_1.tar"), "the file is empty"),
     ];
     let counts = [(Severity::Problem, ProblemKind::BrokenMedia, 1_000_000)];
-    table.report(&problems, &counts, true);
+    table.report(&problems, &counts, &UnlistedProblems::default(), true);
     let nowhere: Arc<str> = Arc::from("the problem is about '0,0', not about a place in the data");
     let shard = Target { group: 1, shard: "s_1.tar".into(), key: None };
     let ways = vec![
@@ -78,19 +79,26 @@ fn x_excludes_with_the_problem_as_note_and_takes_back_what_is_excluded() {
 fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_told() {
     let mut table = table();
     table.list.select(2);
-    let edit = table.exclude_kind().unwrap();
+    let edit = table.exclude_kind(Vec::new()).unwrap();
     assert_eq!(
         edit.title(),
-        "exclude 2 samples: broken picture, sound or video; 999,997 more problems of this kind are not listed"
+        "exclude 2 samples: broken picture, sound or video; 999,997 more problems of this kind are only counted: their places \
+         are not known"
     );
     let names: Vec<String> = items(edit).into_iter().map(|(item, _)| item).collect();
     assert_eq!(names, ["s_0.tar/a", "s_1.tar/b"]);
     table.marks = Arc::new(Marks::new(&groups(), &[], &["s_0.tar/a"]));
-    assert_eq!(items(table.exclude_kind().unwrap()).len(), 1, "what is excluded already is left alone");
+    assert_eq!(items(table.exclude_kind(Vec::new()).unwrap()).len(), 1, "what is excluded already is left alone");
     table.marks = Arc::new(Marks::new(&groups(), &[], &["s_0.tar/a", "s_1.tar/b"]));
-    assert!(table.exclude_kind().unwrap_err().contains("excluded already"));
+    assert!(table.exclude_kind(Vec::new()).unwrap_err().contains("excluded already"));
+    let unlisted = |key: &str| match sample(1, key).exclude {
+        Ok(target) => NotedTarget { target, note: "cut".to_owned() },
+        Err(why) => panic!("{why}"),
+    };
+    let names = items(table.exclude_kind(vec![unlisted("b"), unlisted("c")]).unwrap());
+    assert_eq!(names, [("s_1.tar/c".to_owned(), Some("cut".to_owned()))], "with those that are not listed");
     table.list.select(0);
-    assert!(table.exclude_kind().unwrap_err().contains("not about a place in the data"));
+    assert!(table.exclude_kind(Vec::new()).unwrap_err().contains("not about a place in the data"));
 }
 
 #[test]
@@ -106,7 +114,7 @@ fn what_cannot_be_done_says_why() {
         assert_eq!(table.why_not(action).as_deref(), Some("a JSONL file has no splits"), "{action:?}");
     }
     let mut fresh = ProblemTable::default();
-    fresh.report(&[broken("s_0.tar", "a")], &[], true);
+    fresh.report(&[broken("s_0.tar", "a")], &[], &UnlistedProblems::default(), true);
     assert!(fresh.why_not(Action::OpenProblem).unwrap().contains("still being looked up"));
     assert!(ProblemTable::default().why_not(Action::ExcludeKind).is_some());
 }
@@ -148,14 +156,14 @@ fn over_browser(list: ProblemList) -> (ProblemScreen, Rc<std::cell::Cell<Option<
 #[test]
 fn the_list_of_the_browser_stays_small_for_a_million_problems() {
     let mut list = ProblemList::default();
-    for index in 0..1_000_000 {
+    for index in 0..=1_000_000 {
         list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, "no object"));
     }
     let (mut screen, _) = over_browser(list);
     screen.handle(Input::Action(Action::Last));
     let shown = testing::shown((80, 22, false), |frame, area, ui| screen.draw(frame, area, ui));
-    assert!(shown.contains("the first 100,000") && shown.contains("'#99999'"), "{shown}");
-    assert_eq!(problems::MAX_PROBLEMS, 100_000);
+    assert!(shown.contains("the first 1,000,000") && shown.contains("'#999999'"), "{shown}");
+    assert_eq!(problems::MAX_PROBLEMS, 1_000_000);
 }
 
 #[test]

@@ -46,15 +46,14 @@ impl ProblemTable {
 
     /// The kind of the selected problem, and what `X` excludes. The kind is last: it is cut where there is no room.
     fn kind_line(&self, problem: &Problem, columns: usize, acts: bool, ui: &Ui) -> Line<'static> {
-        let (listed, all) = self.of_kind(problem.kind);
+        let (known, all) = self.of_kind(problem.kind);
         let key = ui.key(Context::Problems, Action::ExcludeKind);
         let can = acts && !key.is_empty() && self.why_not(Action::ExcludeProblem).is_none();
         let kind = problem.kind.title();
-        let words = match (can && listed > 1, listed == all) {
+        let words = match (can && known > 1, known == all) {
             (true, true) => format!("{key} excludes all {} of this kind: {kind}", grouped(all)),
-            (true, false) => format!("{key} excludes the {} listed of {}: {kind}", grouped(listed), grouped(all)),
-            (false, true) => format!("{} of this kind: {kind}", grouped(all)),
-            (false, false) => format!("{} listed of {}: {kind}", grouped(listed), grouped(all)),
+            (true, false) => format!("{key} excludes {} of {}: {kind}", grouped(known), grouped(all)),
+            (false, _) => format!("{} of this kind: {kind}", grouped(all)),
         };
         Line::from(Span::styled(text::fit_end(&format!("  {words}"), columns, ui.glyphs), ui.theme.muted))
     }

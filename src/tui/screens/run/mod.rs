@@ -117,7 +117,8 @@ impl RunState {
         if ends_now || self.result.is_none() {
             let mut table = std::mem::take(&mut self.problems);
             let (problems, counts) = self.found();
-            table.report(problems, counts, ends_now);
+            let unlisted = self.status.as_ref().map(|status| status.unlisted.clone()).unwrap_or_default();
+            table.report(problems, counts, &unlisted, ends_now);
             self.problems = table;
         }
     }

@@ -45,6 +45,7 @@ pub(in super::super) fn status(state: JobState) -> JobStatus {
         tokens_per_second: 0.0,
         problems: Vec::new(),
         counts: Vec::new(),
+        unlisted: Default::default(),
         log: vec!["0:00  opening the data set".into(), "0:00  scanning 20 shards".into()],
         outputs: Default::default(),
     }
