@@ -14,10 +14,12 @@
 mod generate;
 mod measure;
 
-use gristmill::engine::browse::{filter, Catalog, KeyQuery, Marks, ProblemList, SampleAt, SampleFilter, SplitChoice};
-use gristmill::job::browse::open;
-use gristmill::job::prepare::PrepareJob;
-use gristmill::model::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_ops::engine::browse::{
+    filter, Catalog, KeyQuery, Marks, ProblemList, SampleAt, SampleFilter, SplitChoice,
+};
+use gristmill_ops::job::browse::open;
+use gristmill_ops::job::prepare::PrepareJob;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -95,7 +97,7 @@ fn windows(catalog: &dyn Catalog) {
     let cancel = Cancel::default();
     let mut took = Vec::new();
     for nth in 0..2_000 {
-        let at = gristmill::engine::browse::random::sample(&groups, None, 1, nth).unwrap();
+        let at = gristmill_ops::engine::browse::random::sample(&groups, None, 1, nth).unwrap();
         let start = Instant::now();
         let rows = catalog.samples(at, WINDOW, &cancel).unwrap();
         took.push(start.elapsed());

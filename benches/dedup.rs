@@ -16,8 +16,8 @@ mod measure;
 mod suffix;
 mod texts;
 
-use gristmill::engine::dedup::find::{find_all, Rule};
-use gristmill::model::dedup::Keep;
+use gristmill_core::dedup::Keep;
+use gristmill_dedup::{find_all, Rule};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;

@@ -10,9 +10,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
-use gristmill::job::dedup::{estimates, SampleBudget};
-use gristmill::model::dedup::SHOWN_LENGTHS;
-use gristmill::model::{Cancel, DedupPlan, RunOptions};
+use gristmill_core::dedup::SHOWN_LENGTHS;
+use gristmill_core::{Cancel, DedupPlan, RunOptions};
+use gristmill_ops::job::dedup::{estimates, SampleBudget};
 use std::path::Path;
 use std::time::Duration;
 

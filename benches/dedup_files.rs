@@ -18,9 +18,9 @@ mod generate;
 mod measure;
 mod texts;
 
-use gristmill::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
-use gristmill::model::Cancel;
-use gristmill::source::dedup::{list, Documents, Position, TextFile};
+use gristmill_core::Cancel;
+use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
+use gristmill_ops::source::dedup::{list, Documents, Position, TextFile};
 use measure::Cost;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};

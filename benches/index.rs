@@ -14,13 +14,13 @@
 mod generate;
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
-use gristmill::engine::index::{build, scan_unit, BuildOptions};
-use gristmill::model::{
+use gristmill_core::{
     Cancel, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard, ShardId,
 };
-use gristmill::source::discover::discover;
-use gristmill::source::tar::{scan_shard, ScanSink};
-use gristmill::storage::fs::RealFs;
+use gristmill_ops::engine::index::{build, scan_unit, BuildOptions};
+use gristmill_ops::source::discover::discover;
+use gristmill_ops::source::tar::{scan_shard, ScanSink};
+use gristmill_storage::fs::RealFs;
 
 struct Counter(u64);
 

@@ -11,8 +11,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-use gristmill::engine::nanosets::mixture::{build, MixtureIndex, Request};
-use gristmill::model::{Cancel, Handles, ProblemLog, Progress};
+use gristmill_core::{Cancel, Handles, ProblemLog, Progress};
+use gristmill_ops::engine::nanosets::mixture::{build, MixtureIndex, Request};
 use std::process::Command;
 use std::time::Duration;
 

@@ -17,12 +17,14 @@ mod generate;
 mod measure;
 
 use generate::Set;
-use gristmill::engine::index::{scan_unit, BuildOptions, IndexWriter, SpooledShard};
-use gristmill::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES, INSERT_PART, INSERT_SAMPLE};
-use gristmill::job::pool::run_units;
-use gristmill::model::{Cancel, Handles, ProblemLog, Progress, Shard, ShardId};
-use gristmill::source::discover::discover;
-use gristmill::storage::fs::RealFs;
+use gristmill_core::{Cancel, Handles, ProblemLog, Progress, Shard, ShardId};
+use gristmill_ops::engine::index::{scan_unit, BuildOptions, IndexWriter, SpooledShard};
+use gristmill_ops::formats::energon::tables::{
+    CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES, INSERT_PART, INSERT_SAMPLE,
+};
+use gristmill_ops::job::pool::run_units;
+use gristmill_ops::source::discover::discover;
+use gristmill_storage::fs::RealFs;
 use measure::Cost;
 use rusqlite::Connection;
 use std::path::Path;
@@ -197,8 +199,8 @@ type TableRows = Vec<(String, [i64; 4])>;
 
 /// Rows of both tables, samples in order of their keys.
 fn collect_rows(dir: &Path) -> (TableRows, TableRows) {
-    use gristmill::model::{HiddenSample, Outcome, PartRow, SampleRow};
-    use gristmill::source::tar::{scan_shard, ScanSink};
+    use gristmill_core::{HiddenSample, Outcome, PartRow, SampleRow};
+    use gristmill_ops::source::tar::{scan_shard, ScanSink};
     struct Rows(i64, i64, TableRows, TableRows);
     impl ScanSink for Rows {
         fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {

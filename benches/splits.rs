@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use gristmill::engine::splits::{balance, CheckedItems, Edit, ExcludeItem, SplitEditor};
+use gristmill_ops::engine::splits::{balance, CheckedItems, Edit, ExcludeItem, SplitEditor};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;

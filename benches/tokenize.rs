@@ -15,7 +15,7 @@ mod generate;
 mod measure;
 mod texts;
 
-use gristmill::tokenize::Tokenizer;
+use gristmill_tokenizer::Tokenizer;
 use std::path::Path;
 use std::time::Duration;
 use texts::{ENGLISH, MANY};

@@ -4,17 +4,17 @@ use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::paths;
 use super::printer::{paint, Tone};
-use crate::engine::browse::places::place_of;
-use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
-use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
-use crate::source::discover::discover;
-use crate::source::kind::kind_of;
-use crate::storage::read::open_read;
-use crate::tokenize::Tokenizer;
 use crate::tui::screens::browse::{locate, Start as At};
 use crate::tui::Start;
 use clap::Args;
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_ops::engine::browse::places::place_of;
+use gristmill_ops::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
+use gristmill_ops::source::discover::discover;
+use gristmill_ops::source::kind::kind_of;
+use gristmill_storage::read::open_read;
+use gristmill_tokenizer::Tokenizer;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ struct ListedPart {
 }
 
 fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finished {
-    let catalog = crate::job::browse::open_tokens(path, view)?;
+    let catalog = gristmill_ops::job::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
         At::First => (SampleAt::default(), PRINTED),

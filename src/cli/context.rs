@@ -3,13 +3,13 @@
 use super::args::{Color, Globals};
 use super::printer::Printer;
 use super::signals::Signals;
-use crate::model::{Failure, Outcome, RunOptions, Subject};
-use crate::preview::cells::Depth;
-use crate::storage::memory::usual_memory;
-use crate::storage::xdg;
 use crate::tui::config::{self, Settings};
 use crate::tui::theme::{ColourMode, Theme};
 use crate::tui::UiEnv;
+use gristmill_core::{Failure, Outcome, RunOptions, Subject};
+use gristmill_ops::preview::cells::Depth;
+use gristmill_storage::memory::usual_memory;
+use gristmill_storage::xdg;
 use std::io::IsTerminal;
 use std::sync::Arc;
 

@@ -4,12 +4,12 @@ use super::context::Context;
 use super::exit::{Done, Finished, Status};
 use super::printer::{paint, Tone};
 use super::report;
-use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::model::text::{bytes, count, count_verb, display_safe};
-use crate::model::Outcome;
-use crate::storage::lock::DatasetLock;
-use crate::storage::run_folder::RunFolder;
-use crate::storage::{publish, space, xdg};
+use gristmill_core::text::{bytes, count, count_verb, display_safe};
+use gristmill_core::Outcome;
+use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::{publish, space, xdg};
 use serde_json::{json, Map};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     }
     if !path.is_dir() {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(crate::model::Failure::io("opening the data set", path, &missing));
+        return Err(gristmill_core::Failure::io("opening the data set", path, &missing));
     }
     let own = RunFolder::for_webdataset(path);
     let mut checks = place(path, "link the shards into a folder of your own");

@@ -3,11 +3,11 @@
 use super::args::Cli;
 use super::context::Context;
 use super::printer::Printer;
-use crate::model::did_you_mean::nearest;
-use crate::model::text::count;
-use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use clap::error::ErrorKind;
 use clap::CommandFactory;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_core::text::count;
+use gristmill_core::{ExitClass, Failure, ProblemKind, Severity};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
 
@@ -198,7 +198,7 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
         Some(clap::error::ContextValue::String(word)) => word,
         _ => return None,
     };
-    std::path::Path::new(word).exists().then(|| crate::engine::plan::shell_quote(word))
+    std::path::Path::new(word).exists().then(|| gristmill_ops::engine::plan::shell_quote(word))
 }
 
 /// The commands that arguments name although they do not parse.

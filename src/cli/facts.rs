@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::exit::Done;
 use super::printer::{paint, Tone};
-use crate::model::text::{display_safe, grouped};
-use crate::model::{DatasetKind, Problem};
+use gristmill_core::text::{display_safe, grouped};
+use gristmill_core::{DatasetKind, Problem};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 

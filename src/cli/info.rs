@@ -6,13 +6,13 @@ use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
 use super::printer::{paint, Tone};
 use super::{jsonl, mix, modalities, nanosets, outputs, paths};
-use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
-use crate::job::check::run_single_shard;
-use crate::job::recover::before_looking;
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
-use crate::source::discover::is_shard_file;
-use crate::source::kind::kind_of;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
+use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
+use gristmill_ops::job::check::run_single_shard;
+use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::source::discover::is_shard_file;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Names of unassigned shards, and of parts of one shard, that are listed.

@@ -3,14 +3,14 @@
 use super::context::Context;
 use super::exit::{Done, Finished};
 use super::table::{Align, Table};
-use crate::engine::plan::shell_quote;
-use crate::job::dedup::scratch_elsewhere;
-use crate::job::unfinished::{self, State, Unfinished};
-use crate::model::text::{count_verb, display_safe};
-use crate::model::{Failure, Subject};
-use crate::storage::run_folder::RunFolder;
-use crate::storage::xdg;
 use crate::tui::recent;
+use gristmill_core::text::{count_verb, display_safe};
+use gristmill_core::{Failure, Subject};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::job::dedup::scratch_elsewhere;
+use gristmill_ops::job::unfinished::{self, State, Unfinished};
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::xdg;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ pub fn run(context: &Context) -> Finished {
     context
         .printer
         .line("Names on the left of `keys:` in the settings file are those of places in brackets and of actions.");
-    context.printer.line(format!("The file: {}", crate::model::text::display_safe(&settings.path.to_string_lossy())));
+    context.printer.line(format!("The file: {}", gristmill_core::text::display_safe(&settings.path.to_string_lossy())));
     Ok(Done::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
 }
 

@@ -3,9 +3,9 @@
 
 use super::args::LogLevel;
 use super::context::Context;
-use crate::model::text::{display_safe_bytes, display_safe_lines};
-use crate::model::{Failure, Outcome, Subject};
-use crate::storage::xdg;
+use gristmill_core::text::{display_safe_bytes, display_safe_lines};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::xdg;
 use std::io::{self, Write};
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;

@@ -4,9 +4,9 @@ use super::args::Cli;
 use super::context::Context;
 use super::exit::{commands_hint, Finished};
 use super::plainly_done;
-use crate::model::{Failure, Outcome, Subject};
 use crate::tui::Start;
 use clap::CommandFactory;
+use gristmill_core::{Failure, Outcome, Subject};
 
 /// The home screen; needs a terminal.
 pub fn home(context: &Context) -> Finished {

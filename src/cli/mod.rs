@@ -41,12 +41,12 @@ mod task;
 
 pub use args::Cli;
 
-use crate::engine::check::LintOptions;
-use crate::model::{Failure, Subject};
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
 use exit::{Done, Finished};
+use gristmill_core::{Failure, Subject};
+use gristmill_ops::engine::check::LintOptions;
 use printer::Printer;
 use std::ffi::OsString;
 

@@ -4,10 +4,10 @@ use super::context::Context;
 use super::exit::{fields, Finished};
 use super::facts::{head, item, more, size, told, MAX_LISTED};
 use super::table::{Align, Table};
-use crate::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};
-use crate::model::text::grouped;
-use crate::model::{DatasetKind, Handles, ProblemLog, Progress};
-use crate::source::kind::kind_of;
+use gristmill_core::text::grouped;
+use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
+use gristmill_ops::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};
+use gristmill_ops::source::kind::kind_of;
 use serde_json::{json, Map};
 use std::path::Path;
 

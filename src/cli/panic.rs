@@ -1,7 +1,7 @@
 //! What is printed when the program finds that it is wrong itself.
 
-use crate::model::catch_panic::is_caught;
-use crate::model::text::display_safe_lines;
+use gristmill_core::catch_panic::is_caught;
+use gristmill_core::text::display_safe_lines;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
 use std::panic::PanicHookInfo;

@@ -1,8 +1,8 @@
 //! Arguments that need a second look: paths that are not local, sizes with a unit.
 
-use crate::model::{Failure, Outcome, Subject};
-use crate::source::discover::is_shard_file;
-use crate::storage::fs::{Fs, RealFs};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::source::discover::is_shard_file;
+use gristmill_storage::fs::{Fs, RealFs};
 use std::path::Path;
 
 /// A path as a plan holds it: local, and UTF-8.
@@ -87,7 +87,7 @@ pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
 
 /// A whole text file of at most `limit` bytes.
 pub fn read_text(path: &Path, what: &str, limit: u64) -> Outcome<String> {
-    let Some(bytes) = crate::storage::read::read_whole(path, limit)? else {
+    let Some(bytes) = gristmill_storage::read::read_whole(path, limit)? else {
         return Err(Failure::io(what, path, &std::io::ErrorKind::NotFound.into()));
     };
     String::from_utf8(bytes).map_err(|_| Failure::usage(what, "it is not a text file in UTF-8").on(Subject::path(path)))

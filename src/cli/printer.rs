@@ -6,9 +6,9 @@
 
 use super::args::{Color, Globals};
 use super::exit::error_value;
-use crate::model::text::{display_safe, display_safe_lines, is_printable};
-use crate::model::{Failure, Problem, Severity};
 use anstream::ColorChoice;
+use gristmill_core::text::{display_safe, display_safe_lines, is_printable};
+use gristmill_core::{Failure, Problem, Severity};
 use serde_json::{json, Value};
 use std::borrow::Cow;
 use std::ffi::OsString;

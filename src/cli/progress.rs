@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::printer::Printer;
-use crate::job::{JobStatus, Phase};
-use crate::model::text::{bytes, count, duration, grouped};
+use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_ops::job::{JobStatus, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use std::io::IsTerminal;

@@ -3,9 +3,9 @@
 use super::context::Context;
 use super::exit::Finished;
 use super::{jsonl, mix, modalities, paths};
-use crate::engine::plan::shell_quote;
-use crate::model::{DatasetKind, Failure, Subject};
-use crate::source::kind::kind_of;
+use gristmill_core::{DatasetKind, Failure, Subject};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Repairs what a path holds, or names what makes it right.

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::exit::Finished;
 use super::{dedup, jsonl, media, mix, nanosets, pack, paths, prepare};
-use crate::engine::plan::file::{self, PlanFile};
-use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
+use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
+use gristmill_ops::engine::plan::file::{self, PlanFile};
 use std::path::Path;
 
 /// A plan file is at most this large.

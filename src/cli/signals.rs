@@ -1,6 +1,6 @@
 //! SIGINT and SIGTERM as a stop request: the first asks every worker to stop, the second ends the program at once.
 
-use crate::model::Cancel;
+use gristmill_core::Cancel;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 

@@ -5,9 +5,9 @@ use super::exit::Stopped;
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
-use crate::job::task::Task;
-use crate::model::text::count;
-use crate::model::{ExitClass, Failure, Problem, ProblemKind, Severity};
+use gristmill_core::text::count;
+use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
+use gristmill_ops::job::task::Task;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 

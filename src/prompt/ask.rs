@@ -1,11 +1,11 @@
 //! Single questions on the terminal: text, numbered choice, yes or no. One line each, nothing is redrawn.
 
 use super::plain::PlainWriter;
-use crate::model::text::{display_safe, display_safe_lines};
-use crate::model::{Failure, Outcome};
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
 use dialoguer::Input;
+use gristmill_core::text::{display_safe, display_safe_lines};
+use gristmill_core::{Failure, Outcome};
 use std::io::{IsTerminal, Write};
 
 /// Asks on the terminal: questions go to stderr, answers come from stdin.

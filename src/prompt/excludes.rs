@@ -1,9 +1,9 @@
 //! Shards and samples to leave out.
 
 use super::Guide;
-use crate::engine::plan::splits::exclude_matches;
-use crate::model::text::{count, display_safe};
-use crate::model::Outcome;
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::Outcome;
+use gristmill_ops::engine::plan::splits::exclude_matches;
 
 impl Guide {
     /// Asks for patterns on shard names and for single samples; an empty answer goes on.

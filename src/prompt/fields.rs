@@ -1,12 +1,12 @@
 //! The field map, each answer checked on real samples as it is given.
 
 use super::{value_line, Guide};
-use crate::engine::plan::fields::{check_in, load, DecodedSample};
-use crate::engine::plan::{classes, suggest};
-use crate::model::plan::FieldExpr;
-use crate::model::sample_type::{Field, SampleType};
-use crate::model::text::display_safe;
-use crate::model::Outcome;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::sample_type::{Field, SampleType};
+use gristmill_core::text::display_safe;
+use gristmill_core::Outcome;
+use gristmill_ops::engine::plan::fields::{check_in, load, DecodedSample};
+use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
 /// Real samples that every expression is tried on.

@@ -1,9 +1,9 @@
 //! Questions about shards and keys that only the data raise: compressed shards, keys that name several samples.
 
 use super::Guide;
-use crate::engine::plan::same_keys;
-use crate::model::text::{count, display_safe};
-use crate::model::{Duplicates, Outcome, ProblemKind, Scope, Tgz};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Duplicates, Outcome, ProblemKind, Scope, Tgz};
+use gristmill_ops::engine::plan::same_keys;
 use std::time::Duration;
 
 /// How long the end of the scan is waited for before the review, which shows what is known until then.

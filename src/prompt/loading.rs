@@ -1,10 +1,10 @@
 //! What samples become: the sample type, and how its fields are filled.
 
 use super::Guide;
-use crate::engine::plan::{classes, suggest};
-use crate::model::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
-use crate::model::text::display_safe;
-use crate::model::{Loading, Outcome, Rerun};
+use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Loading, Outcome, Rerun};
+use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
 /// How long to wait for the first samples before the sample type is asked for.
@@ -53,7 +53,7 @@ impl Guide {
 
     fn chosen_class(&self) -> Outcome<Choice> {
         if let Loading::FieldMap { sample_type, .. } = &self.plan.loading {
-            if let Some(known) = crate::model::sample_type::find(sample_type) {
+            if let Some(known) = gristmill_core::sample_type::find(sample_type) {
                 return Ok(Choice::Class(known.class));
             }
         }
@@ -97,7 +97,7 @@ impl Guide {
 
     /// How the fields are filled; `None` goes back to the sample type.
     fn filled(&self, sample_type: String) -> Outcome<Option<Loading>> {
-        if crate::model::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
+        if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
             return Ok(Some(Loading::FieldMap { sample_type, fields: Vec::new() }));
         }
         let choices = [

@@ -1,12 +1,12 @@
 //! How media are picked, asked by plain prompts.
 
 use super::ask::Ask;
-use crate::engine::media::outlook;
-use crate::engine::plan::CommandLine;
-use crate::formats::energon::media_json::to_json;
-use crate::job::media::preview;
-use crate::model::text::{count, display_safe};
-use crate::model::{Cancel, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, RunOptions};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Cancel, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, RunOptions};
+use gristmill_ops::engine::media::outlook;
+use gristmill_ops::engine::plan::CommandLine;
+use gristmill_ops::formats::energon::media_json::to_json;
+use gristmill_ops::job::media::preview;
 
 /// Asks how the media of a data set or folder are picked, and shows what that means; `None` when the person leaves it.
 pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<PrepareMediaPlan>> {
@@ -94,7 +94,7 @@ impl super::Guide {
 fn show(ask: &Ask, plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<bool> {
     let preview = match preview(plan, options, &Cancel::default()) {
         Ok(preview) => preview,
-        Err(failure) if failure.class == crate::model::ExitClass::Data => {
+        Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
             ask.tell(format!("Not possible: {failure}"));
             return Ok(false);
         }

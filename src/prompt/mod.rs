@@ -23,13 +23,13 @@ pub use dedup::{dedup, dedup_input};
 pub use media::media;
 pub use pack::{pack, pack_inputs};
 
-use crate::job::scan::LiveScan;
-use crate::model::text::{bytes, count, display_safe};
-use crate::model::{
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{
     DatasetFacts, Failure, Loading, Outcome, PreparePlan, Rerun, RunOptions, Scope, Severity, SplitPlan,
 };
-use crate::preview::text::cut_end;
-use crate::source::decode::Value;
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::preview::text::cut_end;
+use gristmill_ops::source::decode::Value;
 use next_action::LastLook as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Guide {
         ));
         let (Some(first), Some(last)) = (facts.shards.first(), facts.shards.last()) else {
             return Err(Failure::data("finding shards", "there is no .tar below this folder")
-                .on(crate::model::Subject::path(&self.plan.path))
+                .on(gristmill_core::Subject::path(&self.plan.path))
                 .with_hint("give the folder that holds the tar shards"));
         };
         self.ask.tell(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));

@@ -1,10 +1,10 @@
 //! The question at the end of every guide: write it, save the plan, change an answer, or leave it.
 
 use super::ask::Ask;
-use crate::model::text::display_safe;
-use crate::model::{Outcome, Problem, Severity};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Outcome, Problem, Severity};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use std::path::Path;
 
 /// What can be chosen beside writing and leaving.

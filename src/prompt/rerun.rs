@@ -1,8 +1,8 @@
 //! What to do about an earlier preparation.
 
 use super::Guide;
-use crate::model::text::{count, display_safe};
-use crate::model::{Outcome, PreparedFacts, Rerun, Scope};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Outcome, PreparedFacts, Rerun, Scope};
 
 impl Guide {
     /// Asks only when the data set is prepared and no flag says what to do; `false` when it shall be left as it is.

@@ -3,11 +3,11 @@
 use super::ask::Ask;
 use super::next_action::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::{command_line, file, same_keys};
-use crate::job::prepare::preview;
-use crate::model::text::{bytes, display_safe};
-use crate::model::{Loading, Outcome, Rerun, SplitPlan};
-use crate::source::decode::{part_class, PartClass};
+use gristmill_core::text::{bytes, display_safe};
+use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
+use gristmill_ops::engine::plan::{command_line, file, same_keys};
+use gristmill_ops::job::prepare::preview;
+use gristmill_ops::source::decode::{part_class, PartClass};
 
 /// What can be answered again.
 #[derive(Clone, Copy)]

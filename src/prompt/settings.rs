@@ -1,8 +1,8 @@
 //! All settings of a plan, changed one by one: the rows of the full screen as a numbered list.
 
 use super::ask::Ask;
-use crate::engine::plan::setting::{Kind, Setting};
-use crate::model::Outcome;
+use gristmill_core::Outcome;
+use gristmill_ops::engine::plan::setting::{Kind, Setting};
 
 /// The answer that clears a setting.
 const EMPTY: &str = "-";
@@ -87,9 +87,9 @@ fn ask_one<S: Setting>(ask: &Ask, setting: S, plan: &mut S::Plan) -> Outcome<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plan::dedup::DedupSetting;
-    use crate::engine::plan::pack::PackSetting;
-    use crate::model::{DedupPlan, PackPlan};
+    use gristmill_core::{DedupPlan, PackPlan};
+    use gristmill_ops::engine::plan::dedup::DedupSetting;
+    use gristmill_ops::engine::plan::pack::PackSetting;
     use std::fmt::Debug;
 
     /// Every setting is in the list of some plan, unless another takes its answer; and an answer changes the plan and comes back.

@@ -1,11 +1,11 @@
 //! How the shards are divided.
 
 use super::Guide;
-use crate::engine::plan::splits::resolve_in;
-use crate::engine::plan::suggest;
-use crate::model::plan::{SplitList, SplitPattern};
-use crate::model::text::{count, display_safe};
-use crate::model::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
+use gristmill_core::plan::{SplitList, SplitPattern};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
+use gristmill_ops::engine::plan::splits::resolve_in;
+use gristmill_ops::engine::plan::suggest;
 use std::collections::BTreeSet;
 
 /// Shards are listed one by one up to this many.
@@ -116,7 +116,7 @@ impl Guide {
         Ok(())
     }
 
-    fn numbers(&self, split: &str, shards: &[crate::model::ShardFacts]) -> Outcome<Option<Vec<String>>> {
+    fn numbers(&self, split: &str, shards: &[gristmill_core::ShardFacts]) -> Outcome<Option<Vec<String>>> {
         loop {
             let question = format!("Shards of {} by number, like 1-5,8 (empty: none)", display_safe(split));
             let text = self.ask.text(&question, None, true)?;

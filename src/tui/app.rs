@@ -11,7 +11,7 @@ use super::screens::{JobsPanel, Picker};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, Places, Toast};
-use crate::model::text::count;
+use gristmill_core::text::count;
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! Drafts: answers that were left, kept as small files in the state folder until they are run. What is in one is its screen's business.
 
 use super::recent::create_folders;
-use crate::model::Outcome;
-use crate::storage::fs::{Fs, RealFs};
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
+use gristmill_core::Outcome;
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 

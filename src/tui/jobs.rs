@@ -1,16 +1,16 @@
 //! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
 
 use super::drafts;
-use crate::engine::nanosets::mixture::IndexPlan;
-use crate::engine::plan::file as plan_file;
-use crate::job;
-use crate::job::prepare::PrepareJob;
-use crate::job::scan::LiveScan;
-use crate::job::task::Task;
-use crate::job::{JobState, JobStatus};
-use crate::model::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
+use gristmill_core::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
+use gristmill_ops::engine::nanosets::mixture::IndexPlan;
+use gristmill_ops::engine::plan::file as plan_file;
+use gristmill_ops::job;
+use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::job::task::Task;
+use gristmill_ops::job::{JobState, JobStatus};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

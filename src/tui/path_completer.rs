@@ -77,8 +77,8 @@ mod tests {
         for name in names {
             match name.strip_suffix('/') {
                 Some(name) => std::fs::create_dir(folder.path().join(name)).unwrap(),
-                None => crate::storage::publish::write_file(
-                    &crate::storage::fs::RealFs,
+                None => gristmill_storage::publish::write_file(
+                    &gristmill_storage::fs::RealFs,
                     &folder.path().join(name),
                     b"",
                     0o644,

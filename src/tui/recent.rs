@@ -1,8 +1,8 @@
 //! The data sets that were opened last, kept in the state folder.
 
-use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
+use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub fn remember_now(state_dir: &Path, path: &Path) {
     }
 }
 
-fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
+fn store(state_dir: &Path, path: &Path) -> gristmill_core::Outcome<()> {
     let Some(path) = path.to_str() else { return Ok(()) };
     let mut paths: Vec<String> = vec![path.to_owned()];
     let known = load(state_dir);
@@ -58,7 +58,7 @@ fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
 }
 
 /// Creates a folder of our own and what is missing above it.
-pub fn create_folders(dir: &Path) -> crate::model::Outcome<()> {
+pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
     if let Some(parent) = dir.parent().filter(|p| !p.exists()) {
         create_folders(parent)?;
     }

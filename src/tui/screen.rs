@@ -10,7 +10,7 @@ use super::keymap::{Action, Context, Keymap};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::Toast;
 use super::work::Wake;
-use crate::model::RunOptions;
+use gristmill_core::RunOptions;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -197,7 +197,7 @@ pub enum Effect {
 
 impl Effect {
     /// A notice of a failure.
-    pub fn failure(failure: &crate::model::Failure) -> Self {
+    pub fn failure(failure: &gristmill_core::Failure) -> Self {
         Self::Toast(Toast::failure(failure))
     }
 }

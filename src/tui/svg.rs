@@ -6,7 +6,7 @@
 mod glyphs;
 
 use super::theme::Theme;
-use crate::model::text::display_safe;
+use gristmill_core::text::display_safe;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use std::fmt::Write as _;

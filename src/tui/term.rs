@@ -5,7 +5,7 @@
 use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
 use super::line::{self, Busy, TerminalWriter};
 use super::work::Wake;
-use crate::model::catch_panic::is_caught;
+use gristmill_core::catch_panic::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::style::{Print, ResetColor};

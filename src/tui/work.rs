@@ -1,6 +1,6 @@
 //! Slow questions asked from the screen, answered by one worker thread each; the newest question wins.
 
-use crate::model::Cancel;
+use gristmill_core::Cancel;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;

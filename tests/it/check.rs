@@ -1,12 +1,12 @@
 //! `info`, `lint` and `verify` on data sets that are sound, and on ones that are not.
 
-use gristmill::engine::check::{info, lint, verify, Checked, InfoOptions, LintOptions};
-use gristmill::job::prepare::PrepareJob;
-use gristmill::model::plan::{FieldExpr, SplitPattern};
-use gristmill::model::{
+use gristmill_core::plan::{FieldExpr, SplitPattern};
+use gristmill_core::{
     Cancel, Duplicates, Handles, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemLog, Progress, RunOptions,
     Scope, Severity, SplitPlan,
 };
+use gristmill_ops::engine::check::{info, lint, verify, Checked, InfoOptions, LintOptions};
+use gristmill_ops::job::prepare::PrepareJob;
 use std::path::{Path, PathBuf};
 
 struct Set {
@@ -509,7 +509,7 @@ fn a_check_that_is_cancelled_stops() {
 
 #[test]
 fn several_threads_find_what_one_finds() {
-    use gristmill::job::check::{run_lint, run_verify};
+    use gristmill_ops::job::check::{run_lint, run_verify};
     let set = Set::prepared(6);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3 AND tar_file_id IN (1, 4)");
     for threads in [1, 4] {

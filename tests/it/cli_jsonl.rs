@@ -276,7 +276,7 @@ fn a_file_without_bad_lines_is_indexed_itself() {
 fn facts_go_on_after_a_bad_line() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", BAD_LINES);
-    let facts = gristmill::engine::jsonl::facts_of(&sandbox.path("a.jsonl"), 1_000).unwrap();
+    let facts = gristmill_ops::engine::jsonl::facts_of(&sandbox.path("a.jsonl"), 1_000).unwrap();
     assert!(facts.is_complete);
     assert_eq!((facts.bad_lines, facts.problems.len()), (2, 2));
     assert_eq!(facts.records.last().map(|record| record.line), Some(9));

@@ -368,7 +368,7 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
 /// A run, and the same once more: with the reason for its exit code, which `--problems-ok` changes.
 fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
     sandbox.say(line).ends(1).leaves_out("The run that made it");
-    let all = gristmill::model::text::count(problems, "problem");
+    let all = gristmill_core::text::count(problems, "problem");
     let reason = format!("The run that made it had {all}; the first: ");
     let again = sandbox.say(line).ends(1).says("Nothing to do").says(&reason).says("hint: with --problems-ok");
     assert!(again.out.lines().any(|text| text.starts_with(&reason) && text.contains(first)), "{}", again.out);

@@ -628,9 +628,12 @@ fn diff_shows_the_changes_that_the_editor_keeps() {
     let before = sandbox.text(YAML);
     let root = sandbox.path("data").canonicalize().unwrap();
     let hash = xxhash_rust::xxh3::xxh3_128(root.as_os_str().as_encoded_bytes());
-    let mut editor = gristmill::engine::splits::SplitEditor::open(&root, None).unwrap();
+    let mut editor = gristmill_ops::engine::splits::SplitEditor::open(&root, None).unwrap();
     editor
-        .apply(gristmill::engine::splits::Edit::MoveShards { shards: vec!["s_07.tar".into()], to: Some("val".into()) })
+        .apply(gristmill_ops::engine::splits::Edit::MoveShards {
+            shards: vec!["s_07.tar".into()],
+            to: Some("val".into()),
+        })
         .unwrap();
     let draft = serde_json::to_string(&editor.draft().unwrap()).unwrap();
     sandbox.write(&format!("../home/state/gristmill/drafts/{hash:032x}.splits.json"), &draft);

@@ -115,7 +115,7 @@ fn missing_pages_and_sections_are_faults() {
 fn every_cited_section_of_a_format_page_exists() {
     let pages = pages();
     let (mut count, mut faults) = (0, Vec::new());
-    for folder in ["src", "tests", "benches"] {
+    for folder in ["src", "crates", "tests", "benches"] {
         for path in files_below(&root().join(folder), &["rs", "md"]) {
             let text = String::from_utf8(std::fs::read(&path).unwrap()).unwrap_or_default();
             for (name, cited) in citations(&text) {
@@ -189,18 +189,22 @@ fn every_relative_link_of_the_documents_names_a_file() {
     assert!(count > 10, "only {count} links were found");
 }
 
-/// Code paths of a document, such as `job::pack::pipeline`, that begin with a module of this crate.
+/// Code paths of a document, such as `job::pack::pipeline`, that begin with a crate or a module.
 fn code_paths(text: &str) -> BTreeSet<&str> {
     let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let words = text.split(|c| !is_path(c)).map(|word| word.trim_end_matches(':'));
     words.filter(|word| word.split_once("::").is_some_and(|(first, _)| module(first).is_some())).collect()
 }
 
-/// The file or the folder of a module, `a::b` or `a`.
+/// The file of a module, `a::b` or `a`, in the front ends, in `ops` or in a crate called `a`.
 fn module(path: &str) -> Option<PathBuf> {
-    let place = root().join("src").join(path.replace("::", "/"));
-    let file = place.with_extension("rs");
-    [file, place.join("mod.rs")].into_iter().find(|path| path.is_file())
+    let (first, rest) = path.split_once("::").unwrap_or((path, ""));
+    let below = |folder: PathBuf, path: &str| {
+        let place = folder.join(path.replace("::", "/"));
+        [place.with_extension("rs"), place.join("mod.rs"), place.join("lib.rs")].into_iter().find(|path| path.is_file())
+    };
+    let of_crate = || below(root().join("crates").join(first).join("src"), rest);
+    below(root().join("src"), path).or_else(|| below(root().join("crates/ops/src"), path)).or_else(of_crate)
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Whatever happens at whatever moment of a prepare: nothing half-written is taken for whole, and the next run ends well.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
-use gristmill::job::prepare::{PrepareJob, PrepareReport};
-use gristmill::job::recover::before_looking;
-use gristmill::model::{
-    ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan,
-};
-use gristmill::storage::fs::fault::{Fault, FaultFs};
-use gristmill::storage::fs::{Fs, RealFs};
+use gristmill_core::{ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan};
+use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
+use gristmill_ops::job::recover::before_looking;
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,14 +3,14 @@
 
 use crate::cli_support::Sandbox;
 use crate::support::{copy_folder, picture, put, text_shard};
-use gristmill::job::media::{start_on, MediaReport};
-use gristmill::job::prepare::PrepareJob;
-use gristmill::model::plan::PLAN_VERSION;
-use gristmill::model::{
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{
     ExitClass, Loading, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, RunOptions, SplitPlan,
 };
-use gristmill::storage::fs::fault::{Fault, FaultFs};
-use gristmill::storage::fs::{Fs, RealFs};
+use gristmill_ops::job::media::{start_on, MediaReport};
+use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;

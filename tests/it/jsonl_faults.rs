@@ -2,10 +2,10 @@
 //! next run leaves nothing but the index.
 
 use crate::support::put;
-use gristmill::job::jsonl::{start_on, start_plan_on, JsonlReport};
-use gristmill::model::{ExitClass, Outcome, PreparePlan, RunOptions};
-use gristmill::storage::fs::fault::{Fault, FaultFs};
-use gristmill::storage::fs::{Fs, RealFs};
+use gristmill_core::{ExitClass, Outcome, PreparePlan, RunOptions};
+use gristmill_ops::job::jsonl::{start_on, start_plan_on, JsonlReport};
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,15 +1,15 @@
 //! Sound and video against the peer's own answers, file by file.
 
-use gristmill::formats::energon::media_json::to_json;
-use gristmill::media::{self, Reader};
-use gristmill::model::Cancel;
+use gristmill_core::Cancel;
+use gristmill_media::Reader;
+use gristmill_ops::formats::energon::media_json::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The facts as the peer writes them: without fields that are not known.
 fn row(bytes: &[u8]) -> Result<String, String> {
     let (source, cancel) = (bytes, Cancel::default());
-    let probed = media::av::probe(&mut Reader::new(&source, &cancel)).map_err(|error| error.to_string())?;
+    let probed = gristmill_media::av::probe(&mut Reader::new(&source, &cancel)).map_err(|error| error.to_string())?;
     Ok(to_json(&probed.facts))
 }
 

@@ -4,12 +4,12 @@
 //! $ GRISTMILL_UPDATE_PICTURES=1 cargo test --test it pictures
 //! ```
 
-use gristmill::model::{PackPlan, RunOptions};
 use gristmill::tui::app::{App, Event};
 use gristmill::tui::screen::{Screen, UiEnv};
 use gristmill::tui::screens::{self, Home};
 use gristmill::tui::svg::{self, Palette};
 use gristmill::tui::theme::Theme;
+use gristmill_core::{PackPlan, RunOptions};
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

@@ -1,11 +1,11 @@
 //! From a folder of tars to a plan that holds: what is proposed, shown and refused on the way.
 
 use crate::support::write_tar;
-use gristmill::engine::plan::{classes, fields, suggest, validate};
-use gristmill::job::scan::LiveScan;
-use gristmill::model::plan::FieldExpr;
-use gristmill::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, RunOptions, Severity, SplitPlan};
-use gristmill::source::decode::Value;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, RunOptions, Severity, SplitPlan};
+use gristmill_ops::engine::plan::{classes, fields, suggest, validate};
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::source::decode::Value;
 use std::path::Path;
 
 fn png(width: u32, height: u32) -> Vec<u8> {

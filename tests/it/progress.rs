@@ -2,16 +2,16 @@
 
 use crate::cli_support::Sandbox;
 use crate::support::{put, text_shard};
-use gristmill::job::dedup::{self, Tuning};
-use gristmill::job::prepare::PrepareJob;
-use gristmill::job::task::Task;
-use gristmill::job::{media, JobState, JobStatus, Phase};
-use gristmill::model::plan::PLAN_VERSION;
-use gristmill::model::{
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{
     DedupPlan, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, RunOptions, SplitPlan,
 };
-use gristmill::storage::fs::fault::FaultFs;
-use gristmill::storage::fs::Fs;
+use gristmill_ops::job::dedup::{self, Tuning};
+use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_ops::job::task::Task;
+use gristmill_ops::job::{media, JobState, JobStatus, Phase};
+use gristmill_storage::fs::fault::FaultFs;
+use gristmill_storage::fs::Fs;
 use serde_json::Value;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};

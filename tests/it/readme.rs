@@ -193,7 +193,7 @@ fn gzip(text: &str) -> Vec<u8> {
 
 #[test]
 fn every_exit_code_of_the_program_is_in_the_table() {
-    use gristmill::model::ExitClass;
+    use gristmill_core::ExitClass;
     let guide = file("docs/guide.md");
     for class in [ExitClass::Data, ExitClass::Usage, ExitClass::Environment, ExitClass::Interrupted] {
         let code = class.code();

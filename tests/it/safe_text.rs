@@ -2,7 +2,7 @@
 //!
 //! `GRISTMILL_TEST_STRINGS` says how many strings are tried (100,000 without it).
 
-use gristmill::model::text::{display_safe, display_safe_bytes, display_safe_lines};
+use gristmill_core::text::{display_safe, display_safe_bytes, display_safe_lines};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 

@@ -1,11 +1,11 @@
 //! Writing edited splits: whatever happens at whatever moment, `split.yaml` is the old one or the new one, whole.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture};
-use gristmill::engine::splits::{Edit, ExcludeItem, SplitEditor};
-use gristmill::job::splits::{conflict, is_conflict, write, write_on};
-use gristmill::model::{ExitClass, RunOptions};
-use gristmill::storage::fs::fault::{Fault, FaultFs};
-use gristmill::storage::fs::RealFs;
+use gristmill_core::{ExitClass, RunOptions};
+use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
+use gristmill_ops::job::splits::{conflict, is_conflict, write, write_on};
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::RealFs;
 use rustix::io::Errno;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::run_options;
 use crate::cli::context::Context;
 use crate::cli::exit::Finished;
 use crate::cli::lint::{checked, LintTexts};
-use crate::job::dedup::{is_index, verify_index};
+use gristmill_ops::job::dedup::{is_index, verify_index};
 use std::path::Path;
 
 /// Whether a path is an index.

@@ -2,8 +2,8 @@
 
 use super::args::{DedupArgs, KeepArg, ModeArg, VariantArg};
 use crate::cli::paths;
-use crate::model::dedup::{Keep, Mode, Variant};
-use crate::model::{DedupPlan, Outcome};
+use gristmill_core::dedup::{Keep, Mode, Variant};
+use gristmill_core::{DedupPlan, Outcome};
 use std::path::Path;
 
 /// The plan that the flags describe; what they leave open is empty.

@@ -3,12 +3,12 @@
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
-use crate::engine::plan::{shell_quote, CommandLine};
-use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
-use crate::model::dedup::Mode;
-use crate::model::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
-use crate::model::DedupPlan;
-use crate::preview::text::cut_end;
+use gristmill_core::dedup::Mode;
+use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
+use gristmill_core::DedupPlan;
+use gristmill_ops::engine::plan::{shell_quote, CommandLine};
+use gristmill_ops::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
+use gristmill_ops::preview::text::cut_end;
 
 /// Files that are listed; those of which most was removed.
 const FILES_SHOWN: usize = 10;

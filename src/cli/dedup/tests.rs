@@ -2,11 +2,11 @@
 
 use super::plan::from_args;
 use crate::cli::args::{Cli, Command};
-use crate::engine::plan::file::{dedup_to_yaml, read, PlanFile};
-use crate::engine::plan::CommandLine;
-use crate::model::dedup::{Keep, Mode, Variant};
-use crate::model::DedupPlan;
 use clap::Parser as _;
+use gristmill_core::dedup::{Keep, Mode, Variant};
+use gristmill_core::DedupPlan;
+use gristmill_ops::engine::plan::file::{dedup_to_yaml, read, PlanFile};
+use gristmill_ops::engine::plan::CommandLine;
 use proptest::option::of;
 use proptest::prelude::*;
 

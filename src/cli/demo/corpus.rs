@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 use super::scenes::capital;
-use crate::model::{Failure, Outcome};
+use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;
 use serde_json::json;
 

@@ -11,12 +11,12 @@ mod shards;
 use super::context::Context;
 use super::exit::Finished;
 use super::{paths, prepare};
-use crate::job::pool::run_units;
-use crate::model::plan::FieldExpr;
-use crate::model::text::{bytes, count, display_safe};
-use crate::model::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
+use gristmill_ops::job::pool::run_units;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

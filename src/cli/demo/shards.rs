@@ -2,7 +2,7 @@
 
 use super::canvas::{HEIGHT, WIDTH};
 use super::scenes;
-use crate::model::{Failure, Outcome};
+use gristmill_core::{Failure, Outcome};
 use image::ImageFormat;
 use serde_json::json;
 

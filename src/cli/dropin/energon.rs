@@ -5,16 +5,16 @@ use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::{info, jsonl, lint, media, mix, paths, prepare};
 use super::fix_duplicates::without_renames;
-use crate::engine::check::LintOptions;
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::formats::python::pattern::Pattern;
-use crate::model::plan::PLAN_VERSION;
-use crate::model::{
+use clap::{Args, Subcommand};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{
     ExitClass, Failure, Loading, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun,
     Scope, SplitPlan, Subject,
 };
-use crate::source::discover::discover;
-use clap::{Args, Subcommand};
+use gristmill_ops::engine::check::LintOptions;
+use gristmill_ops::formats::energon::split_yaml::SplitFile;
+use gristmill_ops::source::discover::discover;
+use gristmill_pycompat::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -418,7 +418,7 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     let out = found.shards.iter().filter(|shard| pattern.is_found(&shard.name)).count();
     if out == 0 {
         context.printer.warning(
-            &format!("--exclude matches 0 of {}", crate::model::text::count(found.shards.len() as u64, "shard")),
+            &format!("--exclude matches 0 of {}", gristmill_core::text::count(found.shards.len() as u64, "shard")),
             None,
         );
         plan.exclude_shards.clear();
@@ -469,7 +469,7 @@ fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
     Ok(match (&args.sample_type, &args.field_map) {
         (None, _) if asks => Loading::Unset,
         (None, _) => Loading::NoDatasetYaml,
-        (Some(name), _) if name == crate::model::sample_type::CRUDE_CLASS => Loading::Crude { cooker: false },
+        (Some(name), _) if name == gristmill_core::sample_type::CRUDE_CLASS => Loading::Crude { cooker: false },
         (Some(name), Some(json)) => {
             Loading::FieldMap { sample_type: name.clone(), fields: prepare::field_map(std::slice::from_ref(json))? }
         }

@@ -1,7 +1,7 @@
 //! `energon prepare --fix-duplicates`, which renames entries inside of shards there.
 
 use super::super::exit::Stopped;
-use crate::model::ProblemKind;
+use gristmill_core::ProblemKind;
 
 /// Names the flag where keys occur twice, and a way that keeps all samples.
 pub(super) fn without_renames(mut stopped: Stopped) -> Stopped {

@@ -3,9 +3,9 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::{pack, paths};
-use crate::model::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
-use crate::model::{utc, Failure, Outcome, PackPlan, Subject};
 use clap::{Args, Subcommand};
+use gristmill_core::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
+use gristmill_core::{utc, Failure, Outcome, PackPlan, Subject};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

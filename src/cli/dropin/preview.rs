@@ -5,17 +5,17 @@ use super::super::exit::{Done, Finished};
 use super::super::paths;
 use super::super::printer::{paint, Tone};
 use super::energon::PreviewArgs;
-use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
-use crate::formats::energon::info::Info;
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::formats::energon::tar_idx::TarIdx;
-use crate::model::field_map::FieldExpression;
-use crate::model::text::{bytes, display_safe};
-use crate::model::{Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
-use crate::preview::cells::{self, CellColour, Depth};
-use crate::preview::{picture, text};
-use crate::source::contents;
-use crate::source::decode::{self, DecodedPart, Value};
+use gristmill_core::field_map::FieldExpression;
+use gristmill_core::text::{bytes, display_safe};
+use gristmill_core::{Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
+use gristmill_ops::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
+use gristmill_ops::formats::energon::info::Info;
+use gristmill_ops::formats::energon::split_yaml::SplitFile;
+use gristmill_ops::formats::energon::tar_idx::TarIdx;
+use gristmill_ops::preview::cells::{self, CellColour, Depth};
+use gristmill_ops::preview::{picture, text};
+use gristmill_ops::source::contents;
+use gristmill_ops::source::decode::{self, DecodedPart, Value};
 use serde_json::{json, Map};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Read};
@@ -149,7 +149,7 @@ fn show(place: &SampleSpan<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, contex
     context.printer.line("");
 }
 
-fn show_fields(raw: &Raw, fields: &[crate::model::plan::FieldExpr], context: &Context) {
+fn show_fields(raw: &Raw, fields: &[gristmill_core::plan::FieldExpr], context: &Context) {
     let decoded: Vec<(&str, DecodedPart)> =
         raw.parts.iter().map(|(name, content)| (name.as_str(), decode::decode_part(name, content))).collect();
     // Of a part that is there twice the loader keeps the last.

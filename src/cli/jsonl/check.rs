@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::Finished;
 use super::super::lint::{checked, LintTexts};
-use crate::job::jsonl::{run_lint, run_verify};
+use gristmill_ops::job::jsonl::{run_lint, run_verify};
 use std::path::Path;
 
 /// What is counted, beside the size.

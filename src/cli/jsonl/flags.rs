@@ -1,10 +1,10 @@
 //! What a plan says that means nothing for a JSONL file.
 
-use crate::engine::plan::shell_quote;
-use crate::model::plan::DATASET_YAML;
-use crate::model::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
-use crate::source::jsonl::Packed;
-use crate::storage::read::open_read;
+use gristmill_core::plan::DATASET_YAML;
+use gristmill_core::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::source::jsonl::Packed;
+use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Flags that mean nothing for a JSONL file.
@@ -52,9 +52,9 @@ pub fn given(plan: &PreparePlan) -> Given {
         when(plan.tgz != Tgz::Skip, "--tgz"),
     ];
     let media = plan.media.as_ref().map(|media| match media.filter {
-        crate::model::MediaFilter::Extension => "--media-metadata-by-extension",
-        crate::model::MediaFilter::Header => "--media-metadata-by-header",
-        crate::model::MediaFilter::Glob(_) => "--media-metadata-by-glob",
+        gristmill_core::MediaFilter::Extension => "--media-metadata-by-extension",
+        gristmill_core::MediaFilter::Header => "--media-metadata-by-header",
+        gristmill_core::MediaFilter::Glob(_) => "--media-metadata-by-glob",
     });
     Given { media: media.into_iter().collect(), others: others.into_iter().flatten().collect() }
 }
@@ -92,7 +92,7 @@ pub fn refuse_packed(path: &str) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{MediaFilter, MediaPlan};
+    use gristmill_core::{MediaFilter, MediaPlan};
 
     #[test]
     fn flags_that_mean_nothing_are_named() {

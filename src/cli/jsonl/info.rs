@@ -4,11 +4,11 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, name_of, size};
 use super::super::printer::{paint, Tone};
-use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
-use crate::engine::plan::shell_quote;
-use crate::formats::energon::jsonl_idx::{index_path, IndexState};
-use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{DatasetKind, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity, Subject};
+use gristmill_ops::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::formats::energon::jsonl_idx::{index_path, IndexState};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 

@@ -10,8 +10,8 @@ pub use flags::refuse_packed;
 pub use info::info;
 pub use prepare::{prepare, refuse_flags};
 
-use crate::model::DatasetKind;
-use crate::source::kind::kind_of;
+use gristmill_core::DatasetKind;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Whether a path is a JSONL file. What is not there is none.

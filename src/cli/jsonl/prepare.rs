@@ -7,12 +7,12 @@ use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::follow;
 use super::flags::given;
-use crate::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
-use crate::engine::plan::shell_quote;
-use crate::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
-use crate::model::text::{agree, bytes, count, display_safe, duration};
-use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use crate::prompt::confirm;
+use gristmill_core::text::{agree, bytes, count, display_safe, duration};
+use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
+use gristmill_ops::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
 use std::path::Path;
 
 /// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.

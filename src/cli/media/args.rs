@@ -1,8 +1,8 @@
 //! The flags about media: the same ones for `prepare` and `prepare-media`.
 
-use crate::engine::plan::flags as f;
-use crate::model::{Failure, MediaFilter, MediaPlan, Outcome};
 use clap::Args;
+use gristmill_core::{Failure, MediaFilter, MediaPlan, Outcome};
+use gristmill_ops::engine::plan::flags as f;
 use std::path::PathBuf;
 
 /// How media are picked and looked at.

@@ -1,8 +1,8 @@
 //! What the media tables of a data set hold, in lines for `info`.
 
 use crate::cli::printer::{paint, Tone};
-use crate::engine::media::MediaSpread;
-use crate::model::text::{count, display_safe, duration, grouped};
+use gristmill_core::text::{count, display_safe, duration, grouped};
+use gristmill_ops::engine::media::MediaSpread;
 use std::time::Duration;
 
 /// Names of one list that are shown.

@@ -11,12 +11,12 @@ pub use summary::{outlook_lines, summary_line};
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
 use super::{paths, prepare, task};
-use crate::engine::plan::{file, CommandLine};
-use crate::job::media::{preview, start, MediaReport};
-use crate::model::plan::PLAN_VERSION;
-use crate::model::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan};
-use crate::storage::xdg;
 use crate::tui::{recent, Start};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan};
+use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::job::media::{preview, start, MediaReport};
+use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 

@@ -3,13 +3,13 @@
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
-use crate::engine::media::MediaOutlook;
-use crate::engine::plan::{shell_quote, CommandLine};
-use crate::formats::energon::media_json::to_json;
-use crate::job::media::{MediaPreview, MediaReport};
-use crate::job::prepare::MediaSummary;
-use crate::model::text::{count, display_safe, duration, grouped};
-use crate::model::{MediaType, PrepareMediaPlan};
+use gristmill_core::text::{count, display_safe, duration, grouped};
+use gristmill_core::{MediaType, PrepareMediaPlan};
+use gristmill_ops::engine::media::MediaOutlook;
+use gristmill_ops::engine::plan::{shell_quote, CommandLine};
+use gristmill_ops::formats::energon::media_json::to_json;
+use gristmill_ops::job::media::{MediaPreview, MediaReport};
+use gristmill_ops::job::prepare::MediaSummary;
 
 /// The lines after a run.
 pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {

@@ -6,10 +6,10 @@ use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
 use super::tree;
-use crate::engine::mix;
-use crate::job::metadataset::start_verify;
-use crate::model::text::{count, display_safe};
-use crate::model::{Handles, ProblemLog, Progress, Severity};
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Handles, ProblemLog, Progress, Severity};
+use gristmill_ops::engine::mix;
+use gristmill_ops::job::metadataset::start_verify;
 use std::path::Path;
 
 /// Opens every member and prints what the file comes down to.

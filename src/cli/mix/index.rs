@@ -8,13 +8,15 @@ use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
 use super::super::{jsonl, nanosets, paths};
 use super::args::IndexArgs;
-use crate::engine::nanosets::mixture::{IndexDraft, IndexPlan, Member, Outlook, TokenizerSettings, DEFAULT_SEED};
-use crate::engine::nanosets::training::{read_training, Training};
-use crate::engine::plan::{file, CommandLine};
-use crate::job::nanosets::{start_index, start_index_dry, IndexReport};
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Failure, Outcome, Subject};
 use crate::tui::Start;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::engine::nanosets::mixture::{
+    IndexDraft, IndexPlan, Member, Outlook, TokenizerSettings, DEFAULT_SEED,
+};
+use gristmill_ops::engine::nanosets::training::{read_training, Training};
+use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::job::nanosets::{start_index, start_index_dry, IndexReport};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +56,7 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
             format!("{} This very index is in {output} already.", paint(Tone::Good, "Nothing to do."))
         }
         false => {
-            let size = crate::model::text::bytes(report.files.iter().map(|file| file.bytes).sum());
+            let size = gristmill_core::text::bytes(report.files.iter().map(|file| file.bytes).sum());
             format!(
                 "{} in {output}, {size}.",
                 paint(Tone::Good, "Written dataset_index.npy and dataset_sample_index.npy")

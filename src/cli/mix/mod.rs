@@ -15,9 +15,9 @@ pub use prepare::prepare;
 
 use super::context::Context;
 use super::exit::Finished;
-use crate::model::DatasetKind;
-use crate::source::kind::kind_of;
 use args::MixCommand;
+use gristmill_core::DatasetKind;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Whether a path is a metadataset. What is not there is none.

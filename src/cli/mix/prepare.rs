@@ -6,10 +6,10 @@ use super::super::prepare::direct::{begin, end, Summary};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::follow;
-use crate::engine::plan::shell_quote;
-use crate::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
-use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::PreparePlan;
+use gristmill_core::text::{bytes, count, display_safe, duration};
+use gristmill_core::PreparePlan;
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
 use std::path::Path;
 
 /// Makes the join indexes of the metadataset that a plan names.

@@ -1,8 +1,8 @@
 //! The tree of a metadataset as text: shares as bars, samples per epoch.
 
 use super::super::printer::{paint, Tone};
-use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
-use crate::model::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
 
 /// Cells of a whole bar.
 const BAR: usize = 24;
@@ -81,7 +81,7 @@ fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
         facts.push(format!("weight {weight}"));
     }
     if let Some(repetitions) = node.repetitions {
-        facts.push(crate::model::text::times(repetitions));
+        facts.push(gristmill_core::text::times(repetitions));
         facts.extend(node.samples_per_epoch.map(|n| format!("{} an epoch", grouped(n))));
     }
     if let Some(factor) = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005) {

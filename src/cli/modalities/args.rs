@@ -2,8 +2,8 @@
 
 use super::super::args::Globals;
 use super::super::dropin::{self, modalities::DataArgs};
-use crate::formats::python::random::Seed;
 use clap::{Args, Subcommand};
+use gristmill_pycompat::random::Seed;
 use std::path::PathBuf;
 
 /// Merge, shuffle, cut and filter packed files; `data` has the names of the `modalities` program.

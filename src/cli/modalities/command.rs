@@ -1,7 +1,7 @@
 //! What was asked for, as one command: for the result object.
 
 use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
-use crate::engine::plan::CommandLine;
+use gristmill_ops::engine::plan::CommandLine;
 use std::path::PathBuf;
 
 fn begun(name: &str, paths: &[PathBuf]) -> CommandLine {

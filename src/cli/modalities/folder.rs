@@ -5,12 +5,12 @@ use super::super::exit::{fields, Finished};
 use super::super::facts::{head, item, more, size, told, MAX_LISTED};
 use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
-use crate::engine::modalities::folder::{packed_folder, PackedFolder};
-use crate::engine::nanosets::check::Depth;
-use crate::job::check::run_packed_folder;
-use crate::model::text::{display_safe, grouped};
-use crate::model::{DatasetKind, Handles, ProblemLog, Progress};
-use crate::source::kind::kind_of;
+use gristmill_core::text::{display_safe, grouped};
+use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
+use gristmill_ops::engine::modalities::folder::{packed_folder, PackedFolder};
+use gristmill_ops::engine::nanosets::check::Depth;
+use gristmill_ops::job::check::run_packed_folder;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// What is counted, beside the size.

@@ -5,9 +5,9 @@ use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::{follow, tell};
-use crate::engine::modalities::instruction::Settings;
-use crate::job::modalities::start_instruction;
-use crate::model::text::{count, display_safe, duration};
+use gristmill_core::text::{count, display_safe, duration};
+use gristmill_ops::engine::modalities::instruction::Settings;
+use gristmill_ops::job::modalities::start_instruction;
 use serde_json::json;
 use std::path::Path;
 

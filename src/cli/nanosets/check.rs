@@ -5,14 +5,14 @@ use super::super::exit::{fields, Finished};
 use super::super::facts::{head, item, more, size, told, MAX_LISTED};
 use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
-use crate::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
-use crate::engine::modalities::check::Vocabulary;
-use crate::engine::nanosets::check::Depth;
-use crate::engine::nanosets::{folder_facts, FolderFacts};
-use crate::job::check::{run_forager, run_token_folder};
-use crate::model::text::{display_safe, grouped};
-use crate::model::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
-use crate::source::kind::kind_of;
+use gristmill_core::text::{display_safe, grouped};
+use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
+use gristmill_ops::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
+use gristmill_ops::engine::modalities::check::Vocabulary;
+use gristmill_ops::engine::nanosets::check::Depth;
+use gristmill_ops::engine::nanosets::{folder_facts, FolderFacts};
+use gristmill_ops::job::check::{run_forager, run_token_folder};
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// What is counted of token files, beside the size.

@@ -11,12 +11,12 @@ use super::paths;
 use super::prepare::{self, summary};
 use super::printer::{paint, Tone};
 use super::task::{follow, report_earlier_problems, tell};
-use crate::engine::nanosets::{MergePlan, WindowsPlan};
-use crate::engine::plan::{file, CommandLine};
-use crate::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
-use crate::model::text::{bytes, count, count_verb, display_safe};
-use crate::model::Outcome;
 use args::{MergeArgs, MergeShuffle, NanosetsCommand, ShuffleArgs};
+use gristmill_core::text::{bytes, count, count_verb, display_safe};
+use gristmill_core::Outcome;
+use gristmill_ops::engine::nanosets::{MergePlan, WindowsPlan};
+use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

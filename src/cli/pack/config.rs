@@ -3,9 +3,9 @@
 use super::args::PackArgs;
 use crate::cli::args::Globals;
 use crate::cli::paths;
-use crate::engine::modalities::config;
-use crate::engine::plan::pack::flags as p;
-use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
+use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Subject};
+use gristmill_ops::engine::modalities::config;
+use gristmill_ops::engine::plan::pack::flags as p;
 use std::path::Path;
 
 /// The most threads that a configuration can ask for.
@@ -64,7 +64,7 @@ pub(super) fn fill_in(plan: &mut PackPlan, args: &PackArgs, path: &Path) -> Outc
         target.eod_token = by_file.eod_token.take();
         // The others have no token of their own to fall back on.
         if plan.nanosets.is_some() || plan.forager.is_some() {
-            plan.end = target.eod_token.take().map(crate::model::pack::EndToken::Text);
+            plan.end = target.eod_token.take().map(gristmill_core::pack::EndToken::Text);
         }
     }
     // One that is neither named nor there need not be made: the lines themselves are read.

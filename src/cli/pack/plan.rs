@@ -4,12 +4,12 @@ use super::args::{
     DtypeArg, ForagerArgs, FormatArg, MasksArg, ModalitiesArgs, NamesArg, NanosetsArgs, PackArgs, ShuffleArg,
 };
 use crate::cli::paths;
-use crate::engine::plan::pack::{flags as p, MASKED_BY_DEFAULT};
-use crate::model::pack::{
+use gristmill_core::pack::{
     DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
     TextField, TokenType, DEFAULT_BATCH_LINES, DEFAULT_SEED,
 };
-use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
+use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Subject};
+use gristmill_ops::engine::plan::pack::{flags as p, MASKED_BY_DEFAULT};
 use std::path::Path;
 
 /// The plan that the flags describe. What they leave open is empty: inputs, formats, tokenizer, output, and 0 as the size of a Forager sample.

@@ -3,12 +3,12 @@
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
 use crate::cli::table::{Align, Table};
-use crate::engine::plan::{shell_quote, CommandLine};
-use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
-use crate::job::prepare::OutputFile;
-use crate::model::text::{agree, bytes, count, display_safe, duration, grouped};
-use crate::model::{DatasetKind, PackFormat, PackPlan};
-use crate::source::kind::kind_of;
+use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
+use gristmill_core::{DatasetKind, PackFormat, PackPlan};
+use gristmill_ops::engine::plan::{shell_quote, CommandLine};
+use gristmill_ops::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
+use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Files of one format that are listed; of more only the first are.

@@ -2,14 +2,14 @@
 
 use super::plan::from_args;
 use crate::cli::args::{Cli, Command};
-use crate::engine::plan::file::{pack_to_yaml, read, PlanFile};
-use crate::engine::plan::CommandLine;
-use crate::model::pack::{
+use clap::Parser as _;
+use gristmill_core::pack::{
     DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
     TextField, TokenType,
 };
-use crate::model::PackPlan;
-use clap::Parser as _;
+use gristmill_core::PackPlan;
+use gristmill_ops::engine::plan::file::{pack_to_yaml, read, PlanFile};
+use gristmill_ops::engine::plan::CommandLine;
 use proptest::option::of;
 use proptest::prelude::*;
 

@@ -5,18 +5,18 @@ use super::super::exit::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
 use super::super::task::report_earlier_problems;
 use super::summary;
-use crate::engine::dataset;
-use crate::engine::media::outlook;
-use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
-use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
-use crate::job::scan::LiveScan;
-use crate::job::times;
-use crate::model::{Cancel, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
-use crate::storage::xdg;
 use crate::tui::recent;
+use gristmill_core::{Cancel, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
+use gristmill_ops::engine::dataset;
+use gristmill_ops::engine::media::outlook;
+use gristmill_ops::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
+use gristmill_ops::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::job::times;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::time::Duration;
@@ -162,7 +162,7 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
     }
     let facts = scan.wait()?;
     let mut preview = preview(plan, &facts);
-    preview.problems.extend(crate::engine::plan::fields::try_out(plan, &facts));
+    preview.problems.extend(gristmill_ops::engine::plan::fields::try_out(plan, &facts));
     let refusals: Vec<&Problem> = preview.problems.iter().filter(|p| p.severity == Severity::Refusal).collect();
     for problem in summary::worth_a_line(&preview.problems, context.printer.is_verbose()) {
         if problem.severity < Severity::Refusal {

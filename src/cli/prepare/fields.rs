@@ -1,12 +1,12 @@
 //! The field map tried on the first real samples, before anything is written.
 
 use super::super::context::Context;
-use crate::engine::plan::{classes, fields, splits};
-use crate::model::plan::FieldExpr;
-use crate::model::{
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{
     Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, SampleSketch, Scope, ShardFacts, Subject,
 };
-use crate::source::{decode::FieldError, discover::discover, peek};
+use gristmill_ops::engine::plan::{classes, fields, splits};
+use gristmill_ops::source::{decode::FieldError, discover::discover, peek};
 use std::path::Path;
 
 /// Samples that are tried.
@@ -77,7 +77,7 @@ fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[Sample
             "'{}' fails on {} of {} tried: {error}",
             check.expr,
             failed.len(),
-            crate::model::text::count(samples.len() as u64, "sample")
+            gristmill_core::text::count(samples.len() as u64, "sample")
         );
         let optional = class
             .known

@@ -3,9 +3,9 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::logging;
-use crate::model::{Failure, PreparePlan, Subject};
 use crate::tui::theme::ColourMode;
 use crate::tui::Start;
+use gristmill_core::{Failure, PreparePlan, Subject};
 use serde_json::Map;
 
 /// Asks for what the plan leaves open, then runs it.

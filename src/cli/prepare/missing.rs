@@ -2,11 +2,11 @@
 
 use super::super::context::Context;
 use super::super::exit::Stopped;
-use crate::engine::dataset;
-use crate::engine::plan::already_prepared;
-use crate::engine::plan::classes;
-use crate::model::sample_type;
-use crate::model::{Failure, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
+use gristmill_core::sample_type;
+use gristmill_core::{Failure, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
+use gristmill_ops::engine::dataset;
+use gristmill_ops::engine::plan::already_prepared;
+use gristmill_ops::engine::plan::classes;
 use std::path::Path;
 
 /// Whether somebody said that the plan may run without questions.

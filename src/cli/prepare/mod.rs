@@ -18,7 +18,7 @@ pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_
 use super::context::Context;
 use super::exit::Finished;
 use super::{jsonl, mix, paths};
-use crate::model::PreparePlan;
+use gristmill_core::PreparePlan;
 
 /// Prepares a data set: by questions where they may be asked, else from the flags alone.
 pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {

@@ -3,11 +3,11 @@
 use super::args::{DuplicatesArg, PrepareArgs, TgzArg};
 use crate::cli::args::Globals;
 use crate::cli::paths;
-use crate::engine::plan::flags;
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::model::plan::{FieldExpr, SplitList, SplitPattern};
-use crate::model::sample_type::{self, CRUDE_CLASS};
-use crate::model::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
+use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
+use gristmill_core::sample_type::{self, CRUDE_CLASS};
+use gristmill_core::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
+use gristmill_ops::engine::plan::flags;
+use gristmill_ops::formats::energon::split_yaml::SplitFile;
 use serde::de::{MapAccess, Visitor};
 use std::path::Path;
 

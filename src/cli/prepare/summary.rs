@@ -3,11 +3,11 @@
 use super::super::media::{outlook_lines, summary_line};
 use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
-use crate::engine::media::MediaOutlook;
-use crate::engine::plan::{command_line_after_run, CommandLine};
-use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
-use crate::model::text::{agree, bytes, count, display_safe, duration, grouped};
-use crate::model::{PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
+use gristmill_core::{PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_ops::engine::media::MediaOutlook;
+use gristmill_ops::engine::plan::{command_line_after_run, CommandLine};
+use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -86,7 +86,7 @@ pub fn difference_lines(differences: &[String]) -> Vec<String> {
 }
 
 fn next_step(plan: &PreparePlan) -> String {
-    let path = crate::engine::plan::shell_quote(&plan.path);
+    let path = gristmill_ops::engine::plan::shell_quote(&plan.path);
     format!("{} gristmill info {path}", paint(Tone::Strong, "Next:"))
 }
 
@@ -215,7 +215,7 @@ pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Subject;
+    use gristmill_core::Subject;
 
     #[test]
     fn counts_are_grouped_by_severity() {

@@ -5,9 +5,9 @@ use super::super::exit::Finished;
 use super::super::table::{Align, Table};
 use super::change::Change;
 use super::{is_split, no_split, open};
-use crate::engine::splits::{balance, parse_ratios, Balance, SplitEditor};
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::Outcome;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::Outcome;
+use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, SplitEditor};
 use serde_json::{json, Value};
 use std::path::Path;
 

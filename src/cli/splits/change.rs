@@ -3,12 +3,12 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Tone};
-use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
-use crate::job::splits::write;
-use crate::model::text::{count, display_safe};
-use crate::model::{Outcome, Problem, ProblemKind, Severity};
-use crate::storage::xdg;
 use crate::tui::recent;
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
+use gristmill_ops::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
+use gristmill_ops::job::splits::write;
+use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
 /// Edits that are made and not written yet.

@@ -1,10 +1,10 @@
 //! Which shards a command means.
 
 use super::WHAT;
-use crate::engine::splits::{matching, SplitEditor};
-use crate::formats::python::braces;
-use crate::model::did_you_mean::nearest;
-use crate::model::{Failure, Outcome, Subject};
+use gristmill_core::did_you_mean::nearest;
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::engine::splits::{matching, SplitEditor};
+use gristmill_pycompat::braces;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> O
     if missing.bytes().all(|byte| byte.is_ascii_digit()) && !missing.is_empty() {
         return Err(refused(format!("there is no shard number {missing}")).with_hint(format!(
             "the data set has {}, numbered from 0",
-            crate::model::text::count(count as u64, "shard")
+            gristmill_core::text::count(count as u64, "shard")
         )));
     }
     Err(unknown(editor, missing))

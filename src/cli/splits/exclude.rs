@@ -7,13 +7,13 @@ use super::super::prepare::exclude_lines;
 use super::args::ExcludeArgs;
 use super::change::Change;
 use super::{open, WHAT};
-use crate::engine::outputs::exclude_item;
-use crate::engine::plan::shell_quote;
-use crate::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
-use crate::formats::energon::layout;
-use crate::formats::python::braces;
-use crate::model::text::{agree, count, grouped};
-use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::text::{agree, count, grouped};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_ops::engine::outputs::exclude_item;
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
+use gristmill_ops::formats::energon::layout;
+use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
 
 /// Asks the index about the new items; without sample tables nobody knows.
 fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
-    let is_open = |view: &&crate::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
+    let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
         change.editor.excludes().iter().filter(is_open).map(|view| Arc::clone(&view.item)).collect();
     if items.is_empty() {
@@ -102,7 +102,7 @@ fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
 /// Whether samples can be looked up by key.
 pub(super) fn has_sample_tables(root: &Path) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    let tables = crate::formats::energon::tables::Tables::open(&database);
+    let tables = gristmill_ops::formats::energon::tables::Tables::open(&database);
     tables.is_ok_and(|tables| tables.has_table("samples").unwrap_or(false))
 }
 
@@ -127,7 +127,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
     let (why, hint) = match names {
         Names::NoShard | Names::Broken => {
             let shard = item.split_inclusive(".tar").next().unwrap_or(item);
-            let near = crate::model::did_you_mean::nearest(shard, known.iter().copied());
+            let near = gristmill_core::did_you_mean::nearest(shard, known.iter().copied());
             let near =
                 near.map(|near| format!("did you mean '{near}{}'? ", item.get(shard.len()..).unwrap_or_default()));
             (

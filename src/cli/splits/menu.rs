@@ -5,10 +5,10 @@ use super::super::exit::{Done, Finished, Stopped};
 use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
 use super::change::{diff_lines, Change};
 use super::{balance, check, exclude, moving, open, show};
-use crate::engine::splits::SplitEditor;
-use crate::model::text::{agree, count};
-use crate::model::{Failure, Outcome};
 use crate::prompt::Ask;
+use gristmill_core::text::{agree, count};
+use gristmill_core::{Failure, Outcome};
+use gristmill_ops::engine::splits::SplitEditor;
 use serde_json::{json, Map};
 use std::path::PathBuf;
 

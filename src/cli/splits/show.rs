@@ -5,8 +5,8 @@ use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use super::change::shown_path;
-use crate::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
-use crate::model::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};
 
 /// Prints the splits; with `shards` and `excludes` each list too.

@@ -4,11 +4,11 @@ mod review;
 
 use super::ask::Ask;
 use super::next_action::LastLook as _;
-use crate::engine::plan::dedup::flags as d;
-use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
-use crate::model::text::{bytes, count};
-use crate::model::{Cancel, DedupPlan, Outcome, RunOptions};
-use crate::source::dedup::list;
+use gristmill_core::dedup::{Mode, USUAL_MIN_LENGTH};
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
+use gristmill_ops::engine::plan::dedup::flags as d;
+use gristmill_ops::source::dedup::list;
 use std::path::Path;
 
 /// What a guide works with: the questions, and the plan that fills up.

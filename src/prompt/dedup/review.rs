@@ -4,13 +4,13 @@ use super::super::ask::Ask;
 use super::super::next_action::{tell_problems, Choice, LastLook};
 use super::super::settings;
 use super::Guide;
-use crate::engine::plan::dedup::{missing_or_wrong, DedupSetting};
-use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::{estimates, DedupEstimate, SampleBudget};
-use crate::model::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
-use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{Cancel, Outcome, Problem};
-use crate::preview::text::cut_end;
+use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Cancel, Outcome, Problem};
+use gristmill_ops::engine::plan::dedup::{missing_or_wrong, DedupSetting};
+use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::job::dedup::{estimates, DedupEstimate, SampleBudget};
+use gristmill_ops::preview::text::cut_end;
 
 /// Passages that are shown.
 const PASSAGES: usize = 5;

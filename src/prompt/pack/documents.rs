@@ -1,11 +1,11 @@
 //! The text of documents: real ones are shown, so that the field is chosen by sight.
 
 use super::Guide;
-use crate::model::pack::TextField;
-use crate::model::text::{bytes, count, display_safe};
-use crate::model::{Cancel, Outcome, PackFormat};
-use crate::preview::text::cut_end;
-use crate::source::text::{keys_of, list, Blocks, Extractor, Position, Selection, Text, TextFile};
+use gristmill_core::pack::TextField;
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{Cancel, Outcome, PackFormat};
+use gristmill_ops::preview::text::cut_end;
+use gristmill_ops::source::text::{keys_of, list, Blocks, Extractor, Position, Selection, Text, TextFile};
 use std::path::PathBuf;
 
 /// Documents that are shown.

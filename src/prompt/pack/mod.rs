@@ -5,11 +5,11 @@ mod review;
 
 use super::ask::Ask;
 use super::next_action::LastLook as _;
-use crate::engine::plan::pack::{flags as p, FIRST_SAMPLE_SIZE};
-use crate::model::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Outcome, PackFormat, PackPlan, RunOptions};
-use crate::tokenize::Tokenizer;
+use gristmill_core::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{Outcome, PackFormat, PackPlan, RunOptions};
+use gristmill_ops::engine::plan::pack::{flags as p, FIRST_SAMPLE_SIZE};
+use gristmill_tokenizer::Tokenizer;
 
 /// Spellings of end tokens, the likeliest first.
 const ENDS: [&str; 8] =

@@ -4,11 +4,11 @@ use super::super::ask::Ask;
 use super::super::next_action::{tell_problems, Choice, LastLook};
 use super::super::settings;
 use super::Guide;
-use crate::engine::plan::pack::{missing_or_wrong, PackSetting};
-use crate::engine::plan::{file, CommandLine};
-use crate::job::pack::{preview, PackPreview};
-use crate::model::text::{bytes, count, display_safe};
-use crate::model::{Cancel, Outcome, Problem};
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{Cancel, Outcome, Problem};
+use gristmill_ops::engine::plan::pack::{missing_or_wrong, PackSetting};
+use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::job::pack::{preview, PackPreview};
 
 /// What can be answered again.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! The frame's own drawing: title line, body, bottom bar, notice; and the one sentence when nothing fits.
 
 use super::App;
-use crate::model::text::count;
 use crate::tui::keymap::{Action, Chord, Context, Entry};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::widgets::{text, Places};
+use gristmill_core::text::count;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -1,13 +1,13 @@
 //! Notices about the ends of jobs on every screen, and the title of the window.
 
 use super::{App, Request};
-use crate::job::JobState;
-use crate::model::text::count;
 use crate::tui::jobs::EndedJob;
 use crate::tui::keymap::{Action, Chord};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::{text, Toast};
+use gristmill_core::text::count;
+use gristmill_ops::job::JobState;
 use std::time::{Duration, Instant};
 
 /// How long a notice of an end stays where no key is pressed.

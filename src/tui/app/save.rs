@@ -1,13 +1,13 @@
 //! The screen saved as a picture.
 
 use super::App;
-use crate::model::{Failure, Outcome};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::svg::{self, Palette};
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::Toast;
 use crate::tui::work::Latest;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use ratatui::buffer::Buffer;
 use std::path::{Path, PathBuf};
 

@@ -1,17 +1,17 @@
 //! Screens as a person sees them, driven by keys, without a terminal.
 
 use super::*;
-use crate::job::{JobState, JobStatus, Phase};
-use crate::model::handles::ProgressReading;
-use crate::model::problem::Subject;
-use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, RunOptions, Severity};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::jobs::{JobResult, RunningJob};
 use crate::tui::keymap::Chord;
 use crate::tui::screens::{Home, Page};
 use crate::tui::testing;
 use crate::tui::theme::ColourMode;
+use gristmill_core::handles::ProgressReading;
+use gristmill_core::problem::Subject;
+use gristmill_core::{DatasetFacts, Outcome, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_ops::job::{JobState, JobStatus, Phase};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
 use ratatui::style::{Color, Modifier};
@@ -215,7 +215,7 @@ impl RunningJob for StillJob {
         self.status.state != JobState::Running || self.ended.load(Ordering::Relaxed)
     }
     fn finish(self: Box<Self>) -> JobResult {
-        let end: Outcome<crate::job::prepare::PrepareReport> = Err(crate::model::Failure::cancelled());
+        let end: Outcome<gristmill_ops::job::prepare::PrepareReport> = Err(gristmill_core::Failure::cancelled());
         end.into()
     }
 }

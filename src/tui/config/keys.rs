@@ -1,10 +1,10 @@
 //! The `keys` of the settings file: context, action, list of keys.
 
 use super::Mistake;
-use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
-use crate::model::did_you_mean::nearest;
 use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, UserKeys};
 use crate::tui::theme::file::text_of;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
 
 /// Puts the keys of the file into the table, and tells what cannot be done.
 pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistake>) {

@@ -25,10 +25,10 @@ mod tests;
 use super::keymap::Keymap;
 use super::theme::file::{entries_of, text_of};
 use super::theme::{Theme, BUILT_IN};
-use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
-use crate::formats::python::Node;
-use crate::model::did_you_mean::nearest;
-use crate::storage::read::read_whole;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
+use gristmill_pycompat::Node;
+use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
 pub use super::theme::Mistake;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Chord, Context};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 
 /// The mistakes as a person reads them.
 fn told(text: &str) -> Vec<String> {

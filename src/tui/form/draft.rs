@@ -1,9 +1,9 @@
 //! Drafts of a guided form: the answers that were left, kept in the state folder until they are run.
 
 use super::words::Step;
-use crate::engine::plan::file::{read, PlanFile};
-use crate::model::Outcome;
 use crate::tui::drafts;
+use gristmill_core::Outcome;
+use gristmill_ops::engine::plan::file::{read, PlanFile};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

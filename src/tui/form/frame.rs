@@ -1,8 +1,8 @@
 //! What is around a step: the list of steps on the left, the pane with its title, and what is said of a draft.
 
-use crate::model::text::count;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_selection, panel, text};
+use gristmill_core::text::count;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};

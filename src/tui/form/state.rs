@@ -1,9 +1,9 @@
 //! Where in a form one is, what is typed, and what keys mean in it. Pure.
 
 use super::words::{Field, Kind, Setting, Step};
-use crate::model::{Failure, Problem, ProblemKind, Severity};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
+use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,14 +1,14 @@
 //! What every guided form does, tried on the dedup: keys and clicks, drafts, saved plans, the way to the run.
 
-use crate::engine::plan::file::dedup_to_yaml;
-use crate::model::{DedupPlan, RunOptions};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
-use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::dedup;
 use crate::tui::testing;
+use gristmill_core::{DedupPlan, RunOptions};
+use gristmill_ops::engine::plan::file::dedup_to_yaml;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::path::PathBuf;
 

@@ -4,9 +4,6 @@ use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, 
 use super::screen::Guide;
 use super::state::{Answers, Place, StepOf};
 use super::words::{Field, Kind, Setting, Step};
-use crate::model::text::bytes;
-use crate::model::Outcome;
-use crate::source::text::TextFile;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
@@ -14,6 +11,9 @@ use crate::tui::widgets::page::{
     command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
 };
 use crate::tui::widgets::text;
+use gristmill_core::text::bytes;
+use gristmill_core::Outcome;
+use gristmill_ops::source::text::TextFile;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -1,7 +1,7 @@
 //! What a guided form is about: its steps, and the fields in them.
 
-pub use crate::engine::plan::setting::{Kind, Setting};
 use crate::tui::keymap::Action;
+pub use gristmill_ops::engine::plan::setting::{Kind, Setting};
 use std::fmt::Debug;
 
 /// A step, in the order in which they are asked. The last one is the review of what a run would do.

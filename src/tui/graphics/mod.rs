@@ -9,8 +9,8 @@ pub(super) mod stale_replies;
 
 use super::screen::UiEnv;
 use super::theme::ColourMode;
-use crate::preview::pixels::Graphics;
 use escape_parser::{EscapeParser, ParsedEvent};
+use gristmill_ops::preview::pixels::Graphics;
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
 use std::io::IsTerminal as _;

@@ -1,8 +1,8 @@
 //! Ends of jobs that were not announced yet.
 
 use super::{settle, JobId, Jobs};
-use crate::job::JobState;
-use crate::model::Severity;
+use gristmill_core::Severity;
+use gristmill_ops::job::JobState;
 
 /// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]

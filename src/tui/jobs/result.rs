@@ -1,14 +1,14 @@
 //! What came of a job, whatever kind of job it was.
 
-use crate::job::dedup::DedupReport;
-use crate::job::jsonl::JsonlReport;
-use crate::job::leaks::LeakReport;
-use crate::job::media::MediaReport;
-use crate::job::metadataset::MetadatasetReport;
-use crate::job::nanosets::IndexReport;
-use crate::job::pack::PackReport;
-use crate::job::prepare::{OutputFile, PrepareReport};
-use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
+use gristmill_ops::job::dedup::DedupReport;
+use gristmill_ops::job::jsonl::JsonlReport;
+use gristmill_ops::job::leaks::LeakReport;
+use gristmill_ops::job::media::MediaReport;
+use gristmill_ops::job::metadataset::MetadatasetReport;
+use gristmill_ops::job::nanosets::IndexReport;
+use gristmill_ops::job::pack::PackReport;
+use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
 use std::sync::Arc;
 
 /// What the reports of all jobs tell alike.

@@ -82,7 +82,7 @@ impl Chord {
     pub fn suggestion(text: &str) -> Option<String> {
         let plain = (2..=3).contains(&text.chars().count()) && text.chars().all(|c| c.is_ascii_alphanumeric());
         let (mods, name) = text.rsplit_once('-').map_or(("", text), |(mods, name)| (mods, name));
-        let near = crate::model::did_you_mean::nearest(name, NAMES.iter().map(|(name, _)| *name));
+        let near = gristmill_core::did_you_mean::nearest(name, NAMES.iter().map(|(name, _)| *name));
         match near {
             Some(near) if mods.is_empty() => Some(near.to_owned()),
             Some(near) => Some(format!("{}-{near}", mods.to_lowercase())),

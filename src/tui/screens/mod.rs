@@ -24,7 +24,7 @@ pub use picker::Picker;
 pub use prepare::PrepareScreen;
 
 use super::screen::{Screen, UiEnv};
-use crate::model::PreparePlan;
+use gristmill_core::PreparePlan;
 use std::path::PathBuf;
 
 /// What is wrong with the settings, and how to put it right; shown before anything else.

@@ -234,7 +234,7 @@ impl Screen for Picker {
         self.places.clear();
         self.places.put(area, ());
         if let Some((number, label)) = self.number() {
-            let words = format!("   Enter: {label} {}", crate::model::text::grouped(number));
+            let words = format!("   Enter: {label} {}", gristmill_core::text::grouped(number));
             let line = Line::from(Span::styled(words, ui.theme.accent));
             frame.render_widget(line, Rect { y: inner.y + 1, height: 1, ..inner });
             return;

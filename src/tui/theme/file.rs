@@ -12,9 +12,9 @@
 //! `italic`, `underline`, `reverse`. `default` stands for nothing at all.
 
 use super::Theme;
-use crate::formats::python::yaml_read::{self, Mark, Marked, MarkedValue};
-use crate::formats::python::Node;
-use crate::model::did_you_mean::nearest;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_pycompat::yaml_read::{self, Mark, Marked, MarkedValue};
+use gristmill_pycompat::Node;
 use ratatui::style::{Color, Modifier, Style};
 
 /// The themes that are built in, by name.
@@ -224,7 +224,7 @@ fn read_bars(value: &Marked, theme: &mut Theme, mistakes: &mut Vec<Mistake>) {
     if items.len() != theme.bars.len() {
         let message = format!(
             "'bars' has {}, {} are needed",
-            crate::model::text::count(items.len() as u64, "style"),
+            gristmill_core::text::count(items.len() as u64, "style"),
             theme.bars.len()
         );
         mistakes.push(Mistake::new(value.at, message, None));

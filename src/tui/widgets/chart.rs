@@ -1,10 +1,10 @@
 //! A distribution drawn as small bars.
 
 use super::{split_bar, text};
-use crate::engine::jsonl::Lengths;
-use crate::engine::media::OTHERS;
-use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
+use gristmill_core::text::{bytes, grouped};
+use gristmill_ops::engine::jsonl::Lengths;
+use gristmill_ops::engine::media::OTHERS;
 use ratatui::text::{Line, Span};
 
 /// Classes of lengths that are told apart.
@@ -86,7 +86,7 @@ impl Chart {
         for (bar, name) in shown.iter().zip(&names) {
             let label = text::pad_end(&text::fit_middle(name, labels, ui.glyphs), labels);
             let drawn = split_bar(share(bar.count, full), bar_columns, ui.glyphs);
-            let percent = crate::engine::plan::fields::percent(share(bar.count, base));
+            let percent = gristmill_ops::engine::plan::fields::percent(share(bar.count, base));
             lines.push(Line::from(vec![
                 Span::raw(format!("  {label} ")),
                 Span::styled(drawn, ui.theme.bar(style)),

@@ -2,8 +2,8 @@
 
 use super::list::draw_selection;
 use super::text;
-use crate::model::{Problem, Severity, Subject};
 use crate::tui::screen::Ui;
+use gristmill_core::{Problem, Severity, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

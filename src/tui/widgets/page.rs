@@ -2,8 +2,8 @@
 
 use super::layout::{draw_lines, heading};
 use super::text;
-use crate::model::Failure;
 use crate::tui::screen::Ui;
+use gristmill_core::Failure;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -1,7 +1,7 @@
 //! Text cut and padded by what it takes on the screen, never by bytes or characters.
 
-use crate::model::text::display_safe;
 use crate::tui::theme::Glyphs;
+use gristmill_core::text::display_safe;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 

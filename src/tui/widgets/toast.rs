@@ -35,7 +35,7 @@ impl Toast {
         Self { level, text: text.into() }
     }
     /// The notice of a failure, with its way out.
-    pub fn failure(failure: &crate::model::Failure) -> Self {
+    pub fn failure(failure: &gristmill_core::Failure) -> Self {
         let hint = failure.hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default();
         Self::new(Level::Error, format!("{failure}{hint}"))
     }

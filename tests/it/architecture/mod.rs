@@ -9,16 +9,17 @@ use std::sync::LazyLock;
 
 static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(source_files);
 
-/// Modules from the lowest layer to the highest. Modules of one layer do not import from each other.
+/// Crates and modules from the lowest layer to the highest. Those of one layer do not import from each other.
 const LAYERS: &[&[&str]] = &[
-    &["model"],
+    &["core"],
     &["storage"],
+    &["dedup", "media", "pycompat", "tokenizer"],
     &["formats"],
-    &["media", "tokenize"],
     &["source"],
     &["preview"],
     &["engine"],
     &["job"],
+    &["operations"],
     &["tui", "prompt"],
     &["cli"],
 ];
@@ -26,17 +27,20 @@ const LAYERS: &[&[&str]] = &[
 /// Lines of code in each folder, at most.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 10_060),
-    ("engine", 32_120),
-    ("formats", 10_470),
-    ("job", 15_250),
+    ("core", 2_395),
+    ("dedup", 2_735),
+    ("engine", 29_360),
+    ("formats", 6_200),
+    ("job", 15_310),
     ("media", 13_530),
-    ("model", 2_255),
+    ("operations", 330),
     ("preview", 3_590),
     ("prompt", 1_615),
+    ("pycompat", 4_275),
     ("source", 7_360),
     ("storage", 2_235),
-    ("tokenize", 6_465),
-    ("tui", 33_095),
+    ("tokenizer", 6_470),
+    ("tui", 33_105),
 ];
 
 /// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.
@@ -46,7 +50,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 149;
+const MODULES_IN_CYCLES: usize = 148;
 
 /// Files outside the folders of a token format that name it.
 const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 56), ("nanosets", 68)];
@@ -74,18 +78,20 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
 /// Names of types that do not say what the type holds, and beginnings of constants that do not say what they limit; in how
 /// many places such a name is still declared.
 const VAGUE_TYPES: &[&str] = &[
-    "After", "Answer", "Asked", "Before", "Begun", "Chosen", "Ended", "Ends", "Found", "Given", "Goal", "Gone", "Held",
-    "Kept", "Known", "Listed", "Look", "Looked", "Made", "Piece", "Place", "Placed", "Seen", "Shape", "Spot", "Spots",
+    "After", "Asked", "Before", "Begun", "Chosen", "Ended", "Ends", "Found", "Given", "Goal", "Gone", "Held", "Kept",
+    "Known", "Listed", "Look", "Looked", "Made", "Piece", "Place", "Placed", "Seen", "Shape", "Spot", "Spots",
     "Standing", "Stop", "Stretch", "Taken", "Told", "Wanted", "Way", "Which", "Words", "Worked", "Written",
 ];
 const VAGUE_CONSTANTS: &[&str] = &["MOST", "LONGEST", "LARGEST", "KEPT", "NAMED", "LISTED", "SHOWN"];
-const VAGUE_NAMES: usize = 36;
+const VAGUE_NAMES: usize = 33;
 
 #[test]
 fn every_file_is_found() {
-    let on_disk = walkdir::WalkDir::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
-        .into_iter()
-        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "rs"));
+    let is_code = |path: &std::path::Path| path.extension().is_some_and(|extension| extension == "rs");
+    let on_disk = ["src", "crates"]
+        .iter()
+        .flat_map(|folder| walkdir::WalkDir::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)))
+        .filter(|entry| is_code(entry.as_ref().unwrap().path()));
     let (found, on_disk) = (FILES.len(), on_disk.count());
     assert!(found * 10 > on_disk * 8, "only {found} of {on_disk} files are reached by `mod`");
     assert!(FILES.iter().all(|file| !file.path.ends_with("tests.rs")));
@@ -196,7 +202,7 @@ fn texts_use_plain_words() {
         let literals = FILES.iter().flat_map(|file| file.literals.iter().map(move |(text, line)| (file, text, line)));
         let mut texts: Vec<String> = literals
             .filter(|(_, text, _)| pattern.is_match(text))
-            .map(|(file, text, line)| format!("src/{}:{line}: {text}", file.path))
+            .map(|(file, text, line)| format!("{}:{line}: {text}", file.path))
             .collect();
         texts.extend(help.lines().filter(|line| pattern.is_match(line)).map(|line| format!("--help: {line}")));
         over.extend(

@@ -8,9 +8,9 @@ use syn::visit::{self, Visit};
 
 /// One file of code.
 pub struct SourceFile {
-    /// Below `src/`, with `/` between folders.
+    /// Below `src/`, with `/` between folders; in a crate of one layer after the name of its folder in `crates/`.
     pub path: String,
-    /// The path of its module, without the name of the crate; empty for the root.
+    /// The path of its module, after the same name; empty for the roots of `gristmill` and `gristmill-ops`.
     pub module: Vec<String>,
     /// Lines that hold code: no comments, no blank lines, no tests.
     pub lines: usize,
@@ -26,12 +26,24 @@ pub struct SourceFile {
     pub imports: BTreeSet<Vec<String>>,
 }
 
-/// All files that are compiled into the program, found by following `mod` from the root of the library and of the program.
+/// The crates in `crates/`, `gristmill-ops` apart: each is one layer.
+pub const LAYER_CRATES: [&str; 6] = ["core", "storage", "pycompat", "media", "tokenizer", "dedup"];
+
+/// All files that are compiled into the program, found by following `mod` from the roots of the crates and of the program.
 pub fn source_files() -> Vec<SourceFile> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    read_module(&src, &src.join("lib.rs"), Vec::new(), &mut files);
-    read_module(&src, &src.join("main.rs"), vec!["main".into()], &mut files);
+    for (src, main) in [("src", "lib.rs"), ("src", "main.rs"), ("crates/ops/src", "lib.rs")] {
+        let src = root.join(src);
+        let module = if main == "main.rs" { vec!["main".into()] } else { Vec::new() };
+        read_module(&src, &src.join(main), module, &mut files);
+    }
+    for name in LAYER_CRATES {
+        let src = root.join("crates").join(name).join("src");
+        let first = files.len();
+        read_module(&src, &src.join("lib.rs"), vec![name.into()], &mut files);
+        files[first..].iter_mut().for_each(|file| file.path = format!("{name}/{}", file.path));
+    }
     files
 }
 
@@ -211,7 +223,7 @@ fn without_tests(tokens: TokenStream, tests: &[(usize, usize)]) -> TokenStream {
     tokens.into_iter().filter(is_kept).collect()
 }
 
-/// Finds paths that begin with `crate`, `super` or `self`, single and in braces, wherever they occur.
+/// Finds paths that begin with `crate`, `super`, `self` or a crate of this workspace, single and in braces, wherever they occur.
 fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut at = 0;
@@ -222,10 +234,14 @@ fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Ve
                 let after_path = at >= 2 && is_separated(&tokens, at - 2);
                 let base = match name.to_string().as_str() {
                     _ if after_path => None,
-                    "crate" => Some(Vec::new()),
+                    "crate" => Some(module.iter().take(1).filter(|name| is_layer_crate(name)).cloned().collect()),
                     "super" => Some(module[..module.len().saturating_sub(1)].to_vec()),
                     "self" => Some(module.to_vec()),
-                    _ => None,
+                    "gristmill_ops" => Some(Vec::new()),
+                    name => name
+                        .strip_prefix("gristmill_")
+                        .filter(|name| is_layer_crate(name))
+                        .map(|name| vec![name.into()]),
                 };
                 if let Some(base) = base {
                     add_paths(&tokens, at + 3, base, found);
@@ -235,6 +251,10 @@ fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Ve
         }
         at += 1;
     }
+}
+
+fn is_layer_crate(name: &str) -> bool {
+    LAYER_CRATES.contains(&name)
 }
 
 fn is_separated(tokens: &[TokenTree], at: usize) -> bool {

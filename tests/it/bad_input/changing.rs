@@ -3,13 +3,13 @@
 use super::sandbox::{keys, Sandbox};
 use super::tars::{archive, samples};
 use crate::support::put;
-use gristmill::job::prepare::PrepareJob;
-use gristmill::job::scan::LiveScan;
-use gristmill::model::{
+use gristmill_core::{
     Cancel, Handles, HiddenSample, Loading, Outcome, PartRow, PreparePlan, Problem, ProblemKind, ProblemLog, Progress,
     RunOptions, SampleRow, Severity, SplitPlan,
 };
-use gristmill::source::tar::{scan_shard, ScanSink, ShardScan};
+use gristmill_ops::job::prepare::PrepareJob;
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::source::tar::{scan_shard, ScanSink, ShardScan};
 use std::path::Path;
 
 /// Changes the file when the first sample is known, and counts what comes.
@@ -38,7 +38,7 @@ impl ScanSink for Meddler<'_> {
 const SAMPLES: usize = 3000;
 
 fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, Vec<Problem>) {
-    let shard = gristmill::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
+    let shard = gristmill_ops::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut sink = Meddler { change: Some(&change), keys: Vec::new() };
@@ -117,7 +117,7 @@ fn plan(root: &Path) -> PreparePlan {
 }
 
 /// Scans to the end as the screens do, changes the data, then presses Run.
-fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill::job::prepare::PrepareReport> {
+fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill_ops::job::prepare::PrepareReport> {
     let options = RunOptions { scratch: Some(sandbox.beside("tmp")), ..RunOptions::default() };
     let scan = LiveScan::start(&sandbox.data(), &options).unwrap();
     scan.wait().unwrap();

@@ -198,7 +198,7 @@ fn keys_that_yaml_or_braces_would_misread_are_excluded_exactly() {
     pieces.push(sample("good"));
     put(&sandbox.at("s.tar"), &archive(&pieces));
     let items: Vec<String> =
-        awkward.iter().map(|key| gristmill::engine::outputs::exclude_item("s.tar", Some(key))).collect();
+        awkward.iter().map(|key| gristmill_ops::engine::outputs::exclude_item("s.tar", Some(key))).collect();
     let mut flags = Vec::new();
     for item in &items {
         flags.extend(["--exclude-sample", item.as_str()]);

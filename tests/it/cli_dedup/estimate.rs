@@ -1,9 +1,9 @@
 //! What is told of a text of which a part was read.
 
 use super::Sandbox;
-use gristmill::job::dedup::{estimates, start, DedupEstimate, LengthEstimate, SampleBudget};
-use gristmill::model::dedup::Keep;
-use gristmill::model::{Cancel, DedupPlan, RunOptions};
+use gristmill_core::dedup::Keep;
+use gristmill_core::{Cancel, DedupPlan, RunOptions};
+use gristmill_ops::job::dedup::{estimates, start, DedupEstimate, LengthEstimate, SampleBudget};
 use std::time::Duration;
 
 /// Files, each small enough to be read or left as a whole.

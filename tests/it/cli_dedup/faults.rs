@@ -1,10 +1,10 @@
 //! Whatever the disk does at whatever moment: nothing half-written is taken for whole, and the next run ends well.
 
 use super::*;
-use gristmill::job::dedup::{start_on, DedupReport, Tuning};
-use gristmill::model::{DedupPlan, ExitClass, Outcome, RunOptions};
-use gristmill::storage::fs::fault::{Fault, FaultFs};
-use gristmill::storage::fs::{Fs, RealFs};
+use gristmill_core::{DedupPlan, ExitClass, Outcome, RunOptions};
+use gristmill_ops::job::dedup::{start_on, DedupReport, Tuning};
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
 use std::sync::Arc;
 

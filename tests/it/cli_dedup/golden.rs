@@ -1,10 +1,10 @@
 //! The reference's cases, byte for byte, for any number of threads, any memory and any division of the work.
 
 use super::*;
-use gristmill::job::dedup::{start_on, Tuning};
-use gristmill::model::dedup::{Mode, Variant};
-use gristmill::model::{DedupPlan, RunOptions};
-use gristmill::storage::fs::RealFs;
+use gristmill_core::dedup::{Mode, Variant};
+use gristmill_core::{DedupPlan, RunOptions};
+use gristmill_ops::job::dedup::{start_on, Tuning};
+use gristmill_storage::fs::RealFs;
 use std::sync::Arc;
 
 #[test]

@@ -1,9 +1,9 @@
 //! What is large or repeats without end, small enough to be tried each time: the same bytes as of anything else.
 
 use super::*;
-use gristmill::job::dedup::{start_on, DedupReport, Tuning};
-use gristmill::model::{DedupPlan, RunOptions};
-use gristmill::storage::fs::RealFs;
+use gristmill_core::{DedupPlan, RunOptions};
+use gristmill_ops::job::dedup::{start_on, DedupReport, Tuning};
+use gristmill_storage::fs::RealFs;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
 //! The ranges that a run leaves beside its report are those that it found, however the work was divided.
 
 use super::*;
-use gristmill::engine::dedup::removed::{Removed, Search};
-use gristmill::job::dedup::{start_on, Tuning};
-use gristmill::model::dedup::Mode;
-use gristmill::model::{Cancel, DedupPlan, RunOptions};
-use gristmill::storage::fs::RealFs;
+use gristmill_core::dedup::Mode;
+use gristmill_core::{Cancel, DedupPlan, RunOptions};
+use gristmill_ops::engine::dedup::removed::{Removed, Search};
+use gristmill_ops::job::dedup::{start_on, Tuning};
+use gristmill_storage::fs::RealFs;
 use std::process::Stdio;
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;

@@ -1,28 +1,28 @@
 //! What is done with each hostile input: by the fuzzers and by the property tests alike. A body panics when the program
 //! broke a promise; it returns when the input was refused or understood.
 
-use gristmill::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
-use gristmill::engine::jsonl;
-use gristmill::engine::plan::{command_line, file as plan_file};
-use gristmill::formats::bsade;
-use gristmill::formats::energon::dataset_yaml::DatasetYaml;
-use gristmill::formats::energon::info::Info;
-use gristmill::formats::energon::split_yaml::SplitFile;
-use gristmill::formats::energon::tar_idx;
-use gristmill::formats::python::{braces, pattern::Pattern};
-use gristmill::media::av::AvProbed;
-use gristmill::media::{self, ProbeError, Reader};
-use gristmill::model::field_map::FieldExpression;
-use gristmill::model::text::{display_safe, display_safe_bytes};
-use gristmill::model::{
+use gristmill_core::field_map::FieldExpression;
+use gristmill_core::text::{display_safe, display_safe_bytes};
+use gristmill_core::{
     Cancel, FileStamp, Handles, HiddenSample, MediaFacts, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
 };
-use gristmill::source::decode;
-use gristmill::source::dedup;
-use gristmill::source::tar::{scan_shard, ScanSink};
-use gristmill::source::text::Packing;
-use gristmill::storage::read::open_read;
-use gristmill::tokenize::Tokenizer;
+use gristmill_media::av::AvProbed;
+use gristmill_media::{ProbeError, Reader};
+use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
+use gristmill_ops::engine::jsonl;
+use gristmill_ops::engine::plan::{command_line, file as plan_file};
+use gristmill_ops::formats::bsade;
+use gristmill_ops::formats::energon::dataset_yaml::DatasetYaml;
+use gristmill_ops::formats::energon::info::Info;
+use gristmill_ops::formats::energon::split_yaml::SplitFile;
+use gristmill_ops::formats::energon::tar_idx;
+use gristmill_ops::source::decode;
+use gristmill_ops::source::dedup;
+use gristmill_ops::source::tar::{scan_shard, ScanSink};
+use gristmill_ops::source::text::Packing;
+use gristmill_pycompat::{braces, pattern::Pattern};
+use gristmill_storage::read::open_read;
+use gristmill_tokenizer::Tokenizer;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -102,7 +102,7 @@ pub fn json_lines(bytes: &[u8]) {
             index.extend_from_slice(piece);
             Ok(())
         });
-        let units = gristmill::source::jsonl::units(read.len(), size);
+        let units = gristmill_ops::source::jsonl::units(read.len(), size);
         for unit in &units {
             line_ends.push(merge.line_ends());
             let lines = jsonl::index_unit(&read, *unit, &mut Vec::new(), &progress, &cancel).expect("it can be read");
@@ -284,7 +284,7 @@ pub fn tar_index(bytes: &[u8]) {
 
 /// Any text as a metadataset: what is understood is written so that it is understood again; mistakes have a place in the text.
 pub fn metadataset(bytes: &[u8]) {
-    use gristmill::formats::energon::metadataset::{read, render};
+    use gristmill_ops::formats::energon::metadataset::{read, render};
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match read(text) {
         Ok(read_once) => {
@@ -304,7 +304,7 @@ pub fn metadataset(bytes: &[u8]) {
 
 /// Join indexes: rows are read where they are, and nothing is taken for whole that is not.
 pub fn join_index(bytes: &[u8]) {
-    use gristmill::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
+    use gristmill_ops::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
     let file = file_of(bytes, ".bin");
     let Ok(index) = JoinIdx::open(file.path()) else { return };
     let row = (index.columns() * CELL) as u64;
@@ -438,7 +438,7 @@ pub fn decode_parts(bytes: &[u8]) {
 pub fn image(bytes: &[u8]) {
     let cancel = Cancel::default();
     let mut reader = Reader::new(&bytes, &cancel);
-    let probed = media::image::probe(&mut reader);
+    let probed = gristmill_media::image::probe(&mut reader);
     assert_bounded(&reader);
     match probed {
         Ok(probed) => {
@@ -446,7 +446,7 @@ pub fn image(bytes: &[u8]) {
             assert!(facts.width > 0 && facts.height > 0, "{facts:?}");
             probed.remarks.iter().for_each(|remark| assert_shown(remark));
             if u64::from(facts.width) * u64::from(facts.height) <= 1 << 22 {
-                if let Err(error) = media::image::check(&mut reader, facts) {
+                if let Err(error) = gristmill_media::image::check(&mut reader, facts) {
                     assert_shown(&display_safe(&error.to_string()));
                 }
             }
@@ -457,7 +457,7 @@ pub fn image(bytes: &[u8]) {
 
 /// Any bytes as WAV, AVI, FLAC and AAC, whatever they begin with.
 pub fn riff(bytes: &[u8]) {
-    use media::av::{adts, flac, riff};
+    use gristmill_media::av::{adts, flac, riff};
     let cancel = Cancel::default();
     for probe in [riff::wav::probe, riff::avi::probe, flac::probe, adts::probe] {
         let mut reader = Reader::new(&bytes, &cancel);
@@ -477,14 +477,14 @@ pub fn riff(bytes: &[u8]) {
 
 /// Any bytes as a file of boxes.
 pub fn iso_media(bytes: &[u8]) {
-    let _ = media::av::iso::matches(bytes);
-    container(bytes, media::av::iso::probe);
+    let _ = gristmill_media::av::iso::matches(bytes);
+    container(bytes, gristmill_media::av::iso::probe);
 }
 
 /// Any bytes as Matroska or WebM.
 pub fn matroska(bytes: &[u8]) {
-    let _ = media::av::matroska::matches(bytes);
-    container(bytes, media::av::matroska::probe);
+    let _ = gristmill_media::av::matroska::matches(bytes);
+    container(bytes, gristmill_media::av::matroska::probe);
 }
 
 fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbed, ProbeError>) {
@@ -513,7 +513,7 @@ fn assert_bounded(reader: &Reader) {
 
 /// Any bytes as MPEG audio and as Ogg, whatever they look like: read in bounds, and what is wrong is said safely.
 pub fn sound_in_frames_and_pages(bytes: &[u8]) {
-    for probe in [media::av::mpeg_audio::probe, media::av::ogg::probe] {
+    for probe in [gristmill_media::av::mpeg_audio::probe, gristmill_media::av::ogg::probe] {
         let cancel = Cancel::default();
         let mut reader = Reader::new(&bytes, &cancel);
         match probe(&mut reader) {
@@ -530,13 +530,16 @@ pub fn sound_in_frames_and_pages(bytes: &[u8]) {
 
 /// Any bytes as the beginning of an entry, and as a name and patterns.
 pub fn media_kind(bytes: &[u8]) {
-    let by_header = media::kind::type_by_header(bytes);
-    assert_eq!(by_header, media::kind::type_by_header(&bytes[..bytes.len().min(media::kind::HEADER_BYTES)]));
+    let by_header = gristmill_media::kind::type_by_header(bytes);
+    assert_eq!(
+        by_header,
+        gristmill_media::kind::type_by_header(&bytes[..bytes.len().min(gristmill_media::kind::HEADER_BYTES)])
+    );
     let text = text(bytes);
     let (pattern, name) = text.split_once('\0').unwrap_or((&text, &text));
-    let _ = media::kind::type_by_extension(name);
+    let _ = gristmill_media::kind::type_by_extension(name);
     let patterns: Vec<String> = pattern.split(',').map(str::to_owned).collect();
-    let picked = media::kind::globs_match(&patterns, name);
+    let picked = gristmill_media::kind::globs_match(&patterns, name);
     assert!(picked || !patterns.iter().any(|pattern| pattern == "*"), "a star matches everything");
 }
 

@@ -197,17 +197,17 @@ proptest! {
     #[test]
     fn every_single_character_is_shown_or_stood_in_for(c in any::<char>()) {
         let text = format!("a{c}b");
-        let shown = gristmill::model::text::display_safe(&text);
+        let shown = gristmill_core::text::display_safe(&text);
         prop_assert!(shown.len() > 2, "nothing vanishes silently");
         prop_assert!(!shown.chars().any(bodies::is_dangerous));
-        prop_assert_eq!(gristmill::model::text::is_printable(c), shown == text);
+        prop_assert_eq!(gristmill_core::text::is_printable(c), shown == text);
     }
 
     #[test]
     fn piles_of_combining_marks_are_cut(marks in prop::collection::vec(0x300u32..0x370, 0..200)) {
         let text: String = std::iter::once('a').chain(marks.iter().filter(|&&c| c != 0x34f).filter_map(|&c| char::from_u32(c))).collect();
-        let shown = gristmill::model::text::display_safe(&text);
+        let shown = gristmill_core::text::display_safe(&text);
         prop_assert!(shown.chars().count() <= 18);
-        prop_assert_eq!(gristmill::model::text::display_safe(&shown).into_owned(), shown.into_owned());
+        prop_assert_eq!(gristmill_core::text::display_safe(&shown).into_owned(), shown.into_owned());
     }
 }

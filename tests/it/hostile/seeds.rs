@@ -380,17 +380,17 @@ pub fn field_maps() -> Vec<Vec<u8>> {
 }
 
 pub fn plans() -> Vec<Vec<u8>> {
-    use gristmill::model::plan::{FieldExpr, SplitPattern};
-    use gristmill::model::{Loading, PreparePlan, SplitPlan};
+    use gristmill_core::plan::{FieldExpr, SplitPattern};
+    use gristmill_core::{Loading, PreparePlan, SplitPlan};
     let mut plan = PreparePlan::new("data set/with 'quotes'");
-    let ratio = gristmill::engine::plan::file::to_yaml(&plan).unwrap();
+    let ratio = gristmill_ops::engine::plan::file::to_yaml(&plan).unwrap();
     plan.splits = SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "a.*{b,c}\n".into() }]);
     plan.excludes = vec!["a.tar/\u{1b}k".into()];
     plan.loading = Loading::FieldMap {
         sample_type: "CaptioningSample".into(),
         fields: vec![FieldExpr { field: "image".into(), expr: "jpg,png".into() }],
     };
-    let patterns = gristmill::engine::plan::file::to_yaml(&plan).unwrap();
+    let patterns = gristmill_ops::engine::plan::file::to_yaml(&plan).unwrap();
     with(Vec::new(), &[&ratio, &patterns, "version: 1\npath: .\nsplits: !ratio 8,1,1\n"])
 }
 

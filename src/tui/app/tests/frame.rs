@@ -1,14 +1,14 @@
 //! What the frame does whatever screen is shown.
 
 use super::*;
-use crate::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
-use crate::model::pack::NanosetsTarget;
-use crate::model::{DedupPlan, PackPlan};
-use crate::storage::lock::DatasetLock;
-use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::Context;
 use crate::tui::recent::remember_now;
 use crate::tui::screen::Ui;
+use gristmill_core::pack::NanosetsTarget;
+use gristmill_core::{DedupPlan, PackPlan};
+use gristmill_ops::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 

@@ -1,9 +1,9 @@
 //! The home screen by keys.
 
 use super::*;
-use crate::engine::plan::file::pack_to_yaml;
-use crate::model::pack::NanosetsTarget;
-use crate::model::PackPlan;
+use gristmill_core::pack::NanosetsTarget;
+use gristmill_core::PackPlan;
+use gristmill_ops::engine::plan::file::pack_to_yaml;
 
 fn stage() -> Stage {
     Stage::new(ColourMode::Sixteen, false)

@@ -5,15 +5,15 @@ use super::export::folder_of;
 use super::prompt::{number, Prompt, PromptKind};
 use super::screen::{BrowseScreen, ScreenArea, Sifting, Stage};
 use super::state::{Mode, Pane, Search};
-use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
-use crate::model::text::{display_safe, grouped};
-use crate::model::{DatasetKind, DedupPlan};
-use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{facts, repeats};
 use crate::tui::widgets::{Gesture, Level, PreviewState, Toast};
+use gristmill_core::text::{display_safe, grouped};
+use gristmill_core::{DatasetKind, DedupPlan};
+use gristmill_ops::engine::browse::{KeyQuery, SampleAt, TokenView};
+use gristmill_ops::preview::{Drawable, PartPreview};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -381,7 +381,7 @@ impl BrowseScreen {
 
     fn copy_path(&self) -> Vec<Effect> {
         let (Some(catalog), Some(group)) = (self.catalog(), self.state.group()) else { return Vec::new() };
-        let path = match catalog.kind() != crate::model::DatasetKind::Jsonl {
+        let path = match catalog.kind() != gristmill_core::DatasetKind::Jsonl {
             true => catalog.root().join(&*group.name),
             false => catalog.root().to_owned(),
         };

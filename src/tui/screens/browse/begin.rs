@@ -3,9 +3,9 @@
 use super::screen::{BrowseScreen, Stage};
 use super::workers::{ToFind, Workers};
 use super::Start;
-use crate::engine::browse::SubjectLocation;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
+use gristmill_ops::engine::browse::SubjectLocation;
 
 impl Start {
     /// Asks where that is.

@@ -1,11 +1,6 @@
 //! The contact sheet: a grid of samples drawn by chance. Whoever has the seed sees the same ones.
 
 use super::listing::Listing;
-use crate::engine::browse::{random, BrowseSample, Catalog, Groups, Matches, SampleAt};
-use crate::model::text::grouped;
-use crate::model::Cancel;
-use crate::preview::cells::Depth;
-use crate::preview::{self, Drawable, PartPreview};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::splits::Prompt;
@@ -13,6 +8,11 @@ use crate::tui::widgets::layout::below;
 use crate::tui::widgets::preview::{draw_short, Pixels};
 use crate::tui::widgets::{text, Gesture, Places};
 use crate::tui::work::Stream;
+use gristmill_core::text::grouped;
+use gristmill_core::Cancel;
+use gristmill_ops::engine::browse::{random, BrowseSample, Catalog, Groups, Matches, SampleAt};
+use gristmill_ops::preview::cells::Depth;
+use gristmill_ops::preview::{self, Drawable, PartPreview};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

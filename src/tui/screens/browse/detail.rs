@@ -2,11 +2,11 @@
 
 use super::pages::{loader_lines, offset_lines};
 use super::state::Mode;
-use crate::engine::browse::{loader, offsets, tokens, BrowseSample, Catalog, SampleAt};
-use crate::model::text::bytes;
-use crate::model::{Cancel, Outcome};
-use crate::preview::{self, PartBytes, PartPreview, ReadFrom};
 use crate::tui::screens::page::{PageLine, Tone};
+use gristmill_core::text::bytes;
+use gristmill_core::{Cancel, Outcome};
+use gristmill_ops::engine::browse::{loader, offsets, tokens, BrowseSample, Catalog, SampleAt};
+use gristmill_ops::preview::{self, PartBytes, PartPreview, ReadFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;

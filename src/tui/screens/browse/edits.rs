@@ -2,14 +2,14 @@
 
 use super::screen::{BrowseScreen, Stage};
 use super::state::Pane;
-use crate::engine::browse::BrowseSample;
-use crate::engine::splits::{Edit, ExcludeItem};
-use crate::model::text::{count, grouped};
-use crate::model::DatasetKind;
 use crate::tui::screen::{Effect, Screen as _};
 use crate::tui::screens::problems::{Feed, ProblemScreen};
 use crate::tui::screens::splits::{self, SplitSession};
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::DatasetKind;
+use gristmill_ops::engine::browse::BrowseSample;
+use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use std::rc::Rc;
 use std::sync::Arc;
 

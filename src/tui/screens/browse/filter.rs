@@ -1,11 +1,11 @@
 //! The dialog of the filter: a few questions over the browser. Pure.
 
-use crate::engine::browse::{KeyQuery, SampleFilter, SplitChoice};
-use crate::model::did_you_mean::nearest;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::row;
 use crate::tui::widgets::{popup, text, Gesture, Places, TextField};
+use gristmill_core::did_you_mean::nearest;
+use gristmill_ops::engine::browse::{KeyQuery, SampleFilter, SplitChoice};
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};

@@ -1,6 +1,6 @@
 //! What a search found: one bit for each sample, so that ten million of them take little more than a megabyte.
 
-use crate::engine::browse::SampleAt;
+use gristmill_ops::engine::browse::SampleAt;
 use std::collections::BTreeMap;
 
 /// A set of samples in the order of the data set.

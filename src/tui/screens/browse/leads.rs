@@ -1,9 +1,9 @@
 //! How the texts of the listed samples begin: read for the rows in view, while the list is shown already.
 
-use crate::engine::browse::{BrowseSample, Catalog, SampleAt};
-use crate::preview::{lead, LEAD_BYTES};
-use crate::source::decode::{part_class, PartClass};
 use crate::tui::work::{Latest, Wake};
+use gristmill_ops::engine::browse::{BrowseSample, Catalog, SampleAt};
+use gristmill_ops::preview::{lead, LEAD_BYTES};
+use gristmill_ops::source::decode::{part_class, PartClass};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Leads {
 
 /// The part whose text is listed: of samples that hold nothing but text and JSON, their text, else their JSON.
 fn lead_part(sample: &BrowseSample) -> Option<usize> {
-    let class = |part: &crate::engine::browse::BrowsePart| part_class(&part.name);
+    let class = |part: &gristmill_ops::engine::browse::BrowsePart| part_class(&part.name);
     let is_text = |class| matches!(class, PartClass::Text | PartClass::Json | PartClass::Int);
     if !sample.parts.iter().all(|part| is_text(class(part))) {
         return None;

@@ -1,6 +1,6 @@
 //! Which samples the list has, and in which row each stands.
 
-use crate::engine::browse::{Groups, Matches, SampleAt};
+use gristmill_ops::engine::browse::{Groups, Matches, SampleAt};
 use std::sync::Arc;
 
 /// The samples that are listed.

@@ -30,11 +30,11 @@ mod tests;
 
 pub use workers::locate;
 
-use crate::engine::browse::TokenView;
-use crate::model::Subject;
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::repeats;
 use crate::tui::screens::splits::SplitSession;
+use gristmill_core::Subject;
+use gristmill_ops::engine::browse::TokenView;
 use std::path::PathBuf;
 
 /// Where the browser begins.

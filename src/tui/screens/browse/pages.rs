@@ -1,10 +1,10 @@
 //! The loader's view and the view of offsets as lines of text. Made on a worker.
 
-use crate::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
-use crate::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
-use crate::model::text::{bytes, count, grouped};
-use crate::source::decode::Value;
 use crate::tui::screens::page::{PageLine, Tone};
+use gristmill_core::text::{bytes, count, grouped};
+use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
+use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
+use gristmill_ops::source::decode::Value;
 
 /// Characters of a value that are shown.
 const MAX_VALUE_CHARS: usize = 600;

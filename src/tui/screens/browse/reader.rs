@@ -3,13 +3,13 @@
 use super::detail::{Detail, DetailRequest};
 use super::screen::BrowseScreen;
 use super::state::{Mode, Pane};
-use crate::model::text::count;
-use crate::model::DatasetKind;
-use crate::preview::{is_prose, Drawable, ReadFrom};
-use crate::source::decode::{part_class, PartClass};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, PreviewState, Toast};
+use gristmill_core::text::count;
+use gristmill_core::DatasetKind;
+use gristmill_ops::preview::{is_prose, Drawable, ReadFrom};
+use gristmill_ops::source::decode::{part_class, PartClass};
 
 /// What the reader covers.
 pub(super) struct Covered {

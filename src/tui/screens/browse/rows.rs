@@ -4,8 +4,8 @@
 //! for few of them, and the one that is being read when the list moves on is not read twice.
 
 use super::listing::Listing;
-use crate::engine::browse::{BrowseSample, Groups, SampleAt};
-use crate::model::Outcome;
+use gristmill_core::Outcome;
+use gristmill_ops::engine::browse::{BrowseSample, Groups, SampleAt};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::found::FoundSet;
 use super::listing::Listing;
 use super::rows::Rows;
-use crate::engine::browse::{BrowseSample, Group, Groups, SampleAt};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_ops::engine::browse::{BrowseSample, Group, Groups, SampleAt};
 use std::sync::Arc;
 
 /// Where the keys go.

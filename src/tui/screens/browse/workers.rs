@@ -3,12 +3,12 @@
 use super::detail::{look_at, Detail, Question};
 use super::rows::{Fetched, RowRequest, Span};
 use super::state::Search;
-use crate::engine::browse::places::{place_of, SubjectLocation};
-use crate::engine::browse::{
+use crate::tui::work::{Latest, Stream, Wake};
+use gristmill_core::{Cancel, Outcome, Subject};
+use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
+use gristmill_ops::engine::browse::{
     filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter, TokenView,
 };
-use crate::model::{Cancel, Outcome, Subject};
-use crate::tui::work::{Latest, Stream, Wake};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ const SETTLING: Duration = Duration::from_millis(400);
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
     Latest::start("browse-open", wake, |asked: ToOpen| {
-        let catalog = crate::job::browse::open_tokens(&asked.path, &asked.view)?;
+        let catalog = gristmill_ops::job::browse::open_tokens(&asked.path, &asked.view)?;
         let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
         Ok(Opened { catalog, at })
     })
@@ -340,7 +340,11 @@ fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, w
 }
 
 /// The samples of a span. When one group in it cannot be read, the others are read all the same.
-fn fetch(catalog: &dyn Catalog, span: Span, cancel: &Cancel) -> Outcome<Vec<crate::engine::browse::BrowseSample>> {
+fn fetch(
+    catalog: &dyn Catalog,
+    span: Span,
+    cancel: &Cancel,
+) -> Outcome<Vec<gristmill_ops::engine::browse::BrowseSample>> {
     let whole = catalog.samples(span.from, span.count, cancel);
     let Err(failure) = whole else { return whole };
     if failure.is_cancelled() {

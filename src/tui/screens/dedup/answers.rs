@@ -2,7 +2,7 @@
 
 use super::state::DedupState;
 use super::step::{Field, LENGTHS};
-use crate::engine::plan::setting::Setting as _;
+use gristmill_ops::engine::plan::setting::Setting as _;
 
 impl DedupState {
     /// Takes what was typed into the plan.

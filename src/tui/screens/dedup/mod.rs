@@ -16,9 +16,9 @@ mod workers;
 
 pub(super) use view::passage_lines;
 
-use crate::model::DedupPlan;
 use crate::tui::form::FormScreen;
 use crate::tui::screen::{Screen, UiEnv};
+use gristmill_core::DedupPlan;
 use std::path::PathBuf;
 
 /// The guided dedup with the answers of a plan, which may be open: no minimum length, no output. Nothing is read on this thread.

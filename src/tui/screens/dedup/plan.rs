@@ -1,8 +1,8 @@
 //! The plan of a dedup as the form keeps it.
 
-use crate::engine::plan::file::{dedup_to_yaml, PlanFile};
-use crate::model::{DedupPlan, Outcome};
 use crate::tui::form::FormPlan;
+use gristmill_core::{DedupPlan, Outcome};
+use gristmill_ops::engine::plan::file::{dedup_to_yaml, PlanFile};
 use std::path::PathBuf;
 
 impl FormPlan for DedupPlan {

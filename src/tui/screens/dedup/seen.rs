@@ -1,8 +1,8 @@
 //! What is known of the data that is to be deduplicated, as the workers found it out.
 
-use crate::job::dedup::DedupEstimate;
-use crate::model::{DedupPlan, Outcome};
-use crate::source::dedup::Listing;
+use gristmill_core::{DedupPlan, Outcome};
+use gristmill_ops::job::dedup::DedupEstimate;
+use gristmill_ops::source::dedup::Listing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

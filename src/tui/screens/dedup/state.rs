@@ -2,15 +2,15 @@
 
 use super::seen::Seen;
 use super::step::{Field, Step, LENGTHS};
-use crate::engine::plan::dedup::{missing_or_wrong, refusals};
-use crate::engine::plan::setting::{Kind, Setting as _};
-use crate::engine::plan::CommandLine;
-use crate::job::dedup::DedupEstimate;
-use crate::model::dedup::USUAL_MIN_LENGTH;
-use crate::model::{DedupPlan, Failure, Outcome, Problem};
 use crate::tui::form::{Answers, Form};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_core::dedup::USUAL_MIN_LENGTH;
+use gristmill_core::{DedupPlan, Failure, Outcome, Problem};
+use gristmill_ops::engine::plan::dedup::{missing_or_wrong, refusals};
+use gristmill_ops::engine::plan::setting::{Kind, Setting as _};
+use gristmill_ops::engine::plan::CommandLine;
+use gristmill_ops::job::dedup::DedupEstimate;
 
 /// See the module.
 pub struct DedupState {

@@ -1,9 +1,9 @@
 //! The steps of the guided dedup, and the fields in them.
 
-pub use crate::engine::plan::dedup::DedupSetting as Field;
-use crate::model::dedup::SHOWN_LENGTHS;
 use crate::tui::form;
 use crate::tui::keymap::Action;
+use gristmill_core::dedup::SHOWN_LENGTHS;
+pub use gristmill_ops::engine::plan::dedup::DedupSetting as Field;
 
 /// A step, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

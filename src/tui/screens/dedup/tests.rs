@@ -3,15 +3,15 @@
 use super::guide::DedupGuide;
 use super::state::DedupState;
 use super::step::{Field, Step};
-use crate::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
-use crate::model::dedup::{Keep, Mode, Variant};
-use crate::model::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subject};
-use crate::source::dedup::Listing;
-use crate::source::text::{Packing, TextFile};
 use crate::tui::form::{self, draw, Answers as _, Guide as _, Step as _};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use crate::tui::testing;
+use gristmill_core::dedup::{Keep, Mode, Variant};
+use gristmill_core::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_ops::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
+use gristmill_ops::source::dedup::Listing;
+use gristmill_ops::source::text::{Packing, TextFile};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn listing() -> Listing {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     std::fs::write(&path, "x").unwrap();
-    let stamp = crate::storage::read::open_read(&path).unwrap().stamp().unwrap();
+    let stamp = gristmill_storage::read::open_read(&path).unwrap().stamp().unwrap();
     let file = |name: &str, mib: u64, packing| TextFile {
         path: format!("/data/web/{name}").into(),
         name: name.to_owned(),

@@ -2,11 +2,11 @@
 //! reading; of the other questions the newest wins.
 
 use super::seen::relevant;
-use crate::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
-use crate::model::{Cancel, DedupPlan, Outcome};
-use crate::source::dedup::{list, Listing};
 use crate::tui::screen::UiEnv;
 use crate::tui::work::{Latest, Stream};
+use gristmill_core::{Cancel, DedupPlan, Outcome};
+use gristmill_ops::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
+use gristmill_ops::source::dedup::{list, Listing};
 use std::path::PathBuf;
 use std::sync::Arc;
 

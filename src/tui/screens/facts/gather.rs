@@ -1,16 +1,16 @@
 //! Gathers what the facts view draws. Runs on a worker thread.
 
-use crate::engine::browse;
-use crate::engine::jsonl::{self, JsonlFacts};
-use crate::engine::media::{self, MediaSpread};
-use crate::engine::spread::{spread_of, DatasetSpread};
-use crate::engine::texts::text_lengths;
-use crate::job::scan::LiveScan;
-use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
-use crate::source::decode::{part_class, PartClass};
-use crate::source::kind::kind_of;
 use crate::tui::widgets::{Chart, Unit};
+use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_core::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
+use gristmill_ops::engine::browse;
+use gristmill_ops::engine::jsonl::{self, JsonlFacts};
+use gristmill_ops::engine::media::{self, MediaSpread};
+use gristmill_ops::engine::spread::{spread_of, DatasetSpread};
+use gristmill_ops::engine::texts::text_lengths;
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::source::decode::{part_class, PartClass};
+use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 use std::time::Duration;
 
@@ -236,7 +236,7 @@ pub fn of_scan(facts: &DatasetFacts) -> FactsSheet {
     sheet.charts.extend(Chart::of_shares("samples with part", &with, facts.samples_seen));
     sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, facts.samples_seen));
     sheet.charts.extend(Chart::of("bytes of a part, on average", &sizes));
-    let scanned: Vec<&crate::model::ShardFacts> =
+    let scanned: Vec<&gristmill_core::ShardFacts> =
         facts.shards.iter().filter(|s| s.state == ShardState::Scanned && s.samples > 0).collect();
     let mut a_sample = jsonl::Lengths::default();
     scanned.iter().for_each(|s| a_sample.add(s.stamp.bytes / s.samples));

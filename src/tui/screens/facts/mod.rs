@@ -5,15 +5,15 @@
 mod gather;
 
 use self::gather::{FactsResult, FactsSheet, FactsTask};
-use crate::job::scan::LiveScan;
-use crate::model::text::display_safe;
-use crate::model::{Cancel, DatasetFacts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text, Chart, Scroll};
 use crate::tui::work::Stream;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Cancel, DatasetFacts};
+use gristmill_ops::job::scan::LiveScan;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

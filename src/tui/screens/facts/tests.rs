@@ -1,10 +1,10 @@
 use super::gather::{counted, FactsSheet, FactsTask};
 use super::*;
-use crate::model::{DatasetKind, PartFacts, ShardFacts, ShardState};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::testing;
 use crate::tui::widgets::Unit;
+use gristmill_core::{DatasetKind, PartFacts, ShardFacts, ShardState};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 
 fn shown(screen: &mut FactsScreen, columns: u16, rows: u16, ascii: bool) -> String {
     testing::shown((columns, rows, ascii), |frame, area, ui| screen.draw(frame, area, ui))
@@ -25,7 +25,7 @@ fn screen(sheet: FactsSheet) -> FactsScreen {
 }
 
 fn full() -> FactsSheet {
-    let mut lengths = crate::engine::jsonl::Lengths::default();
+    let mut lengths = gristmill_ops::engine::jsonl::Lengths::default();
     (0..4000_u64).for_each(|n| lengths.add(n * n % 50_000));
     let charts = [
         Chart::of_lengths("bytes a sample", &lengths, Unit::Bytes),
@@ -85,7 +85,7 @@ fn a_scan_is_drawn_as_far_as_it_came() {
     for (name, samples) in [("jpg", 100), ("txt", 90)] {
         facts.parts.insert(name.into(), PartFacts { samples, bytes: samples * 1_000 });
     }
-    let stamp = crate::model::FileStamp { bytes: 1 << 20, modified_ns: 0, inode: 1 };
+    let stamp = gristmill_core::FileStamp { bytes: 1 << 20, modified_ns: 0, inode: 1 };
     facts.shards = vec![
         ShardFacts { name: "a.tar".into(), stamp, state: ShardState::Scanned, samples: 100, ..ShardFacts::default() },
         ShardFacts { name: "b.tar".into(), stamp, ..ShardFacts::default() },

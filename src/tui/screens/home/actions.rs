@@ -1,13 +1,13 @@
 //! What can be done with the selected entry, why not, and doing it.
 
 use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
-use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits};
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::{DatasetKind, DedupPlan, PackPlan};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -173,7 +173,7 @@ impl Home {
         let mut lines = vec![
             format!(
                 "Reads {} and writes {name}.idx next to it: 8 bytes a sample.",
-                crate::model::text::bytes(seen.bytes)
+                gristmill_core::text::bytes(seen.bytes)
             ),
             "Nothing else is needed: the training framework reads the file as it is.".to_owned(),
         ];

@@ -2,12 +2,12 @@
 //! that an output of which nothing is visible yet is listed for it.
 
 use super::look::{name_of, Entry, EntryFacts, State};
-use crate::engine::plan::file::PlanFile;
-use crate::job::unfinished::{self, begun, InterruptedRun};
-use crate::model::DatasetKind;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::{dedup, pack};
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::DatasetKind;
+use gristmill_ops::engine::plan::file::PlanFile;
+use gristmill_ops::job::unfinished::{self, begun, InterruptedRun};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

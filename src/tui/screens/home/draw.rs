@@ -2,11 +2,11 @@
 
 use super::look::Entry;
 use super::{begun, headline, Focus, Home, PaneContent, State};
-use crate::model::text::bytes;
-use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
+use gristmill_core::text::bytes;
+use gristmill_core::DatasetKind;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

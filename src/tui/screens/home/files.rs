@@ -2,14 +2,14 @@
 //! is.
 
 use super::look::{EntryFacts, State};
-use crate::engine::check::outputs::mixture_facts;
-use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
-use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile};
-use crate::model::text::count;
-use crate::model::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress};
-use crate::source::kind::{packed_files, packed_formats, token_folder_kind};
-use crate::storage::read::read_whole;
+use gristmill_core::text::count;
+use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress};
+use gristmill_ops::engine::check::outputs::mixture_facts;
+use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_ops::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
+use gristmill_ops::formats::energon::{info::Info, layout, split_yaml::SplitFile};
+use gristmill_ops::source::kind::{packed_files, packed_formats, token_folder_kind};
+use gristmill_storage::read::read_whole;
 use std::path::Path;
 
 /// A larger file is not looked into to tell whether it is a metadataset, in bytes.
@@ -197,8 +197,8 @@ fn mixture(found: &Metadataset) -> Mixture {
 mod tests {
     use super::super::look::look;
     use super::*;
-    use crate::storage::fs::RealFs;
-    use crate::storage::publish::write_file;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
 
     fn put(path: &Path, bytes: &[u8]) {
         write_file(&RealFs, path, bytes, 0o644).unwrap();

@@ -4,15 +4,15 @@
 use super::begun;
 use super::files::{self, Mixture};
 use super::walk::{first_parts, is_prepared, is_shard_name, Walk};
-use crate::engine::browse::is_packed_jsonl;
-use crate::engine::dedup::removed;
-use crate::formats::modalities::packed::may_be_packed;
-use crate::job::unfinished::InterruptedRun;
-use crate::model::text::{bytes, count};
-use crate::model::DatasetKind;
-use crate::source::kind::{kind_of, output_folder_kind, token_folder_kind};
-use crate::storage::lock::DatasetLock;
-use crate::storage::run_folder::{is_beside_output, RunFolder};
+use gristmill_core::text::{bytes, count};
+use gristmill_core::DatasetKind;
+use gristmill_ops::engine::browse::is_packed_jsonl;
+use gristmill_ops::engine::dedup::removed;
+use gristmill_ops::formats::modalities::packed::may_be_packed;
+use gristmill_ops::job::unfinished::InterruptedRun;
+use gristmill_ops::source::kind::{kind_of, output_folder_kind, token_folder_kind};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::{is_beside_output, RunFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -253,7 +253,7 @@ pub fn name_of(name: &OsStr) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     match name.to_str() {
         Some(text) => text.to_owned(),
-        None => crate::model::text::display_safe_bytes(name.as_bytes()),
+        None => gristmill_core::text::display_safe_bytes(name.as_bytes()),
     }
 }
 
@@ -365,9 +365,9 @@ fn state_of(path: &Path, prepared: bool) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::python::npy::{header, Dtype};
-    use crate::storage::fs::RealFs;
-    use crate::storage::publish::write_file;
+    use gristmill_pycompat::npy::{header, Dtype};
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
 
     fn put(path: &Path, text: &[u8]) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -448,7 +448,7 @@ mod tests {
         };
         assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
         assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
-        let size = crate::model::text::bytes(packed.len() as u64);
+        let size = gristmill_core::text::bytes(packed.len() as u64);
         assert_eq!(told("a.pbin"), ("Modalities", "packed", size));
     }
 

@@ -16,12 +16,12 @@ pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{look, Entry, EntryFacts, State};
 
-use crate::job::unfinished;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
+use gristmill_ops::job::unfinished;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -361,7 +361,7 @@ impl Home {
 /// Whether an entry shows that the folder it lies in is a data set: the folder itself is offered then.
 fn is_sign_of_data_set(entry: &Entry) -> bool {
     let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
-    let is_media = || crate::media::kind::type_by_extension(&entry.name).is_some();
+    let is_media = || gristmill_media::kind::type_by_extension(&entry.name).is_some();
     entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
 }
 
@@ -376,7 +376,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
                 }
                 entries
             });
-            let reason = |e: std::io::Error| crate::model::Failure::io("reading the folder", dir, &e).to_string();
+            let reason = |e: std::io::Error| gristmill_core::Failure::io("reading the folder", dir, &e).to_string();
             ReadResult { entries: entries.map_err(reason) }
         }
         PaneContent::Recent(_) => {

@@ -1,10 +1,10 @@
 //! What lies below a folder, within a budget of names, levels and time; and what a shard begins with.
 
-use crate::media::kind::type_by_extension;
-use crate::model::{
+use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
 };
-use crate::source::tar::{scan_shard, ScanSink};
+use gristmill_media::kind::type_by_extension;
+use gristmill_ops::source::tar::{scan_shard, ScanSink};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};

@@ -1,16 +1,16 @@
 //! Runs that are not of this process: those that were left to finish, those of another terminal, and those that were stopped. Found
 //! by the folders that they leave beside data sets and outputs that were used lately, by a worker: a disk may be slow.
 
-use crate::engine::plan::file::PlanFile;
-use crate::engine::plan::shell_quote;
-use crate::job::unfinished::{self, begun, InterruptedRun, State, Unfinished};
-use crate::model::text::count;
-use crate::storage::run_folder::RunFolder;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::home::go_on;
 use crate::tui::work::Latest;
+use gristmill_core::text::count;
+use gristmill_ops::engine::plan::file::PlanFile;
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::job::unfinished::{self, begun, InterruptedRun, State, Unfinished};
+use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

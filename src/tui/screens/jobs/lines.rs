@@ -1,12 +1,12 @@
 //! The lines of the panel: what stands in the list of one job, and what below it.
 
 use super::elsewhere::OtherRun;
-use crate::job::{JobState, Phase};
-use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::Severity;
 use crate::tui::jobs::JobView;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{progress_bar, text};
+use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_core::Severity;
+use gristmill_ops::job::{JobState, Phase};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -139,11 +139,11 @@ pub(super) fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::JobStatus;
-    use crate::model::handles::ProgressReading;
     use crate::tui::jobs::JobId;
     use crate::tui::keymap::Keymap;
     use crate::tui::theme::{ColourMode, Glyphs, Theme};
+    use gristmill_core::handles::ProgressReading;
+    use gristmill_ops::job::JobStatus;
 
     #[test]
     fn items_are_named_by_the_phase_and_grouped() {

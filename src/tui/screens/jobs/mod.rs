@@ -5,13 +5,13 @@ pub mod elsewhere;
 pub mod lines;
 mod problems;
 
-use crate::job::JobState;
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, Places, Toast};
+use gristmill_ops::job::JobState;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

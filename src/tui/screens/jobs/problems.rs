@@ -1,12 +1,12 @@
 //! The problems of the selected job: a list with a cursor once the job has ended.
 
 use super::JobsPanel;
-use crate::job::JobState;
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::problems::{ProblemEditor, ProblemTable};
 use crate::tui::widgets::{panel, Level, Toast};
+use gristmill_ops::job::JobState;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 

@@ -1,8 +1,8 @@
 //! The answers about media metadata: which entries, and how. Shared by the guided prepare and by the screen of its own.
 
-use crate::engine::plan::shell_quote;
-use crate::model::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
 use crate::tui::widgets::TextField;
+use gristmill_core::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
+use gristmill_ops::engine::plan::shell_quote;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Which entries are media.
@@ -146,7 +146,7 @@ pub fn media_parts(facts: &DatasetFacts) -> Vec<MediaPart> {
         .iter()
         .filter_map(|(name, part)| {
             // The ending of an entry is the end of its part: `view.front.jpg`.
-            let media_type = crate::media::kind::type_by_extension(&format!("k.{name}"))?;
+            let media_type = gristmill_media::kind::type_by_extension(&format!("k.{name}"))?;
             Some(MediaPart { name: name.clone(), media_type, samples: part.samples })
         })
         .collect();
@@ -157,7 +157,7 @@ pub fn media_parts(facts: &DatasetFacts) -> Vec<MediaPart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DatasetKind, PartFacts};
+    use gristmill_core::{DatasetKind, PartFacts};
 
     #[test]
     fn answers_make_a_plan_and_a_plan_makes_the_answers() {

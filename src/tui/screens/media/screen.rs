@@ -2,15 +2,15 @@
 
 use super::form::{is_typed, MediaForm, Strategy};
 use super::view;
-use crate::engine::plan::CommandLine;
-use crate::job::media::{preview, MediaPreview};
-use crate::model::plan::PLAN_VERSION;
-use crate::model::{Outcome, PrepareMediaPlan, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Places, Toast};
 use crate::tui::work::Stoppable;
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{Outcome, PrepareMediaPlan, Severity};
+use gristmill_ops::engine::plan::CommandLine;
+use gristmill_ops::job::media::{preview, MediaPreview};
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::Frame;

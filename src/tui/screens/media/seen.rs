@@ -1,12 +1,12 @@
 //! What the answers would record, as far as was looked.
 
-use crate::engine::media::{outlook, MediaOutlook};
-use crate::formats::energon::media_json;
-use crate::model::media::{AvFacts, ImageFacts};
-use crate::model::text::{count, grouped};
-use crate::model::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{split_bar, text};
+use gristmill_core::media::{AvFacts, ImageFacts};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
+use gristmill_ops::engine::media::{outlook, MediaOutlook};
+use gristmill_ops::formats::energon::media_json;
 use ratatui::text::{Line, Span};
 
 /// Entries that would be looked into, and a few that were.

@@ -1,13 +1,13 @@
 use super::form::Strategy;
 use super::screen::{MediaState, Stop};
 use super::view;
-use crate::engine::media::MediaOutlook;
-use crate::job::media::MediaPreview;
-use crate::job::prepare::OutputFile;
-use crate::model::media::AvFacts;
-use crate::model::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
+use gristmill_core::media::AvFacts;
+use gristmill_core::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, Subject};
+use gristmill_ops::engine::media::MediaOutlook;
+use gristmill_ops::job::media::MediaPreview;
+use gristmill_ops::job::prepare::OutputFile;
 use std::sync::Arc;
 
 fn shown(state: &mut MediaState, columns: u16, rows: u16, ascii: bool) -> String {

@@ -3,13 +3,13 @@
 use super::form::Strategy;
 use super::screen::{MediaState, Place, Stop};
 use super::seen::{count_lines, probed_lines, Seen};
-use crate::job::media::MediaPreview;
-use crate::model::text::{bytes, count};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, OptionLine};
 use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
+use gristmill_core::text::{bytes, count};
+use gristmill_ops::job::media::MediaPreview;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

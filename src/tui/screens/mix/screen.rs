@@ -2,15 +2,15 @@
 
 use super::state::{quoted, MixState, Place, Stop, Worked};
 use super::view;
-use crate::engine::mix::author::{facts_of_plan, find_members, render, FoundMember};
-use crate::job::mix::{write, MixReport};
-use crate::model::mix::MixPlan;
-use crate::model::{Cancel, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use crate::tui::work::{Latest, Stoppable};
+use gristmill_core::mix::MixPlan;
+use gristmill_core::{Cancel, Handles, Outcome, ProblemLog, Progress};
+use gristmill_ops::engine::mix::author::{facts_of_plan, find_members, render, FoundMember};
+use gristmill_ops::job::mix::{write, MixReport};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;

@@ -1,12 +1,12 @@
 //! The answers of the mix form. Pure: no file, no thread.
 
-use crate::engine::mix::author::FoundMember;
-use crate::engine::mix::{MixFacts, MixNodeKind};
-use crate::engine::plan::shell_quote;
-use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan};
-use crate::model::{Outcome, Severity};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
+use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
+use gristmill_core::{Outcome, Severity};
+use gristmill_ops::engine::mix::author::FoundMember;
+use gristmill_ops::engine::mix::{MixFacts, MixNodeKind};
+use gristmill_ops::engine::plan::shell_quote;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

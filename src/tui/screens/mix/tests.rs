@@ -1,11 +1,11 @@
 use super::state::{MixState, Stop, Worked};
 use super::view;
-use crate::engine::mix::author::FoundMember;
-use crate::engine::mix::{MixFacts, MixNode, MixNodeKind, MixSplit};
-use crate::model::mix::MixKind;
-use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
+use gristmill_core::mix::MixKind;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_ops::engine::mix::author::FoundMember;
+use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind, MixSplit};
 use std::sync::Arc;
 
 fn shown(state: &mut MixState, columns: u16, rows: u16, ascii: bool) -> String {
@@ -252,8 +252,8 @@ fn a_click_answers_what_it_points_at_and_the_wheel_scrolls_only_the_list() {
 #[test]
 fn the_popup_of_a_source_has_buttons_for_the_mouse() {
     use super::screen::open;
-    use crate::model::RunOptions;
     use crate::tui::screen::{Effect, Input, UiEnv};
+    use gristmill_core::RunOptions;
     use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let mut state = form();
     act(&mut state, &[Action::Down, Action::Toggle, Action::AddAux]);

@@ -1,16 +1,16 @@
 //! Draws the mix form: the members, the mixture as bars, and the file before it is written.
 
 use super::state::{quoted, MixState, Place, Row, Stop, Worked};
-use crate::engine::mix::{MixNode, MixNodeKind};
-use crate::engine::plan::fields::percent;
-use crate::model::mix::{MixAux, MixKind};
-use crate::model::text::{count, grouped};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, trouble_lines, waiting};
 use crate::tui::widgets::{panel, popup, split_bar, text};
+use gristmill_core::mix::{MixAux, MixKind};
+use gristmill_core::text::{count, grouped};
+use gristmill_ops::engine::mix::{MixNode, MixNodeKind};
+use gristmill_ops::engine::plan::fields::percent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

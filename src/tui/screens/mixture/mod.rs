@@ -6,8 +6,8 @@ mod state;
 mod tests;
 mod view;
 
-use crate::engine::nanosets::mixture::{IndexDraft, Member};
 use crate::tui::screen::{Screen, UiEnv};
+use gristmill_ops::engine::nanosets::mixture::{IndexDraft, Member};
 use std::path::PathBuf;
 
 /// The mixture of the token folders in a folder, `chosen` among them chosen. Nothing is read on this thread.

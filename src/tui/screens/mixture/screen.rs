@@ -2,19 +2,21 @@
 
 use super::state::{Member, MixtureState, Place, Question, Stop, Worked};
 use super::view;
-use crate::engine::nanosets::listing;
-use crate::engine::nanosets::mixture::{warnings, FolderTokenizer, IndexDraft, IndexPlan, Member as Indexed, Outlook};
-use crate::formats::nanosets::Metadata;
-use crate::model::plan::PLAN_VERSION;
-use crate::model::text::display_safe;
-use crate::model::{DatasetKind, Outcome, ProblemLog};
-use crate::source::kind::token_folder_kind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use crate::tui::work::Latest;
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::text::display_safe;
+use gristmill_core::{DatasetKind, Outcome, ProblemLog};
+use gristmill_ops::engine::nanosets::listing;
+use gristmill_ops::engine::nanosets::mixture::{
+    warnings, FolderTokenizer, IndexDraft, IndexPlan, Member as Indexed, Outlook,
+};
+use gristmill_ops::formats::nanosets::Metadata;
+use gristmill_ops::source::kind::token_folder_kind;
 use ratatui::crossterm::event::{KeyCode, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;

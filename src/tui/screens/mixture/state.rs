@@ -1,11 +1,11 @@
 //! The answers of a mixture index, and what they come to. Pure.
 
-use crate::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, Outlook, Request, TokenizerSettings};
-use crate::engine::plan::shell_quote;
-use crate::formats::nanosets::windows;
-use crate::model::{Outcome, Problem};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
+use gristmill_core::{Outcome, Problem};
+use gristmill_ops::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, Outlook, Request, TokenizerSettings};
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::formats::nanosets::windows;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

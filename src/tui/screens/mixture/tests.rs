@@ -1,8 +1,8 @@
 use super::state::{Member, MixtureState, Place, Stop};
 use super::view;
-use crate::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, TokenizerSettings};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
+use gristmill_ops::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, TokenizerSettings};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! Draws the mixture: the folders with what becomes of them, the other answers, what to know.
 
 use super::state::{MixtureState, Place, Row, Stop};
-use crate::engine::nanosets::mixture::Share;
-use crate::model::text::{count, grouped};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, row};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
+use gristmill_core::text::{count, grouped};
+use gristmill_ops::engine::nanosets::mixture::Share;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -2,9 +2,9 @@
 
 use super::state::PackState;
 use super::step::Field;
-use crate::engine::plan::setting::{Kind, Setting as _};
-use crate::model::pack::EndToken;
-use crate::model::PackPlan;
+use gristmill_core::pack::EndToken;
+use gristmill_core::PackPlan;
+use gristmill_ops::engine::plan::setting::{Kind, Setting as _};
 use std::path::Path;
 
 impl PackState {

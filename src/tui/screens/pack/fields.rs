@@ -2,7 +2,7 @@
 
 use super::state::PackState;
 use super::step::Field;
-use crate::engine::plan::setting::{Kind, Setting as _};
+use gristmill_ops::engine::plan::setting::{Kind, Setting as _};
 
 impl PackState {
     /// Writes the answers of the plan into the fields.

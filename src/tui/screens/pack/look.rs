@@ -1,12 +1,12 @@
 //! Finding out what is known: reads files and loads tokenizers, so it runs on workers.
 
 use super::seen::{Documents, Extracted, Files, KeySeen, TokenizerLook, SHOWN_FILES};
-use crate::model::pack::{EndToken, TextField};
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Cancel, Outcome, PackFormat, PackPlan};
-use crate::preview::tokens::{TokenText, TokenTone};
-use crate::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
-use crate::tokenize::{TokenSpan, Tokenizer};
+use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan};
+use gristmill_ops::preview::tokens::{TokenText, TokenTone};
+use gristmill_ops::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
+use gristmill_tokenizer::{TokenSpan, Tokenizer};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -15,9 +15,9 @@ mod tests;
 mod view;
 mod workers;
 
-use crate::model::PackPlan;
 use crate::tui::form::FormScreen;
 use crate::tui::screen::{Screen, UiEnv};
+use gristmill_core::PackPlan;
 use std::path::PathBuf;
 
 /// The guided pack with the answers of a plan, which may be open: no tokenizer, no output, no format. Nothing is read on this thread.

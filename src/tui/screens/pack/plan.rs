@@ -1,8 +1,8 @@
 //! The plan of a pack as the form keeps it.
 
-use crate::engine::plan::file::{pack_to_yaml, PlanFile};
-use crate::model::{Outcome, PackPlan};
 use crate::tui::form::FormPlan;
+use gristmill_core::{Outcome, PackPlan};
+use gristmill_ops::engine::plan::file::{pack_to_yaml, PlanFile};
 use std::path::PathBuf;
 
 impl FormPlan for PackPlan {
@@ -40,8 +40,8 @@ impl FormPlan for PackPlan {
 mod tests {
     use super::super::step::Step;
     use super::*;
-    use crate::model::pack::{NanosetsTarget, TextField};
     use crate::tui::form::{forget, load, place, save};
+    use gristmill_core::pack::{NanosetsTarget, TextField};
 
     #[test]
     fn a_draft_comes_back_as_it_was_left() {

@@ -1,11 +1,11 @@
 //! What is known of the data that is to be packed, as the workers found it out.
 
-use crate::job::pack::PackPreview;
-use crate::model::pack::{EndToken, TextField};
-use crate::model::{Failure, Outcome, PackFormat, PackPlan, Problem};
-use crate::preview::tokens::TokenText;
-use crate::source::text::TextFile;
-use crate::tokenize::TokenizerFacts;
+use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem};
+use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::preview::tokens::TokenText;
+use gristmill_ops::source::text::TextFile;
+use gristmill_tokenizer::TokenizerFacts;
 use std::sync::Arc;
 
 /// Files and their bytes, or why there are none.

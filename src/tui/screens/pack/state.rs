@@ -2,15 +2,15 @@
 
 use super::seen::Seen;
 use super::step::{Field, Step};
-use crate::engine::plan::pack::{missing_or_wrong, FIRST_SAMPLE_SIZE};
-use crate::engine::plan::setting::Setting as _;
-use crate::engine::plan::CommandLine;
-use crate::job::pack::PackPreview;
-use crate::model::pack::{SampleSize, TextField};
-use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use crate::tui::form::{Answers, Field as _, Form};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_core::pack::{SampleSize, TextField};
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_ops::engine::plan::pack::{missing_or_wrong, FIRST_SAMPLE_SIZE};
+use gristmill_ops::engine::plan::setting::Setting as _;
+use gristmill_ops::engine::plan::CommandLine;
+use gristmill_ops::job::pack::PackPreview;
 
 /// See the module.
 pub struct PackState {

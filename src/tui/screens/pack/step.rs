@@ -1,9 +1,9 @@
 //! The steps of the guided pack, and the fields in them.
 
-pub use crate::engine::plan::pack::PackSetting as Field;
-use crate::engine::plan::setting::Setting as _;
 use crate::tui::form;
 use crate::tui::keymap::Action;
+pub use gristmill_ops::engine::plan::pack::PackSetting as Field;
+use gristmill_ops::engine::plan::setting::Setting as _;
 
 /// A step, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,15 +3,15 @@ use super::look;
 use super::seen::{Extracted, Files};
 use super::state::PackState;
 use super::step::{Field, Step};
-use crate::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
-use crate::job::prepare::OutputFile;
-use crate::model::pack::{EndToken, ForagerTarget, NanosetsTarget, SampleSize, TextField};
-use crate::model::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
-use crate::source::text::Packing;
-use crate::tokenize::Tokenizer;
 use crate::tui::form::{draw, Answers as _, Step as _};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
+use gristmill_core::pack::{EndToken, ForagerTarget, NanosetsTarget, SampleSize, TextField};
+use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_ops::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
+use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::source::text::Packing;
+use gristmill_tokenizer::Tokenizer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ const LINES: &str =
 fn with_documents(plan: PackPlan, lines: &str) -> PackState {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.jsonl");
-    crate::storage::publish::write_file(&crate::storage::fs::RealFs, &path, lines.as_bytes(), 0o644).unwrap();
+    gristmill_storage::publish::write_file(&gristmill_storage::fs::RealFs, &path, lines.as_bytes(), 0o644).unwrap();
     let real = PackPlan { inputs: vec![path.display().to_string()], ..plan.clone() };
     let mut files = look::files(&real, &Cancel::default()).unwrap();
     let documents = Arc::new(look::documents(&files.shown, &Cancel::default()));
@@ -146,7 +146,7 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
     let mut state = with_documents(plan(), LINES);
     if let Some(Ok(files)) = state.seen.files.clone().as_deref() {
         let mut files = files.clone();
-        let more = |name: &str, packing| crate::source::text::TextFile {
+        let more = |name: &str, packing| gristmill_ops::source::text::TextFile {
             name: name.into(),
             packing,
             ..files.shown[0].clone()

@@ -2,13 +2,13 @@
 
 use super::look;
 use super::seen::{Documents, Extracted, Files, TokenizerLook};
-use crate::job::pack::PackPreview;
-use crate::model::pack::TextField;
-use crate::model::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
-use crate::source::text::TextFile;
-use crate::tokenize::Tokenizer;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
+use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::source::text::TextFile;
+use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Workers {
                 look::tokenizers(&inputs, &hubs)
             }),
             preview: Latest::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
-                let found = crate::job::pack::preview(&plan, &options, &cancel);
+                let found = gristmill_ops::job::pack::preview(&plan, &options, &cancel);
                 (plan, Arc::new(found))
             }),
             leaving: Cancel::default(),

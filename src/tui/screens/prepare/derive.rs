@@ -1,14 +1,14 @@
 //! What the answers come to on this data set: matches, splits, problems, suggestions. Worked out away from the screen.
 
-use crate::engine::plan::fields::{self, DecodedSample};
-use crate::engine::plan::splits::{self, PatternMatches, Resolved};
-use crate::engine::plan::{self, suggest, CommandLine};
-use crate::formats::python::braces;
-use crate::job::prepare::no_access;
-use crate::model::plan::FieldExpr;
-use crate::model::{
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{
     DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, Severity, ShardFacts, ShardId, SplitPlan,
 };
+use gristmill_ops::engine::plan::fields::{self, DecodedSample};
+use gristmill_ops::engine::plan::splits::{self, PatternMatches, Resolved};
+use gristmill_ops::engine::plan::{self, suggest, CommandLine};
+use gristmill_ops::job::prepare::no_access;
+use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 

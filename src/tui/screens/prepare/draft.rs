@@ -2,9 +2,9 @@
 
 use super::splits::Alternatives;
 use super::step::Step;
-use crate::engine::plan::file;
-use crate::model::{Outcome, PreparePlan};
 use crate::tui::drafts;
+use gristmill_core::{Outcome, PreparePlan};
+use gristmill_ops::engine::plan::file;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub fn save(place: &Path, plan: &PreparePlan, step: Step, splits: &Alternatives)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::SplitPlan;
+    use gristmill_core::SplitPlan;
 
     #[test]
     fn a_draft_comes_back_as_it_was_left() {

@@ -26,7 +26,7 @@ pub struct Look<'a> {
     /// Shards are being read at this moment.
     pub is_scanning: bool,
     /// How pictures become cells.
-    pub depth: crate::preview::cells::Depth,
+    pub depth: gristmill_ops::preview::cells::Depth,
     /// Where fields are drawn, for the mouse.
     pub spots: &'a Spots,
 }

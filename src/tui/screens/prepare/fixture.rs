@@ -6,19 +6,19 @@ use super::field_map::samples::{Results, SampleResult};
 use super::spots::Spots;
 use super::state::Wizard;
 use super::step::{Ask, Step};
-use crate::engine::plan::fields::{check_in, DecodedSample};
-use crate::job::prepare::preview;
-use crate::model::{
-    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
-    PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch, ShardFacts, ShardState, Subject,
-};
-use crate::preview::cells::Depth;
-use crate::preview::picture::Picture;
-use crate::preview::Drawable;
-use crate::source::decode::{decode_part, Value};
 use crate::tui::keymap::Action;
 use crate::tui::screens::media::seen::Seen;
 use crate::tui::testing;
+use gristmill_core::{
+    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
+    PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch, ShardFacts, ShardState, Subject,
+};
+use gristmill_ops::engine::plan::fields::{check_in, DecodedSample};
+use gristmill_ops::job::prepare::preview;
+use gristmill_ops::preview::cells::Depth;
+use gristmill_ops::preview::picture::Picture;
+use gristmill_ops::preview::Drawable;
+use gristmill_ops::source::decode::{decode_part, Value};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ pub fn facts_prepared() -> DatasetFacts {
     let mut facts = facts();
     let names: Vec<String> = facts.shards.iter().map(|s| s.name.clone()).collect();
     let split = |name: &str, range: std::ops::Range<usize>| (name.to_owned(), names[range].to_vec());
-    let mut plan = crate::model::PreparePlan::new("/data/coco");
-    plan.splits = crate::model::SplitPlan::Ratio("8,1,1".into());
+    let mut plan = gristmill_core::PreparePlan::new("/data/coco");
+    plan.splits = gristmill_core::SplitPlan::Ratio("8,1,1".into());
     plan.loading = Loading::Crude { cooker: false };
     facts.kind = DatasetKind::PreparedWebDataset;
     facts.prepared = Some(PreparedFacts {
@@ -160,7 +160,7 @@ pub fn settle(wizard: &mut Wizard) {
 /// What answers about media would record of the fixture.
 fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> Seen {
     let picks = match &plan.filter {
-        MediaFilter::Glob(patterns) => crate::media::kind::globs_match(patterns, "000000.jpg"),
+        MediaFilter::Glob(patterns) => gristmill_media::kind::globs_match(patterns, "000000.jpg"),
         MediaFilter::Extension | MediaFilter::Header => true,
     };
     if !picks {
@@ -183,7 +183,7 @@ fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> Seen {
 
 fn results(wizard: &Wizard, samples: &[DecodedSample]) -> Results {
     let Loading::FieldMap { sample_type, fields } = &wizard.answers.plan.loading else { return Results::default() };
-    let class = crate::model::sample_type::find(sample_type);
+    let class = gristmill_core::sample_type::find(sample_type);
     let checks = check_in(fields, class, samples, &wizard.answers.facts);
     let mut results = super::field_map::samples::evaluated(fields, &checks, samples);
     for (at, sample) in samples.iter().enumerate().take(3) {

@@ -4,10 +4,10 @@ use super::opening::has_answers;
 use super::step::Step;
 use super::workers::Opened;
 use super::{recorded, PrepareScreen};
-use crate::model::text::duration;
-use crate::model::DatasetFacts;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::text::duration;
+use gristmill_core::DatasetFacts;
 use std::sync::Arc;
 
 impl PrepareScreen {

@@ -1,10 +1,10 @@
 //! A preparation that was interrupted: which answers it had, and how much of it is done.
 
-use crate::engine::plan::{file, inherited};
-use crate::job::journal::Journal;
-use crate::model::{PreparePlan, PreparedFacts};
-use crate::storage::read::read_whole;
-use crate::storage::run_folder::RunFolder;
+use gristmill_core::{PreparePlan, PreparedFacts};
+use gristmill_ops::engine::plan::{file, inherited};
+use gristmill_ops::job::journal::Journal;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
 /// A plan larger than this was not written by us.
@@ -47,10 +47,10 @@ fn read_plan(path: &Path) -> Option<PreparePlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::journal::{DoneUnit, SpoolDigest};
-    use crate::model::{FileStamp, Rerun, SplitPlan};
-    use crate::storage::fs::RealFs;
-    use crate::storage::publish::write_file;
+    use gristmill_core::{FileStamp, Rerun, SplitPlan};
+    use gristmill_ops::job::journal::{DoneUnit, SpoolDigest};
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
 
     fn put(path: &Path, plan: &PreparePlan) {
         write_file(&RealFs, path, file::to_yaml(plan).unwrap().as_bytes(), 0o600).unwrap();

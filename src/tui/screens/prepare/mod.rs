@@ -35,10 +35,6 @@ use self::spots::Spots;
 use self::state::Wizard;
 use self::step::Step;
 use self::workers::Workers;
-use crate::job::scan::LiveScan;
-use crate::model::text::{bytes, duration};
-use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, ShardState};
-use crate::preview::cells::Depth;
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
@@ -48,6 +44,10 @@ use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::Toast;
+use gristmill_core::text::{bytes, duration};
+use gristmill_core::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, ShardState};
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::preview::cells::Depth;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -257,14 +257,14 @@ impl Screen for PrepareScreen {
         let Some(scan) = scan else {
             let damaged = facts.shards.iter().filter(|s| s.state == ShardState::Failed).count();
             let samples = facts.shards.iter().map(|s| s.samples).sum();
-            let words = crate::model::text::count(samples, "sample");
+            let words = gristmill_core::text::count(samples, "sample");
             return Some(if damaged == 0 { words } else { format!("{words}  {damaged} unreadable") });
         };
         let reading = scan.progress();
         let (rate, left) = scan.rate();
         let total = if reading.items_total > 0 { reading.items_total } else { facts.shards.len() as u64 };
         let mut words =
-            format!("scanning {}/{total} {}", reading.items_done, crate::model::text::inflect(total, "shard"));
+            format!("scanning {}/{total} {}", reading.items_done, gristmill_core::text::inflect(total, "shard"));
         if rate >= 1.0 {
             words.push_str(&format!("  {}/s", bytes(rate as u64)));
         }

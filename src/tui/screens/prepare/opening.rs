@@ -1,9 +1,9 @@
 //! What is settled when the guided prepare opens: how pictures are shown, whether answers were given, why it cannot open.
 
-use crate::model::{Failure, PreparePlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::text;
+use gristmill_core::{Failure, PreparePlan};
 use ratatui::text::{Line, Span};
 
 /// Whether a plan from the command line answers anything but the path.

@@ -2,9 +2,9 @@
 
 use super::step::Step;
 use super::PrepareScreen;
-use crate::model::{DatasetFacts, Loading, PreparePlan};
 use crate::tui::screen::Effect;
 use crate::tui::widgets::Toast;
+use gristmill_core::{DatasetFacts, Loading, PreparePlan};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

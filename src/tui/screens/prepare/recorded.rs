@@ -1,6 +1,6 @@
 //! Shards that an earlier preparation counted and that did not change: they are not read again before the run.
 
-use crate::model::{DatasetFacts, ShardState};
+use gristmill_core::{DatasetFacts, ShardState};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 

@@ -6,12 +6,12 @@ use super::fixture::{
 use super::run::tests::{status, without_report};
 use super::state::Wizard;
 use super::step::{Ask, Step};
-use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
-use crate::job::{JobState, JobStatus};
-use crate::model::{Failure, Problem, ProblemKind, Severity, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
 use crate::tui::widgets::Level;
+use gristmill_core::{Failure, Problem, ProblemKind, Severity, Subject};
+use gristmill_ops::job::prepare::{OutputFile, PrepareReport, SplitSummary};
+use gristmill_ops::job::{JobState, JobStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -285,7 +285,7 @@ fn no_screen_breaks_in_any_size() {
     let mut hand = at(Step::Splits);
     act(&mut hand, &[Action::Down, Action::Down, Action::NextField, Action::AddSplit]);
     screens.push(hand);
-    screens.push(wizard(crate::model::DatasetFacts::new("/x".into(), crate::model::DatasetKind::PlainFolder)));
+    screens.push(wizard(gristmill_core::DatasetFacts::new("/x".into(), gristmill_core::DatasetKind::PlainFolder)));
     for wizard in &mut screens {
         for (width, height) in [(1, 3), (2, 4), (10, 5), (39, 10), (40, 10), (71, 12), (72, 9), (200, 60)] {
             screen(wizard, width, height, false);
@@ -296,7 +296,7 @@ fn no_screen_breaks_in_any_size() {
 #[test]
 fn names_from_the_data_cannot_reach_the_terminal_raw() {
     let mut facts = facts_of(&["a\u{1b}[31m.tar", "b\u{202e}.tar"]);
-    facts.parts.insert("x\u{9b}y".into(), crate::model::PartFacts { samples: 5, bytes: 5 });
+    facts.parts.insert("x\u{9b}y".into(), gristmill_core::PartFacts { samples: 5, bytes: 5 });
     for step in Step::ALL {
         let mut wizard = wizard(facts.clone());
         wizard.step = step;

@@ -2,9 +2,9 @@
 
 use super::derive::Derived;
 use super::spots::{Pointed, Spot};
-use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
+use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use ratatui::crossterm::event::KeyEvent;
 use std::path::PathBuf;
 use std::sync::Arc;

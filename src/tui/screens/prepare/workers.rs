@@ -6,19 +6,19 @@ use super::field_map::samples::{Bench, Question, Results, SampleStore};
 use super::interrupted::{self, Interrupted};
 use super::splits::Alternatives;
 use super::step::Step;
-use crate::engine::plan::file;
-use crate::job::prepare::{preview, Preview};
-use crate::job::scan::LiveScan;
-use crate::model::plan::FieldExpr;
-use crate::model::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
-use crate::preview::pixels::Graphics;
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::screen::UiEnv;
 use crate::tui::screens::media::seen::Seen;
 use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
 use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
+use gristmill_ops::engine::plan::file;
+use gristmill_ops::job::prepare::{preview, Preview};
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::preview::pixels::Graphics;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ fn keep_draft(work: DraftWork) {
 
 /// Writes a plan file; one that is there already is left alone.
 fn save_plan(path: PathBuf, plan: &PreparePlan) -> (Level, String) {
-    let shown = crate::model::text::display_safe(&path.to_string_lossy()).into_owned();
+    let shown = gristmill_core::text::display_safe(&path.to_string_lossy()).into_owned();
     if path.exists() {
         return (Level::Warn, format!("{shown} is there already; choose another name"));
     }

@@ -3,15 +3,15 @@
 use super::find::{find, find_unlisted, ProblemTargets};
 use super::rows::OpenTarget;
 use super::table::{NotedTarget, ProblemTable};
-use crate::engine::browse::Groups;
-use crate::engine::splits::Edit;
-use crate::model::{Outcome, Problem, ProblemKind, UnlistedProblems};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::browse;
 use crate::tui::screens::splits::{marker, Marker, SplitSession};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
+use gristmill_core::{Outcome, Problem, ProblemKind, UnlistedProblems};
+use gristmill_ops::engine::browse::Groups;
+use gristmill_ops::engine::splits::Edit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

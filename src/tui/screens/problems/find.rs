@@ -2,12 +2,12 @@
 
 use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, ProblemTarget, Target};
 use super::table::{note, NotedTarget};
-use crate::engine::browse::places::{place_of, SubjectLocation};
-use crate::engine::browse::{can_open, Catalog, Groups};
-use crate::job::browse::open;
-use crate::model::handles::problems_of_lines;
-use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
-use crate::source::kind::kind_of;
+use gristmill_core::handles::problems_of_lines;
+use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
+use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
+use gristmill_ops::engine::browse::{can_open, Catalog, Groups};
+use gristmill_ops::job::browse::open;
+use gristmill_ops::source::kind::kind_of;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

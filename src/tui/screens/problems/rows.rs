@@ -1,7 +1,7 @@
 //! The rows of a list of problems: those that a run reported, or those that the browser knows.
 
-use crate::engine::browse::{Groups, ProblemList, SampleAt};
-use crate::model::{Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{Problem, ProblemKind, Severity, Subject};
+use gristmill_ops::engine::browse::{Groups, ProblemList, SampleAt};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -3,13 +3,13 @@
 use super::editor::edit;
 use super::rows::{KnownRows, OpenTarget, Rows};
 use super::table::ProblemTable;
-use crate::engine::browse::{Groups, Marks, ProblemList, SampleAt};
-use crate::model::text::grouped;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::panel;
+use gristmill_core::text::grouped;
+use gristmill_ops::engine::browse::{Groups, Marks, ProblemList, SampleAt};
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::cell::{Cell, RefCell};

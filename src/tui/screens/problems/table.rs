@@ -1,12 +1,12 @@
 //! The state of the list: which problem is selected, and what a key does with it. Pure.
 
 use super::rows::{OpenTarget, Reported, Rows, Target};
-use crate::engine::browse::Marks;
-use crate::engine::splits::{Edit, ExcludeItem};
-use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Problem, ProblemKind, Severity, UnlistedProblems};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{Problem, ProblemKind, Severity, UnlistedProblems};
+use gristmill_ops::engine::browse::Marks;
+use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use ratatui::layout::Rect;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 use super::rows::Reported;
 use super::table::NotedTarget;
 use super::*;
-use crate::engine::browse::{problems, Group, Groups, Marks, ProblemList, SampleAt, SampleProblem};
-use crate::engine::splits::{Edit, ExcludeItem};
-use crate::model::{Problem, ProblemKind, Severity, Subject, UnlistedProblems};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::testing::{self, SCREENS};
+use gristmill_core::{Problem, ProblemKind, Severity, Subject, UnlistedProblems};
+use gristmill_ops::engine::browse::{problems, Group, Groups, Marks, ProblemList, SampleAt, SampleProblem};
+use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! Draws the list of problems, and the selected one below it.
 
 use super::table::ProblemTable;
-use crate::model::text::grouped;
-use crate::model::Problem;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
+use gristmill_core::text::grouped;
+use gristmill_core::Problem;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -2,17 +2,17 @@
 
 use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::Target;
-use crate::engine::dedup::find::Rule;
-use crate::engine::dedup::look::{look, Repeats, Scope};
-use crate::model::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
-use crate::model::text::{bytes, count};
-use crate::model::{Cancel, DedupPlan, Failure, Outcome, PackFormat};
-use crate::source::dedup::list;
-use crate::source::text::{self as texts, Selection};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
+use gristmill_core::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Cancel, DedupPlan, Failure, Outcome, PackFormat};
+use gristmill_dedup::Rule;
+use gristmill_ops::engine::dedup::look::{look, Repeats, Scope};
+use gristmill_ops::source::dedup::list;
+use gristmill_ops::source::text::{self as texts, Selection};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

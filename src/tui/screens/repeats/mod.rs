@@ -14,9 +14,9 @@ mod state;
 mod tests;
 mod view;
 
-use crate::engine::dedup::removed;
-use crate::model::DedupPlan;
 use crate::tui::screen::{Screen, UiEnv};
+use gristmill_core::DedupPlan;
+use gristmill_ops::engine::dedup::removed;
 use state::RangesPage;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! What a page of ranges is filled from ([`Ranges`]), and the words that both speak.
 
-use crate::model::Failure;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
+use gristmill_core::Failure;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;

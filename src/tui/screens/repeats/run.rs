@@ -4,14 +4,14 @@
 
 use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::{open, Target};
-use crate::engine::dedup::removed::{Directory, Document, FirstCopy, Page, Removed, Search};
-use crate::model::dedup::Mode;
-use crate::model::text::{bytes, count};
-use crate::model::{Cancel, DedupPlan, Failure, Outcome};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::{Latest, Stoppable};
+use gristmill_core::dedup::Mode;
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
+use gristmill_ops::engine::dedup::removed::{Directory, Document, FirstCopy, Page, Removed, Search};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,9 +1,9 @@
 //! The text of a document as it is drawn: made safe, with what repeats marked so that it is seen without colours, too.
 
-use crate::preview::text::{safe_lines, wrap_ranges};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
+use gristmill_ops::preview::text::{safe_lines, wrap_ranges};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -66,7 +66,7 @@ pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bo
     cuts.dedup();
     let mut out = Shown::default();
     if window.start > 0 {
-        out.text.push_str(&format!("({} before)\n", crate::model::text::bytes(window.start as u64)));
+        out.text.push_str(&format!("({} before)\n", gristmill_core::text::bytes(window.start as u64)));
     }
     let mark_of = |at: usize| {
         let covering =
@@ -97,7 +97,7 @@ pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bo
     }
     if window.end < text.len() {
         let left = (text.len() - window.end) as u64;
-        out.text.push_str(&format!("\n({} more)", crate::model::text::bytes(left)));
+        out.text.push_str(&format!("\n({} more)", gristmill_core::text::bytes(left)));
     }
     out
 }

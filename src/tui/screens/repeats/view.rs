@@ -3,12 +3,12 @@
 use super::ranges::{Instead, ListKind, Ranges, Row};
 use super::shown::shown;
 use super::state::{RangesPage, ScreenArea};
-use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
+use gristmill_core::text::{bytes, grouped};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -10,12 +10,12 @@ pub mod view;
 
 pub use screen::{too_late, JobOutput, JobRequest, RunScreen};
 
-use crate::job::{JobState, JobStatus};
-use crate::model::{Problem, ProblemKind, Severity};
 use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::ListState;
+use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_ops::job::{JobState, JobStatus};
 
 /// What is shown below the bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use super::screen::Start;
 use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
-use crate::engine::nanosets::mixture::IndexPlan;
-use crate::engine::plan::flags::SKIP_BAD_LINES;
-use crate::engine::plan::shell_quote;
-use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
-use crate::source::kind::packed_files;
 use crate::tui::{recent, widgets::text};
+use gristmill_core::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
+use gristmill_ops::engine::nanosets::mixture::IndexPlan;
+use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
+use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
 
 fn name_of(path: &Path) -> String {
@@ -158,7 +158,7 @@ pub fn mixture(plan: IndexPlan, command: String) -> JobRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::pack::ModalitiesTarget;
+    use gristmill_core::pack::ModalitiesTarget;
 
     fn looked_at(inputs: &[&str], output: &Path) -> Vec<String> {
         let inputs = inputs.iter().map(|&input| input.into()).collect();

@@ -1,11 +1,11 @@
 //! The files that a run writes: how far each of them is, and what an unsuccessful run leaves on disk.
 
-use crate::job::outputs::{OutputState, OutputStatus};
-use crate::job::{JobState, JobStatus};
-use crate::model::text::{bytes, count};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
+use gristmill_core::text::{bytes, count};
+use gristmill_ops::job::outputs::{OutputState, OutputStatus};
+use gristmill_ops::job::{JobState, JobStatus};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -63,11 +63,11 @@ mod tests {
     use super::super::view::{draw_frame, draw_page, RunTexts};
     use super::super::RunState;
     use super::*;
-    use crate::job::outputs::{LeftOver, OutputsStatus};
-    use crate::job::pack::PackReport;
-    use crate::model::{Failure, Outcome};
     use crate::tui::jobs::JobResult;
     use crate::tui::testing;
+    use gristmill_core::{Failure, Outcome};
+    use gristmill_ops::job::outputs::{LeftOver, OutputsStatus};
+    use gristmill_ops::job::pack::PackReport;
 
     fn file(name: &str, state: OutputState, bytes: u64) -> OutputStatus {
         OutputStatus { name: name.into(), state, bytes }

@@ -2,7 +2,6 @@
 
 use super::view::{draw_frame, draw_page, RunTexts};
 use super::{outputs, summary, RunAsk, RunState, Tab};
-use crate::model::{DedupPlan, Outcome};
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -12,6 +11,7 @@ use crate::tui::screens::{browse, repeats};
 use crate::tui::widgets::mouse::{wheel, Gesture, Places};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
+use gristmill_core::{DedupPlan, Outcome};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;

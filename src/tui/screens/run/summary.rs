@@ -1,19 +1,19 @@
 //! What a job made, in a few lines.
 
-use crate::job::dedup::{DedupReport, FileReport};
-use crate::job::jsonl::JsonlReport;
-use crate::job::leaks::LeakReport;
-use crate::job::media::MediaReport;
-use crate::job::metadataset::MetadatasetReport;
-use crate::job::nanosets::IndexReport;
-use crate::job::pack::PackReport;
-use crate::job::prepare::OutputFile;
-use crate::model::text::{agree, bytes, count, grouped};
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::passage_lines;
 use crate::tui::widgets::page::{fitted, wrapped};
 use crate::tui::widgets::text;
+use gristmill_core::text::{agree, bytes, count, grouped};
+use gristmill_ops::job::dedup::{DedupReport, FileReport};
+use gristmill_ops::job::jsonl::JsonlReport;
+use gristmill_ops::job::leaks::LeakReport;
+use gristmill_ops::job::media::MediaReport;
+use gristmill_ops::job::metadataset::MetadatasetReport;
+use gristmill_ops::job::nanosets::IndexReport;
+use gristmill_ops::job::pack::PackReport;
+use gristmill_ops::job::prepare::OutputFile;
 use ratatui::text::{Line, Span};
 
 /// The lines of a job that ended well; none for one that did not.
@@ -249,10 +249,10 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::dedup::Figures;
-    use crate::job::pack::TargetReport;
-    use crate::model::PackFormat;
     use crate::tui::testing;
+    use gristmill_core::PackFormat;
+    use gristmill_ops::job::dedup::Figures;
+    use gristmill_ops::job::pack::TargetReport;
     use std::time::Duration;
 
     #[test]

@@ -1,15 +1,15 @@
 //! Draws what every run shows alike: how far it is, its problems, its log, and why it failed.
 
 use super::{outputs, RunState, Tab};
-use crate::engine::plan::fields::percent;
-use crate::job::{JobStatus, Phase};
-use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{ExitClass, Failure, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, stack, Section};
 use crate::tui::widgets::page::{draw_scrolled, wrapped};
 use crate::tui::widgets::{progress_bar, text};
+use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_core::{ExitClass, Failure, Severity};
+use gristmill_ops::engine::plan::fields::percent;
+use gristmill_ops::job::{JobStatus, Phase};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

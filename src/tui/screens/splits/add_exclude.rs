@@ -3,13 +3,13 @@
 use super::session::SplitSession;
 use super::typed::failure_lines;
 use super::view::exclude_words;
-use crate::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
-use crate::model::{Cancel, Outcome};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::{popup, text, Gesture, Level, Places, TextField, Toast};
 use crate::tui::work::Stoppable;
+use gristmill_core::{Cancel, Outcome};
+use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

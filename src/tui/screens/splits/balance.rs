@@ -2,13 +2,13 @@
 
 use super::session::SplitSession;
 use super::typed::{failure_lines, LookedUp, Rows, Typed};
-use crate::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
-use crate::model::text::{count, grouped};
-use crate::model::Outcome;
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
 use crate::tui::widgets::{split_bar, text, TextField};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::Outcome;
+use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

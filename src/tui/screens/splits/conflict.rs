@@ -2,14 +2,14 @@
 
 use super::choice::{Choice, Offer};
 use super::session::SplitSession;
-use crate::job::splits::ThreeWay;
-use crate::model::text::count;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::text::count;
+use gristmill_ops::job::splits::ThreeWay;
 
 /// Lines of what they changed that are counted.
 fn changed_lines(three: &ThreeWay) -> (u64, u64) {
-    use crate::engine::splits::{diff_of, DiffKind};
+    use gristmill_ops::engine::splits::{diff_of, DiffKind};
     let (base, theirs) = (String::from_utf8_lossy(&three.base), String::from_utf8_lossy(&three.theirs));
     let lines = diff_of(&base, &theirs);
     let of = |kind| lines.iter().filter(|line| line.kind == kind).count() as u64;

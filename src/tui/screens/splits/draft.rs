@@ -1,11 +1,11 @@
 //! Changes that are not written yet, kept in the state folder so that a crash loses nothing.
 
-use crate::engine::splits::Draft;
-use crate::model::{Failure, Outcome};
-use crate::storage::fs::{Fs, RealFs};
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
 use crate::tui::recent::create_folders;
+use gristmill_core::{Failure, Outcome};
+use gristmill_ops::engine::splits::Draft;
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -73,7 +73,7 @@ pub fn forget(place: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::splits::Edit;
+    use gristmill_ops::engine::splits::Edit;
 
     #[test]
     fn changes_come_back_as_they_were_kept_until_they_are_forgotten() {

@@ -4,11 +4,6 @@ use super::choice::{Choice, Offer};
 use super::screen::choose_split;
 use super::session::SplitSession;
 use super::state::{columns, together};
-use crate::engine::leaks::{Leak, LeakOptions, LeakPlace, Repair, SplitLayout};
-use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
-use crate::job::leaks::{self as job, LeakReport};
-use crate::job::JobState;
-use crate::model::text::{count, duration, grouped};
 use crate::tui::jobs::{JobId, JobResult, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -16,6 +11,11 @@ use crate::tui::screens::jobs::lines::phase_word;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
+use gristmill_core::text::{count, duration, grouped};
+use gristmill_ops::engine::leaks::{Leak, LeakOptions, LeakPlace, Repair, SplitLayout};
+use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
+use gristmill_ops::job::leaks::{self as job, LeakReport};
+use gristmill_ops::job::JobState;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -56,7 +56,8 @@ fn start(session: &SplitSession, content: bool) -> Vec<Effect> {
 }
 
 fn layout_of(editor: &SplitEditor) -> SplitLayout {
-    let shards = |shards: &[crate::engine::splits::ShardView]| shards.iter().map(|s| Arc::clone(&s.name)).collect();
+    let shards =
+        |shards: &[gristmill_ops::engine::splits::ShardView]| shards.iter().map(|s| Arc::clone(&s.name)).collect();
     SplitLayout {
         splits: editor.splits().iter().map(|split| (Arc::clone(&split.name), shards(&split.shards))).collect(),
         excludes: editor.excludes().iter().map(|exclude| Arc::clone(&exclude.item)).collect(),

@@ -4,13 +4,13 @@ use super::screen::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
 use super::typed::{failure_lines, LookedUp, Rows, Typed};
-use crate::engine::splits::{matching, SplitEditor};
-use crate::model::text::{count, grouped};
-use crate::model::Outcome;
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
 use crate::tui::widgets::{text, TextField};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::Outcome;
+use gristmill_ops::engine::splits::{matching, SplitEditor};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -34,7 +34,7 @@ impl Matched {
         let found = matching(editor, pattern)?;
         let all = editor.shards();
         let is_found: std::collections::HashSet<u32> = found.iter().filter_map(|id| u32::try_from(*id).ok()).collect();
-        let in_split = |shards: &[crate::engine::splits::ShardView]| {
+        let in_split = |shards: &[gristmill_ops::engine::splits::ShardView]| {
             shards.iter().filter(|shard| shard.id.is_some_and(|id| is_found.contains(&id))).count()
         };
         let by_split = columns(editor).map(|view| (column_name(view).to_owned(), in_split(&view.shards)));

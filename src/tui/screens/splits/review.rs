@@ -1,15 +1,15 @@
 //! The changes as a diff, asked about once, written, and what was written.
 
 use super::session::SplitSession;
-use crate::engine::splits::{DiffKind, DiffLine, SplitEditor};
-use crate::job::splits::SplitFile;
-use crate::model::text::{bytes, count};
-use crate::model::{Failure, Problem, ProblemKind};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, problem_lines};
 use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
 use crate::tui::work::Latest;
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Failure, Problem, ProblemKind};
+use gristmill_ops::engine::splits::{DiffKind, DiffLine, SplitEditor};
+use gristmill_ops::job::splits::SplitFile;
 use ratatui::crossterm::event::MouseEventKind;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};

@@ -1,9 +1,9 @@
 //! What the split editor shows and where its keys go. Pure: it looks at the editor and draws nothing.
 
-use crate::engine::splits::{Edit, ExcludeItem, ExcludeTotals, Names, ShardView, SplitEditor, SplitView};
-use crate::model::text::count;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_core::text::count;
+use gristmill_ops::engine::splits::{Edit, ExcludeItem, ExcludeTotals, Names, ShardView, SplitEditor, SplitView};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;

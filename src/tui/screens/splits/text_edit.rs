@@ -2,14 +2,14 @@
 
 use super::choice::{Choice, Offer};
 use super::session::SplitSession;
-use crate::engine::splits::{Edit, SplitEditor};
-use crate::model::{Failure, Outcome, Subject};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
 use crate::tui::recent::create_folders;
 use crate::tui::screen::{Screen, TerminalProgram};
 use crate::tui::widgets::Toast;
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::engine::splits::{Edit, SplitEditor};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refu
 
 /// Removes a copy that is of no use any more.
 pub fn remove(file: &Path) {
-    use crate::storage::fs::Fs as _;
+    use gristmill_storage::fs::Fs as _;
     if let Err(failure) = RealFs.remove_file(file) {
         tracing::warn!(%failure, "the copy of the text could not be removed");
     }

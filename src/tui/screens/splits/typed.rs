@@ -1,13 +1,13 @@
 //! A field whose text is looked up while it is typed, and the rows of what it comes to.
 
 use super::session::SplitSession;
-use crate::engine::splits::SplitEditor;
-use crate::model::{Failure, Outcome};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
 use crate::tui::work::Latest;
+use gristmill_core::{Failure, Outcome};
+use gristmill_ops::engine::splits::SplitEditor;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};

@@ -1,14 +1,14 @@
 //! Draws the columns, the excludes below them, and the line of problems.
 
 use super::state::{column_name, columns, State};
-use crate::engine::splits::{ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
-use crate::model::text::{count, grouped};
-use crate::model::{Failure, Problem};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
 use crate::tui::widgets::mouse::Places;
 use crate::tui::widgets::{draw_list, panel, text};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{Failure, Problem};
+use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -2,16 +2,16 @@
 
 use super::draft::{self, FoundDraft};
 use super::text_edit::{self, Refused};
-use crate::engine::browse::{Groups, Marks};
-use crate::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
-use crate::formats::python::braces;
-use crate::job::recover::before_looking;
-use crate::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWay};
-use crate::model::text::count;
-use crate::model::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::{Latest, Wake};
+use gristmill_core::text::count;
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
+use gristmill_ops::engine::browse::{Groups, Marks};
+use gristmill_ops::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
+use gristmill_ops::job::recover::before_looking;
+use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWay};
+use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

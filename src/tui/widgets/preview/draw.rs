@@ -2,15 +2,15 @@
 
 use super::rows::{piece_indent, Shows};
 use super::{Pixels, PreviewState};
-use crate::preview::cells::{fit, Depth};
-use crate::preview::hex::HexView;
-use crate::preview::tokens::{TokenText, TokenTone};
-use crate::preview::tree::{LineKind, TreeLine};
-use crate::preview::waveform::Waveform;
-use crate::preview::{text as wrapping, Drawable, PartPreview};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::{draw_selection, text};
+use gristmill_ops::preview::cells::{fit, Depth};
+use gristmill_ops::preview::hex::HexView;
+use gristmill_ops::preview::tokens::{TokenText, TokenTone};
+use gristmill_ops::preview::tree::{LineKind, TreeLine};
+use gristmill_ops::preview::waveform::Waveform;
+use gristmill_ops::preview::{text as wrapping, Drawable, PartPreview};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -322,7 +322,7 @@ impl PreviewState {
             buffer.set_string(area.right() - 1, last, ui.glyphs.more_down, ui.theme.muted);
         }
         if at_end && page.has_more() {
-            let more = crate::model::text::bytes(page.of - page.to);
+            let more = gristmill_core::text::bytes(page.of - page.to);
             let words = format!(" {} {more} more ", ui.glyphs.ellipsis);
             let width = u16::try_from(text::width(&words)).unwrap_or(0).min(area.width - 1);
             let place = Rect { x: area.right() - 1 - width, y: last, width, height: 1 };

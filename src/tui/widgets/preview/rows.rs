@@ -1,9 +1,9 @@
 //! What a preview's body is row by row, for the width it has.
 
-use crate::preview::hex::HexView;
-use crate::preview::tensor::TensorView;
-use crate::preview::tree::TreeLine;
-use crate::preview::{text, Drawable};
+use gristmill_ops::preview::hex::HexView;
+use gristmill_ops::preview::tensor::TensorView;
+use gristmill_ops::preview::tree::TreeLine;
+use gristmill_ops::preview::{text, Drawable};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl Rows {
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(Kind::Hex(bytes, _)) => *bytes,
-            _ => crate::preview::hex::ROW,
+            _ => gristmill_ops::preview::hex::ROW,
         }
     }
 

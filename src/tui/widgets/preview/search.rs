@@ -1,6 +1,6 @@
 //! Words searched for in a preview, whatever their case.
 
-use crate::preview::Drawable;
+use gristmill_ops::preview::Drawable;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::model::Cancel;
-use crate::preview::cells::Depth;
-use crate::preview::{page, part};
 use crate::tui::testing::{self, Size};
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::panel;
+use gristmill_core::Cancel;
+use gristmill_ops::preview::cells::Depth;
+use gristmill_ops::preview::{page, part};
 use ratatui::backend::TestBackend;
 use ratatui::Terminal;
 

@@ -1,15 +1,15 @@
 //! A catalog that makes its samples up, as slowly as wanted.
 
-use crate::engine::browse::{
-    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, Visited,
-};
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::browse::screen::BrowseScreen;
 use crate::tui::screens::browse::Start;
 use crate::tui::testing::{self, terminal, text_of, Size};
 use crate::tui::theme::ColourMode;
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard};
+use gristmill_ops::engine::browse::{
+    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, Visited,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -188,7 +188,7 @@ impl Catalog for Fake {
 }
 
 pub fn env() -> UiEnv {
-    UiEnv::new(crate::model::RunOptions::default(), PathBuf::from("/nowhere"))
+    UiEnv::new(gristmill_core::RunOptions::default(), PathBuf::from("/nowhere"))
 }
 
 /// The browser on a catalog, and what it drew last.

@@ -1,9 +1,9 @@
 use super::fake::{group, Fake, Stage};
-use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Screen;
 use crate::tui::screens::browse::state::Pane;
 use crate::tui::testing;
+use gristmill_core::DatasetKind;
 
 /// Lines of a JSONL file, the texts of one of which are many pages long.
 fn lines(content: fn(u64) -> String) -> Fake {

@@ -1,10 +1,4 @@
 use super::fake::{group, Fake, Stage};
-use crate::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
-use crate::engine::browse::offsets::{EntryView, HeaderView, OffsetView, SpanClaim};
-use crate::engine::browse::{BrowsePart, Groups, Marks};
-use crate::model::DatasetKind;
-use crate::source::decode::Value;
-use crate::source::tar::HeaderField;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::screens::browse::contact_sheet::{ContactSheet, Source};
@@ -14,6 +8,12 @@ use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
 use crate::tui::screens::browse::state::Mode;
 use crate::tui::screens::page::PageLine;
 use crate::tui::testing;
+use gristmill_core::DatasetKind;
+use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
+use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView, SpanClaim};
+use gristmill_ops::engine::browse::{BrowsePart, Groups, Marks};
+use gristmill_ops::source::decode::Value;
+use gristmill_ops::source::tar::HeaderField;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -277,7 +277,7 @@ fn a_contact_sheet_is_a_grid_with_its_seed() {
         part: Some("txt".into()),
         seed: 7,
         crumbs: vec!["browse".into(), "coco".into(), "contact sheet".into()],
-        depth: crate::preview::cells::Depth::Shades,
+        depth: gristmill_ops::preview::cells::Depth::Shades,
         chosen: Rc::default(),
     };
     let mut sheet = ContactSheet::new(source(), &super::fake::env());

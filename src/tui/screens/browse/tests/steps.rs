@@ -1,9 +1,9 @@
 use super::fake::{group, Fake, Stage};
-use crate::engine::browse::{Group, Groups, SampleAt};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::screens::browse::state::{Mode, Pane};
 use crate::tui::screens::browse::Start;
+use gristmill_ops::engine::browse::{Group, Groups, SampleAt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -6,10 +6,10 @@ mod steps;
 pub(super) use review::outlook_lines;
 pub(super) use steps::{length, mode, source};
 
-use crate::job::dedup::RepeatedPassage;
-use crate::model::text::{count, grouped};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::text;
+use gristmill_core::text::{count, grouped};
+use gristmill_ops::job::dedup::RepeatedPassage;
 use ratatui::text::{Line, Span};
 
 /// The passages that repeat most, a line each: how often, how long, how they begin.

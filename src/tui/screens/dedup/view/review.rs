@@ -1,16 +1,16 @@
 //! Draws the review: what a run would do.
 
 use super::passage_lines;
-use crate::job::dedup::DedupEstimate;
-use crate::model::dedup::Mode;
-use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::Severity;
-use crate::source::dedup::Listing;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::state::DedupState;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
+use gristmill_core::dedup::Mode;
+use gristmill_core::text::{bytes, count, display_safe, duration};
+use gristmill_core::Severity;
+use gristmill_ops::job::dedup::DedupEstimate;
+use gristmill_ops::source::dedup::Listing;
 use ratatui::text::{Line, Span};
 
 /// Files that are listed.

@@ -1,10 +1,6 @@
 //! Draws the steps with questions.
 
 use super::passage_lines;
-use crate::job::dedup::DedupEstimate;
-use crate::model::dedup::Mode;
-use crate::model::text::{bytes, count, grouped};
-use crate::model::Outcome;
 use crate::tui::form::{
     draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Place,
 };
@@ -18,6 +14,10 @@ use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::text;
+use gristmill_core::dedup::Mode;
+use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::Outcome;
+use gristmill_ops::job::dedup::DedupEstimate;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;

@@ -1,15 +1,15 @@
 //! What the engine tells of a data set, as lines of the page: the same facts as the `info` command prints.
 
-use crate::engine::check::{InfoReport, MediaFolderInfo, SplitInfo};
-use crate::engine::jsonl::{JsonlFacts, KeyFacts, Lengths};
-use crate::engine::media::MediaSpread;
-use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
-use crate::formats::energon::jsonl_idx::IndexState;
-use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{Problem, Severity};
 use crate::tui::screens::page::{PageLine, Tone};
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::split_bar;
+use gristmill_core::text::{bytes, count, duration, grouped};
+use gristmill_core::{Problem, Severity};
+use gristmill_ops::engine::check::{InfoReport, MediaFolderInfo, SplitInfo};
+use gristmill_ops::engine::jsonl::{JsonlFacts, KeyFacts, Lengths};
+use gristmill_ops::engine::media::MediaSpread;
+use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
+use gristmill_ops::formats::energon::jsonl_idx::IndexState;
 use std::time::Duration;
 
 /// Names of one list that are shown.
@@ -247,7 +247,7 @@ fn node_facts(node: &MixNode) -> String {
     let mut facts = vec![node.samples.map_or_else(|| "samples not known".to_owned(), |n| count(n, "sample"))];
     facts.extend(node.weight.map(|weight| format!("weight {weight}")));
     if let Some(repetitions) = node.repetitions {
-        facts.push(crate::model::text::times(repetitions));
+        facts.push(gristmill_core::text::times(repetitions));
         facts.extend(node.samples_per_epoch.map(|n| format!("{} an epoch", grouped(n))));
     }
     let uneven = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005);

@@ -1,14 +1,14 @@
 //! What the engine tells of packed tokens, as lines of the page: the same facts as the `info` command prints.
 
 use super::lines::{heading, item, problems};
-use crate::engine::check::forager::ForagerFacts;
-use crate::engine::check::outputs::{FormatFacts, MixtureFacts};
-use crate::engine::modalities::check::PackedFacts;
-use crate::engine::modalities::folder::{PackedFile, PackedFolder};
-use crate::engine::nanosets::FolderFacts;
-use crate::model::text::{bytes, count, grouped};
-use crate::model::Problem;
 use crate::tui::screens::page::{PageLine, Tone};
+use gristmill_core::text::{bytes, count, grouped};
+use gristmill_core::Problem;
+use gristmill_ops::engine::check::forager::ForagerFacts;
+use gristmill_ops::engine::check::outputs::{FormatFacts, MixtureFacts};
+use gristmill_ops::engine::modalities::check::PackedFacts;
+use gristmill_ops::engine::modalities::folder::{PackedFile, PackedFolder};
+use gristmill_ops::engine::nanosets::FolderFacts;
 
 /// Files that are listed.
 const FILES: usize = 50;
@@ -92,7 +92,7 @@ pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
         lines.push(item("with loss masks", count(facts.files_with_loss, "file")));
     }
     problems(found, &mut lines);
-    let row = |file: &crate::engine::nanosets::FileFacts| {
+    let row = |file: &gristmill_ops::engine::nanosets::FileFacts| {
         let documents = file.documents.map_or_else(|| "? documents".to_owned(), |n| count(n, "document"));
         (file.file.name.clone(), format!("{}, {documents}", count(file.file.tokens, "token")))
     };
@@ -117,7 +117,7 @@ pub fn samples(facts: &ForagerFacts, found: &[Problem]) -> Vec<PageLine> {
         lines.push(item("arrays", arrays.join(", ")));
     }
     problems(found, &mut lines);
-    let row = |file: &crate::engine::check::forager::ForagerFile| {
+    let row = |file: &gristmill_ops::engine::check::forager::ForagerFile| {
         let size = file.bytes.map_or_else(|| "missing".to_owned(), bytes);
         (file.name.clone(), format!("{}, {size}", count(file.samples, "sample")))
     };

@@ -1,12 +1,12 @@
 //! Draws the review: what a run would do.
 
-use crate::model::text::{bytes, count, duration};
-use crate::model::Severity;
 use crate::tui::screen::Ui;
 use crate::tui::screens::pack::state::PackState;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
+use gristmill_core::text::{bytes, count, duration};
+use gristmill_core::Severity;
 use ratatui::text::{Line, Span};
 
 /// Files of one format that are listed.

@@ -1,8 +1,5 @@
 //! Draws the steps with questions.
 
-use crate::model::text::{agree, bytes, count, grouped};
-use crate::preview::text::wrap_ranges;
-use crate::preview::tokens::TokenText;
 use crate::tui::form::{
     draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Guide as _, Place,
 };
@@ -17,6 +14,9 @@ use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
+use gristmill_core::text::{agree, bytes, count, grouped};
+use gristmill_ops::preview::text::wrap_ranges;
+use gristmill_ops::preview::tokens::TokenText;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -137,8 +137,8 @@ fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: us
     let keys = state.seen.keys.clone();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
     let chosen = match &state.plan.text {
-        crate::model::pack::TextField::Key(name) => keys.iter().position(|key| key.name == *name),
-        crate::model::pack::TextField::Jq(_) => Some(keys.len()),
+        gristmill_core::pack::TextField::Key(name) => keys.iter().position(|key| key.name == *name),
+        gristmill_core::pack::TextField::Jq(_) => Some(keys.len()),
     };
     draw_list(frame.buffer_mut(), area, &mut state.keys, focused, ui, |index, columns| {
         let sign = if chosen == Some(index) { ui.glyphs.radio_on } else { ui.glyphs.radio_off };

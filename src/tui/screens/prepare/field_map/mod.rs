@@ -5,12 +5,12 @@ pub mod samples;
 pub(super) mod view;
 
 use super::step::{Answers, Ask, StepState};
-use crate::model::plan::FieldExpr;
-use crate::model::sample_type;
-use crate::model::{Loading, PreparePlan, Problem, ProblemKind, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::TextField;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::sample_type;
+use gristmill_core::{Loading, PreparePlan, Problem, ProblemKind, Severity};
 use ratatui::crossterm::event::KeyEvent;
 use samples::Results;
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,7 +206,7 @@ impl FieldMapStep {
             let is_required = row_state.default.is_none() && !self.is_own;
             return is_required.then(|| {
                 let message = format!("{name} is required; give it a part, such as jpg or json[caption]");
-                Problem::refusal(ProblemKind::MissingField, crate::model::Subject::field(name), message)
+                Problem::refusal(ProblemKind::MissingField, gristmill_core::Subject::field(name), message)
             });
         }
         let of_plan = answers.derived.field_problems().filter(|p| p.subject.field.as_deref() == Some(name));

@@ -1,15 +1,15 @@
 //! Real samples through the field map: read, decoded and evaluated away from the screen.
 
-use crate::engine::plan::fields::{self, DecodedSample, FieldCheck, Share};
-use crate::model::field_map::FieldExpression;
-use crate::model::plan::FieldExpr;
-use crate::model::sample_type;
-use crate::model::{DatasetFacts, FileStamp, Problem, ProblemKind, SampleSketch, Shard, Subject};
-use crate::preview::picture::{self, Picture};
-use crate::preview::{text, Drawable};
-use crate::source::contents;
-use crate::source::decode::Value;
 use crate::tui::widgets::preview::{within, DECODE_DEADLINE};
+use gristmill_core::field_map::FieldExpression;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::sample_type;
+use gristmill_core::{DatasetFacts, FileStamp, Problem, ProblemKind, SampleSketch, Shard, Subject};
+use gristmill_ops::engine::plan::fields::{self, DecodedSample, FieldCheck, Share};
+use gristmill_ops::preview::picture::{self, Picture};
+use gristmill_ops::preview::{text, Drawable};
+use gristmill_ops::source::contents;
+use gristmill_ops::source::decode::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -129,7 +129,7 @@ impl Bench {
                 self.picture(facts, sketch, &part).map(Drawable::Picture)
             }
             Some(Ok(value)) => Ok(show(value)),
-            Some(Err(error)) => Err(crate::model::text::display_safe(&error.to_string()).into_owned()),
+            Some(Err(error)) => Err(gristmill_core::text::display_safe(&error.to_string()).into_owned()),
             None => Err("not read yet".into()),
         }
     }
@@ -160,7 +160,7 @@ impl Bench {
         let row = sketch.parts.iter().rev().find(|(name, _, _)| name == part);
         let &(_, offset, size) = row.ok_or_else(|| format!("no part '{part}'"))?;
         if size > PICTURE_FILE_BYTES {
-            return Err(format!("{} are too much to show", crate::model::text::bytes(size)));
+            return Err(format!("{} are too much to show", gristmill_core::text::bytes(size)));
         }
         let shard = Shard {
             name: sketch.shard.clone(),
@@ -194,9 +194,9 @@ pub(in super::super) fn show(value: &Value) -> Drawable {
         Value::Text(text) => Drawable::from_text(text),
         Value::Json(json) => Drawable::from_json(json),
         Value::Int(number) => Drawable::fact(number.to_string()),
-        Value::Bytes { len, label } => Drawable::fact(format!("{} · {label}", crate::model::text::bytes(*len))),
+        Value::Bytes { len, label } => Drawable::fact(format!("{} · {label}", gristmill_core::text::bytes(*len))),
         Value::Media { len, .. } => {
-            Drawable::fact(format!("{} · {}", crate::model::text::bytes(*len), value.describe()))
+            Drawable::fact(format!("{} · {}", gristmill_core::text::bytes(*len), value.describe()))
         }
         other => Drawable::fact(text::cut_end(&other.describe(), 400)),
     }
@@ -213,7 +213,7 @@ fn problems(check: &FieldCheck) -> Vec<Problem> {
         } else {
             let message = format!(
                 "{failed} of {of} samples {}: {error}",
-                crate::model::text::agree(failed as u64, "fails", "fail")
+                gristmill_core::text::agree(failed as u64, "fails", "fail")
             );
             out.push(Problem::problem(ProblemKind::FieldFails, subject(), message));
         }

@@ -4,12 +4,12 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
-use crate::engine::plan::fields::Share;
-use crate::model::text::count;
-use crate::model::{MediaPlan, PreparePlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::media::form::{is_typed, media_parts, MediaForm, Strategy};
 use crate::tui::screens::media::seen::Seen;
+use gristmill_core::text::count;
+use gristmill_core::{MediaPlan, PreparePlan};
+use gristmill_ops::engine::plan::fields::Share;
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@ use super::super::fixture::{act, facts, facts_half_scanned, facts_prepared, scre
 use super::super::state::Wizard;
 use super::super::step::Step;
 use super::*;
-use crate::model::{MediaFilter, Severity};
+use gristmill_core::{MediaFilter, Severity};
 
 fn at_media() -> Wizard {
     let mut wizard = wizard(facts());
@@ -20,7 +20,7 @@ fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
     assert!(shown.contains("jpg in 100 % of samples: by extension would record 201,330 rows"), "{shown}");
     let mut several = facts();
     let jpg = several.parts.remove("jpg").unwrap();
-    let of = |samples| crate::model::PartFacts { samples, bytes: 0 };
+    let of = |samples| gristmill_core::PartFacts { samples, bytes: 0 };
     several.parts.extend([("jpg".into(), of(jpg.samples / 2)), ("png".into(), of(jpg.samples / 2))]);
     let mut several = super::super::fixture::wizard(several);
     several.step = Step::Media;

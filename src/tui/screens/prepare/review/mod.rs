@@ -3,10 +3,10 @@
 pub(super) mod view;
 
 use super::step::{Answers, Ask, StepState};
-use crate::job::prepare::Preview;
-use crate::model::{PreparePlan, Problem, Severity};
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::widgets::{Level, TextField};
+use gristmill_core::{PreparePlan, Problem, Severity};
+use gristmill_ops::job::prepare::Preview;
 use ratatui::crossterm::event::KeyEvent;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -83,7 +83,7 @@ fn what_is_recorded_about_media_is_on_the_page() {
 
 #[test]
 fn a_plan_with_problems_is_not_simply_ready() {
-    use crate::model::{Problem, ProblemKind, Subject};
+    use gristmill_core::{Problem, ProblemKind, Subject};
     let mut facts = facts();
     facts.findings = vec![
         Problem::problem(ProblemKind::EmptyShard, Subject::shard("shard_0007.tar"), "no entry makes a sample"),

@@ -4,9 +4,9 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
-use crate::model::PreparePlan;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::run::{RunAsk, RunState};
+use gristmill_core::PreparePlan;
 
 impl StepState for RunState {
     fn stops(&self, _: &Answers) -> usize {

@@ -2,13 +2,13 @@ use super::super::fixture::{act, facts, wizard};
 use super::super::state::Wizard;
 use super::super::step::Step;
 use super::*;
-use crate::job::prepare::{PrepareReport, SplitSummary};
-use crate::job::{JobState, JobStatus, Phase};
-use crate::model::handles::ProgressReading;
-use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Keymap, Meaning};
 use crate::tui::screens::run::Tab;
+use gristmill_core::handles::ProgressReading;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_ops::job::prepare::{PrepareReport, SplitSummary};
+use gristmill_ops::job::{JobState, JobStatus, Phase};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::Duration;
 
@@ -119,13 +119,13 @@ fn a_failed_run_is_tried_again_or_gone_back_from() {
 fn duplicate_keys_that_only_a_run_finds_bring_their_question() {
     let mut wizard = running();
     let mut failed = status(JobState::Failed);
-    failed.counts = vec![(crate::model::Severity::Refusal, crate::model::ProblemKind::DuplicateKey, 72)];
+    failed.counts = vec![(gristmill_core::Severity::Refusal, gristmill_core::ProblemKind::DuplicateKey, 72)];
     wizard.run.observe(failed, Some(without_report(Failure::data("preparing", "72 duplicate keys"))));
     wizard.learn_from_run();
     act(&mut wizard, &[Action::Close]);
     assert_eq!(wizard.step, Step::Source);
     act(&mut wizard, &[Action::Down]);
-    assert_eq!(wizard.answers.plan.duplicates, crate::model::Duplicates::KeepFirst);
+    assert_eq!(wizard.answers.plan.duplicates, gristmill_core::Duplicates::KeepFirst);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn the_loader_is_copied_with_an_absolute_path() {
 #[test]
 fn a_run_that_found_problems_does_not_end_as_simply_ready() {
     use super::super::fixture::screen;
-    use crate::model::{ProblemKind, Severity};
+    use gristmill_core::{ProblemKind, Severity};
     let end = |counts, splits: &[(&str, u64)]| {
         let mut wizard = running();
         let split = |(name, samples): &(&str, u64)| SplitSummary { name: (*name).into(), shards: 2, samples: *samples };

@@ -4,9 +4,6 @@ use super::super::draw::Look;
 use super::super::source::view::samples_cell;
 use super::super::spots::Spot;
 use super::super::step::Answers;
-use crate::job::prepare::PrepareReport;
-use crate::model::text::{bytes, count};
-use crate::model::Loading;
 use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
@@ -15,6 +12,9 @@ use crate::tui::screens::run::{RunState, Tab};
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::{draw_table, text, Align, Column};
+use gristmill_core::text::{bytes, count};
+use gristmill_core::Loading;
+use gristmill_ops::job::prepare::PrepareReport;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -157,7 +157,7 @@ fn next_steps(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'stati
         Loading::FieldMap { .. } | Loading::Unset => None,
     };
     lines.extend(first.into_iter().flat_map(|words| wrapped(words, columns, ui.theme.warn)));
-    let check = format!("gristmill lint {}", crate::engine::plan::shell_quote(&answers.plan.path));
+    let check = format!("gristmill lint {}", gristmill_ops::engine::plan::shell_quote(&answers.plan.path));
     lines.push(Line::from(Span::styled(
         text::fit_end(&format!("To check it again: {check}"), columns, ui.glyphs),
         ui.theme.muted,

@@ -4,10 +4,10 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
-use crate::model::sample_type::{self, SampleType, SAMPLE_TYPES};
-use crate::model::{Loading, PreparePlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
+use gristmill_core::sample_type::{self, SampleType, SAMPLE_TYPES};
+use gristmill_core::{Loading, PreparePlan};
 use ratatui::crossterm::event::KeyEvent;
 
 /// One row of the list.

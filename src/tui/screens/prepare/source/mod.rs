@@ -4,11 +4,11 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
-use crate::engine::plan::splits;
-use crate::model::text::count;
-use crate::model::{Duplicates, PreparePlan, Rerun, Tgz};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
+use gristmill_core::text::count;
+use gristmill_core::{Duplicates, PreparePlan, Rerun, Tgz};
+use gristmill_ops::engine::plan::splits;
 use ratatui::crossterm::event::KeyEvent;
 use std::collections::BTreeSet;
 

@@ -76,7 +76,7 @@ fn a_finding_opens_in_full_and_any_key_closes_it() {
 #[test]
 fn compressed_shards_and_duplicates_bring_their_questions() {
     let mut facts = facts_of(&["a.tar", "b.tgz", "c.tar"]);
-    facts.same_keys = vec![crate::model::DuplicateKeys { shards: vec![0, 2], key: "000001".into(), keys: 1 }];
+    facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 2], key: "000001".into(), keys: 1 }];
     let mut wizard = wizard(facts);
     let stops = wizard.source.stop_list(&wizard.answers);
     assert_eq!(stops, [Stop::Shards, Stop::Pattern, Stop::Tgz, Stop::Duplicates]);
@@ -96,13 +96,13 @@ fn compressed_shards_and_duplicates_bring_their_questions() {
 #[test]
 fn samples_in_several_pieces_bring_no_question() {
     let mut facts = facts_of(&["a.tar", "b.tar"]);
-    facts.same_keys = vec![crate::model::DuplicateKeys { shards: vec![0, 0], key: "000001".into(), keys: 1 }];
+    facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 0], key: "000001".into(), keys: 1 }];
     facts.scattered.clone_from(&facts.same_keys);
     let wizard = wizard(facts);
     assert_eq!(wizard.source.stop_list(&wizard.answers), [Stop::Shards, Stop::Pattern]);
     let problem = wizard.answers.derived.unusable_samples.as_ref().unwrap();
     assert!(problem.message.contains("not next to each other") && problem.message.contains("a.tar"), "{problem}");
-    assert!(wizard.answers.derived.problems.iter().any(|p| p.severity == crate::model::Severity::Refusal));
+    assert!(wizard.answers.derived.problems.iter().any(|p| p.severity == gristmill_core::Severity::Refusal));
 }
 
 #[test]

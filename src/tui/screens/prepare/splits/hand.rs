@@ -1,9 +1,9 @@
 //! Splits made by hand: columns of shards, moves between them, marks, undo.
 
 use super::super::spots::Pointed;
-use crate::model::plan::SplitList;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use gristmill_core::plan::SplitList;
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -6,10 +6,10 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
-use crate::model::plan::{SplitList, SplitPattern};
-use crate::model::{PreparePlan, ProblemKind, Severity, SplitPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField};
+use gristmill_core::plan::{SplitList, SplitPattern};
+use gristmill_core::{PreparePlan, ProblemKind, Severity, SplitPlan};
 use hand::Hand;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use recorded::{has_new_shards, has_rule, recorded_splits};

@@ -1,7 +1,7 @@
 //! What an earlier preparation recorded, for an update: its splits, its rule, and the shards that are new.
 
 use super::super::step::Answers;
-use crate::model::SplitPlan;
+use gristmill_core::SplitPlan;
 use std::collections::HashSet;
 
 /// Whether an update finds shards that were not there before.

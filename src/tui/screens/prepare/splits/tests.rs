@@ -2,7 +2,7 @@ use super::super::fixture::{act, clear, facts, facts_of, facts_prepared, settle,
 use super::super::state::Wizard;
 use super::super::step::Step;
 use super::*;
-use crate::model::DatasetFacts;
+use gristmill_core::DatasetFacts;
 
 fn at_splits(facts: DatasetFacts) -> Wizard {
     let mut wizard = wizard(facts);
@@ -271,7 +271,7 @@ fn an_update_without_new_shards_asks_nothing_about_them() {
 #[test]
 fn notes_about_the_splits_are_shown_where_they_are_made() {
     use super::super::fixture::screen;
-    use crate::model::{Problem, Subject};
+    use gristmill_core::{Problem, Subject};
     for facts in [facts(), facts_prepared()] {
         let mut wizard = at_splits(facts);
         let mut derived = (*wizard.answers.derived).clone();

@@ -6,12 +6,12 @@ use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::recorded::{has_rule, recorded_rule, recorded_splits};
 use super::{Mode, SplitsStep, Stop};
-use crate::engine::plan::fields::percent;
-use crate::model::text::{count, grouped};
-use crate::model::{Problem, ProblemKind, ShardId};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::{popup, split_bar, text};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{Problem, ProblemKind, ShardId};
+use gristmill_ops::engine::plan::fields::percent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -394,7 +394,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
 
 /// The rule by which the last run divided the shards, in words.
 fn rule_words(answers: &Answers) -> String {
-    use crate::model::SplitPlan;
+    use gristmill_core::SplitPlan;
     match recorded_rule(answers) {
         Some(SplitPlan::Ratio(ratio)) => format!("ratio {ratio}"),
         Some(SplitPlan::Patterns(patterns)) => {

@@ -1,6 +1,6 @@
 use super::super::fixture::{act, clear, facts, facts_prepared, settle, type_text, wizard};
 use super::*;
-use crate::model::{Loading, SplitPlan};
+use gristmill_core::{Loading, SplitPlan};
 
 #[test]
 fn next_walks_through_every_step_with_what_the_data_suggests() {
@@ -122,7 +122,7 @@ fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
 
 #[test]
 fn every_plan_that_the_screens_make_comes_back_from_a_draft() {
-    use crate::model::plan::{FieldExpr, SplitList, SplitPattern};
+    use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
     let listed = |name: &str, shards: &[&str]| SplitList {
         name: name.into(),
         shards: shards.iter().map(|s| (*s).to_owned()).collect(),
@@ -289,7 +289,7 @@ fn what_was_scanned_can_be_looked_at_from_every_step() {
     settle(&mut wizard);
     assert_eq!(wizard.why_disabled(Action::Facts), None);
     assert_eq!(wizard.act(Action::Facts), [Ask::Facts]);
-    let empty = super::super::fixture::wizard(DatasetFacts::new("/x".into(), crate::model::DatasetKind::PlainFolder));
+    let empty = super::super::fixture::wizard(DatasetFacts::new("/x".into(), gristmill_core::DatasetKind::PlainFolder));
     assert!(empty.why_disabled(Action::Facts).is_some());
 }
 

@@ -3,10 +3,10 @@ use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
 use super::super::{open, Target};
 use super::{act, compare, env, spot, survive, write_files};
-use crate::model::{DedupPlan, Failure};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::testing;
+use gristmill_core::{DedupPlan, Failure};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

@@ -6,10 +6,10 @@ mod run;
 use super::ranges::Ranges;
 use super::state::RangesPage;
 use super::view;
-use crate::model::RunOptions;
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use crate::tui::testing::{self, Size};
+use gristmill_core::RunOptions;
 use std::path::Path;
 
 const NOTICE: &str = "We use cookies to improve your experience. By continuing to browse you agree to our terms.";

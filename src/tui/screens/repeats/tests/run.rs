@@ -2,12 +2,12 @@ use super::super::ranges::{Instead, ListKind, Ranges};
 use super::super::run::RunRanges;
 use super::super::state::RangesPage;
 use super::{act, compare, draw, env, spot, survive, write_files};
-use crate::job::dedup::start;
-use crate::model::dedup::Mode;
-use crate::model::{DedupPlan, RunOptions};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::testing;
+use gristmill_core::dedup::Mode;
+use gristmill_core::{DedupPlan, RunOptions};
+use gristmill_ops::job::dedup::start;
 use std::path::{Path, PathBuf};
 
 /// A run on the two files.

@@ -4,10 +4,10 @@ use super::super::choice::{Choice, Offer};
 use super::super::work::{Opened, Rework, Reworked, WriteEnd};
 use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
-use crate::engine::splits::Draft;
-use crate::model::text::{agree, count};
 use crate::tui::form::frame::age;
 use crate::tui::screen::{Effect, Screen};
+use gristmill_core::text::{agree, count};
+use gristmill_ops::engine::splits::Draft;
 use std::sync::Arc;
 
 /// How many changes of a draft are named when it is offered.

@@ -2,7 +2,7 @@
 
 use super::super::draft;
 use super::Inner;
-use crate::engine::splits::SplitEditor;
+use gristmill_ops::engine::splits::SplitEditor;
 
 impl Inner {
     pub(super) fn version(&self) -> u64 {

@@ -1,10 +1,4 @@
 use super::*;
-use crate::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, ShardTotals};
-use crate::engine::splits::{balance as balanced, parse_ratios};
-use crate::job::leaks::LeakReport;
-use crate::job::splits::SplitFile;
-use crate::job::{JobState, JobStatus};
-use crate::model::{Failure, Outcome, Subject};
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::screens::splits::add_exclude::Preview;
 use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, ShardHomes};
@@ -13,6 +7,12 @@ use crate::tui::screens::splits::review::{draw_changes, draw_written, Changes};
 use crate::tui::screens::splits::typed::Rows;
 use crate::tui::screens::splits::{add_exclude, balance, pattern};
 use crate::tui::widgets::{ListState, TextField};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, ShardTotals};
+use gristmill_ops::engine::splits::{balance as balanced, parse_ratios};
+use gristmill_ops::job::leaks::LeakReport;
+use gristmill_ops::job::splits::SplitFile;
+use gristmill_ops::job::{JobState, JobStatus};
 use std::time::Duration;
 
 /// As many rows as an answer has.
@@ -70,7 +70,7 @@ fn ratios_that_cannot_be_are_refused_in_the_dialog() {
 
 #[test]
 fn what_is_typed_to_be_excluded_is_looked_up() {
-    let cancel = crate::model::Cancel::default();
+    let cancel = gristmill_core::Cancel::default();
     for (name, item) in [("shard", "shard_0002.tar"), ("nothing", "shard_0099.tar/1"), ("known", "shard_0005.tar")] {
         let (item, note) = (TextField::new(item), TextField::new("because"));
         let found = Preview::of(editor(), item.value(), &cancel);

@@ -1,10 +1,10 @@
 use super::*;
-use crate::engine::splits::Draft;
-use crate::model::{Failure, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::screens::splits::state::{column, together, State};
 use crate::tui::screens::splits::view;
 use crate::tui::widgets::mouse::Places;
+use gristmill_core::{Failure, Subject};
+use gristmill_ops::engine::splits::Draft;
 use std::time::{Duration, Instant};
 
 fn state_of(editor: &SplitEditor) -> State {

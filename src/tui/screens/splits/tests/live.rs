@@ -1,11 +1,11 @@
 //! The session against files: opening, drafts, writing, and what somebody else does meanwhile.
 
 use super::*;
-use crate::model::RunOptions;
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, UiEnv};
+use gristmill_core::RunOptions;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! The editor's screens as a person sees them, and its session against files.
 
 use super::*;
-use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::testing::{self, Size};
 use crate::tui::widgets::Places;
+use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::Path;

@@ -1,0 +1,41 @@
+//! What every crate of Gristmill shares: plans, problems, failures, facts, progress and cancel handles, and safe display of names. No
+//! files, no threads, no terminal.
+
+mod apple_double;
+pub mod catch_panic;
+pub mod dedup;
+pub mod did_you_mean;
+pub mod facts;
+pub mod failure;
+pub mod field_map;
+pub mod handles;
+pub mod lfs;
+pub mod media;
+pub mod mix;
+pub mod options;
+pub mod pack;
+pub mod plan;
+pub mod problem;
+mod safe;
+pub mod sample;
+pub mod sample_type;
+pub mod shard;
+pub mod text;
+pub mod utc;
+
+pub use apple_double::{AppleDouble, AppleDoublePlace, MAX_APPLE_DOUBLE_KEYS};
+pub use dedup::DedupPlan;
+pub use facts::{DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, PreparedFacts, ShardFacts, ShardState};
+pub use failure::{ExitClass, Failure, Outcome};
+pub use handles::{
+    Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,
+    UnlistedProblems,
+};
+pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
+pub use mix::{MixKind, MixMember, MixPlan};
+pub use options::RunOptions;
+pub use pack::{PackFormat, PackPlan};
+pub use plan::{Duplicates, Loading, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
+pub use problem::{Problem, ProblemKind, Severity, Subject};
+pub use sample::{HiddenSample, PartRow, SampleRow, SampleSketch};
+pub use shard::{FileStamp, Shard, ShardId};

@@ -1,0 +1,166 @@
+//! Windows that equal one window: which of them are removable.
+
+use super::interval::Interval;
+use super::Rule;
+use gristmill_core::dedup::Keep;
+use gristmill_core::Outcome;
+
+/// Windows around one anchor (or several copies of it), at distances `near` to `far` before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub at: u64,
+    pub near: u32,
+    pub far: u32,
+    pub copies: u32,
+    pub period: u32,
+}
+
+impl Part {
+    /// What removing the windows at distances `near` to `far` of all copies from `copy` on removes.
+    pub(super) fn interval(&self, copy: u32, near: u32, far: u32, length: u64, first: u64) -> Interval {
+        let (from, to) = (u64::from(copy), u64::from(self.copies) - 1);
+        let step = u64::from(self.period);
+        // Copies lie so close together that what they remove touches.
+        let start = self.at + from * step - u64::from(far);
+        Interval { start, end: self.at + to * step - u64::from(near) + length, first }
+    }
+}
+
+/// Distances that have been seen, and the place where they were first.
+#[derive(Clone, Copy)]
+struct SeenDistances {
+    near: u32,
+    far: u32,
+    at: u64,
+}
+
+/// Works out classes; it holds memory that is used again.
+#[derive(Default)]
+pub(super) struct Classes {
+    seen: Vec<SeenDistances>,
+    fresh: Vec<SeenDistances>,
+    changes: Vec<(u32, i64)>,
+    enough: Vec<(u32, u32)>,
+}
+
+impl Classes {
+    /// All windows at one distance equal each other, in all parts that have that distance. Parts come in the order of the text.
+    pub(super) fn settle<F>(&mut self, parts: &[Part], rule: &Rule, found: &mut F) -> Outcome<()>
+    where
+        F: FnMut(Interval) -> Outcome<()>,
+    {
+        self.count(parts, rule);
+        if self.enough.is_empty() {
+            return Ok(());
+        }
+        self.seen.clear();
+        for part in parts {
+            match rule.keep {
+                Keep::None => {
+                    for (near, far) in overlaps(&self.enough, part.near, part.far) {
+                        let first = part.at - u64::from(far);
+                        found(part.interval(0, near, far, rule.min_length, first))?;
+                    }
+                }
+                Keep::First => self.keep_first(part, rule, found)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_first<F>(&mut self, part: &Part, rule: &Rule, found: &mut F) -> Outcome<()>
+    where
+        F: FnMut(Interval) -> Outcome<()>,
+    {
+        for (near, far) in overlaps(&self.enough, part.near, part.far) {
+            // Of the first copy only what was seen before; of the others all.
+            let mut joined: Option<(u32, u32, u64)> = None;
+            for seen in within(&self.seen, near, far) {
+                let (low, high) = (seen.near.max(near), seen.far.min(far));
+                joined = match joined {
+                    Some((start, end, _)) if end + 1 == low => Some((start, high, seen.at)),
+                    other => {
+                        if let Some((near, far, at)) = other {
+                            let single = Part { copies: 1, ..*part };
+                            found(single.interval(0, near, far, rule.min_length, at - u64::from(far)))?;
+                        }
+                        Some((low, high, seen.at))
+                    }
+                };
+            }
+            if let Some((near, far, at)) = joined {
+                let single = Part { copies: 1, ..*part };
+                found(single.interval(0, near, far, rule.min_length, at - u64::from(far)))?;
+            }
+            if part.copies > 1 {
+                found(part.interval(1, near, far, rule.min_length, part.at - u64::from(far)))?;
+            }
+        }
+        self.note(part);
+        Ok(())
+    }
+
+    /// Adds the distances of a part to those that were seen.
+    fn note(&mut self, part: &Part) {
+        self.fresh.clear();
+        let mut next = part.near;
+        for seen in within(&self.seen, part.near, part.far) {
+            if next < seen.near {
+                self.fresh.push(SeenDistances { near: next, far: seen.near - 1, at: part.at });
+            }
+            next = seen.far.saturating_add(1);
+        }
+        if next <= part.far {
+            self.fresh.push(SeenDistances { near: next, far: part.far, at: part.at });
+        }
+        for fresh in &self.fresh {
+            let place = self.seen.partition_point(|seen| seen.near < fresh.near);
+            self.seen.insert(place, *fresh);
+        }
+    }
+
+    /// Finds the distances at which there are windows enough.
+    fn count(&mut self, parts: &[Part], rule: &Rule) {
+        self.enough.clear();
+        if rule.is_plain() {
+            // Whatever was seen before is enough.
+            self.enough.push((0, u32::MAX - 1));
+            return;
+        }
+        self.changes.clear();
+        for part in parts {
+            self.changes.push((part.near, i64::from(part.copies)));
+            self.changes.push((part.far + 1, -i64::from(part.copies)));
+        }
+        self.changes.sort_unstable();
+        let (mut total, mut since) = (0i64, None);
+        for step in self.changes.chunk_by(|a, b| a.0 == b.0) {
+            let at = step.first().map_or(0, |change| change.0);
+            total += step.iter().map(|change| change.1).sum::<i64>();
+            match (since, total as u64 >= rule.min_count) {
+                (None, true) => since = Some(at),
+                (Some(near), false) => {
+                    self.enough.push((near, at - 1));
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Those that overlap `near..=far`; they are in order and apart.
+fn within(seen: &[SeenDistances], near: u32, far: u32) -> impl Iterator<Item = &SeenDistances> {
+    let start = seen.partition_point(|seen| seen.far < near);
+    seen.iter().skip(start).take_while(move |seen| seen.near <= far)
+}
+
+/// The parts of `ranges`, which are in order and apart, within `near..=far`.
+pub(super) fn overlaps(ranges: &[(u32, u32)], near: u32, far: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let start = ranges.partition_point(|range| range.1 < near);
+    ranges
+        .iter()
+        .skip(start)
+        .take_while(move |range| range.0 <= far)
+        .map(move |range| (range.0.max(near), range.1.min(far)))
+}

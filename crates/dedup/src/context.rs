@@ -1,0 +1,101 @@
+//! The text around an anchor.
+
+use super::anchor::Anchor;
+use super::bytes::{common_prefix, common_suffix};
+use super::match_cache::{Repeat, Side};
+use super::{Rule, TextAt};
+use gristmill_core::{Failure, Outcome};
+
+/// Bytes that are read beyond a context on both sides where repeats are kept: reading a few thousand takes not much longer than reading a few
+/// hundred.
+const MARGIN: u32 = 2 << 10;
+
+/// The text of all windows of an anchor, or of some of them; and what lies around it.
+pub(super) struct Context<'a> {
+    left: &'a [u8],
+    right: &'a [u8],
+    at: u64,
+    /// Bytes on each side that belong to windows.
+    pub far: u32,
+    pub right_reach: u32,
+}
+
+impl<'a> Context<'a> {
+    /// Of the windows at distances `near` to `far` before `at`; with `wide` what lies around them, too, as far as there is text.
+    #[inline]
+    pub(super) fn read<T: TextAt + ?Sized>(
+        text: &'a T,
+        (at, near, far): (u64, u32, u32),
+        rule: &Rule,
+        is_wide: bool,
+        spare: &'a mut Vec<u8>,
+    ) -> Outcome<Self> {
+        let margin = if is_wide { MARGIN } else { 0 };
+        let right_reach = (rule.min_length - u64::from(near)) as u32;
+        let start = at.saturating_sub(u64::from(far) + u64::from(margin));
+        let before = (at - start) as usize;
+        let bytes = text.read(start, before + right_reach as usize + margin as usize, spare)?;
+        match bytes.split_at_checked(before) {
+            Some((left, right)) if before >= far as usize && right.len() >= right_reach as usize => {
+                Ok(Self { left, right, at, far, right_reach })
+            }
+            _ => Err(shorter()),
+        }
+    }
+
+    /// How the text of two anchors agrees, known that `left` and `right` bytes of both contexts do as far as they reach; and what repeats
+    /// there, where this one lies behind the other one.
+    #[inline]
+    pub(super) fn compare(&self, pivot: &Self, (left, right): (u32, u32)) -> ([Side; 2], Option<Repeat>) {
+        let (most_left, most_right) = (self.far.min(pivot.far), self.right_reach.min(pivot.right_reach));
+        let known = left.min(most_left) as usize;
+        let beyond = |bytes: &'a [u8]| &bytes[..bytes.len().saturating_sub(known)];
+        let left = (known + common_suffix(beyond(self.left), beyond(pivot.left))) as u32;
+        let known = right.min(most_right) as usize;
+        let beyond = |bytes: &'a [u8]| bytes.get(known..).unwrap_or_default();
+        let right = (known + common_prefix(beyond(self.right), beyond(pivot.right))) as u32;
+        let sides = [
+            Side { same: left.min(most_left), byte: self.left_at(left.min(most_left)).unwrap_or_default() },
+            Side { same: right.min(most_right), byte: self.right_at(right.min(most_right)).unwrap_or_default() },
+        ];
+        let back = self.at.checked_sub(pivot.at).filter(|back| *back > 0);
+        let repeat = back.map(|back| Repeat {
+            start: self.at - u64::from(left),
+            end: self.at + u64::from(right),
+            back,
+            before: pivot.left_at(left).and_then(|_| self.left_at(left)),
+            behind: pivot.right_at(right).and_then(|_| self.right_at(right)),
+        });
+        (sides, repeat)
+    }
+
+    /// The byte behind `behind` others, away from the anchor.
+    #[inline]
+    fn left_at(&self, behind: u32) -> Option<u8> {
+        self.left.iter().rev().nth(behind as usize).copied()
+    }
+    #[inline]
+    fn right_at(&self, behind: u32) -> Option<u8> {
+        self.right.get(behind as usize).copied()
+    }
+}
+
+/// The text of all windows of an anchor, of which the first `far` bytes lie before it.
+#[inline]
+pub(super) fn context_bytes<'a, T: TextAt + ?Sized>(
+    text: &'a T,
+    anchor: &Anchor,
+    rule: &Rule,
+    spare: &'a mut Vec<u8>,
+) -> Outcome<&'a [u8]> {
+    let wanted = anchor.far as usize + (rule.min_length - u64::from(anchor.near)) as usize;
+    let bytes = text.read(anchor.at.saturating_sub(u64::from(anchor.far)), wanted, spare)?;
+    match bytes.len() == wanted {
+        true => Ok(bytes),
+        false => Err(shorter()),
+    }
+}
+
+fn shorter() -> Failure {
+    Failure::data("reading text back", "it is shorter than it was when it was searched")
+}

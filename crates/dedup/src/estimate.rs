@@ -1,0 +1,315 @@
+//! What a dedup would remove, from a sample of all distinct windows.
+//!
+//! A window is in the sample because of its bytes alone: the key of its anchor and its distance to it. So all places of a sampled
+//! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. What was not
+//! read at all may hold further places; how many is told from the counts of those that were seen ([`super::growth`]).
+
+use super::growth::{Extrapolation, Grown, ReadShare};
+use super::owners::Owned;
+use super::passages::{Passage, Passages};
+use super::periodic::Shift;
+use super::tally::{tallies, Judged, Whole, WindowPosition, GROUPS};
+use super::unseen::Unseen;
+use super::walk::{Bits, Visit, Walk};
+use super::Rule;
+use gristmill_core::dedup::Keep;
+use gristmill_core::Outcome;
+
+/// Samples of one anchor are at most so many windows apart, and about so many fall on an ordinary one: few, as those of one anchor tell
+/// nearly the same. What can be kept goes to more anchors, lest a passage that repeats a thousand times is missed with its only key.
+const APART: u64 = 256;
+const OF_ANCHOR: u64 = 3;
+
+/// One place of a sampled window.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    hash: u64,
+    place: WindowPosition,
+}
+
+/// Reads documents and samples their windows. As a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
+pub struct Sampler {
+    walk: Walk,
+    seeing: Seeing,
+}
+
+/// What comes behind the choice of anchors.
+struct Seeing {
+    min_length: u64,
+    /// Windows between two that are sampled of one anchor.
+    apart: u64,
+    one_in: u64,
+    base: u64,
+    before: Option<(u64, u64)>,
+    /// The period with which the last windows came again; 0 where they did not.
+    period: u64,
+    shift: Shift,
+    samples: Samples,
+}
+
+/// What was sampled.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    kept: Vec<Sample>,
+    /// Text, without separators.
+    bytes: u64,
+    /// Documents with windows.
+    documents: u64,
+    windows: u64,
+    /// Windows that repeat those a period earlier, and stretches of them.
+    periodic: u64,
+    stretches: u64,
+}
+
+/// What a dedup would remove, about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Bytes of text that were looked at.
+    pub bytes: u64,
+    /// Bytes of them that would be removed together with all of the text: where only a part was read, more than repeat within that part.
+    pub removable: u64,
+    /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself, and from
+    /// what is told without each lot of the text that was read.
+    pub margin: u64,
+    /// The part of `margin` that comes from which keys were sampled.
+    pub key_margin: u64,
+    /// The least and the most that it is likely to be, in bytes. Where little was read, the most is not known.
+    pub least: u64,
+    /// See `least`.
+    pub most: Option<u64>,
+    /// Windows in the sample: a few hundred say little, ten thousand a lot.
+    pub sampled: u64,
+    /// Windows that occur most often, with one place and the count of each.
+    pub passages: Vec<Passage>,
+}
+
+/// How much more repeats in all of a text than within a searched part of it, as a share of the text: one standard deviation of what is
+/// assumed before anything is known.
+const GROWTH_DEVIATION: f64 = 0.08;
+
+impl Estimate {
+    /// Takes into account that the part `share` of the text, from 0 to 1, repeats within some `documents` of it that were searched. In all
+    /// of the text hardly less does, and the less the sampled keys say, the nearer to it is the truth: of a passage with few keys, all or
+    /// none are sampled.
+    pub fn combine_with_searched(&mut self, share: f64, documents: u64) {
+        let bytes = |share: f64| ((share.max(0.0) * self.bytes as f64) as u64).min(self.bytes);
+        // Which documents were searched is chance: as if each of them repeated as a whole or not at all.
+        let chance = (share * (1.0 - share) / documents.max(1) as f64).sqrt();
+        let (searched, least) = (bytes(share), bytes(share - SEARCHED_DEVIATIONS * chance));
+        let deviation = self.key_margin as f64 / self.bytes.max(1) as f64;
+        let weight = GROWTH_DEVIATION.powi(2) / (GROWTH_DEVIATION.powi(2) + deviation.powi(2));
+        self.least = self.least.max(least);
+        self.removable = searched + (self.removable.saturating_sub(searched) as f64 * weight) as u64;
+        let keys = self.key_margin as f64;
+        self.key_margin = (keys * weight.sqrt()) as u64;
+        let others = (self.margin as f64).powi(2) - keys.powi(2);
+        self.margin = others.max(0.0).sqrt().hypot(self.key_margin as f64) as u64;
+        self.most = self.most.map(|most| most.max(self.removable));
+    }
+}
+
+/// Standard deviations by which the least is apart from what was found in searched documents.
+const SEARCHED_DEVIATIONS: f64 = 3.0;
+/// Standard deviations by which the least and the most are apart from what is told.
+const DEVIATIONS: f64 = 2.0;
+
+impl Sampler {
+    /// Windows between two that are sampled of one anchor.
+    pub fn apart(rule: &Rule) -> u64 {
+        (rule.min_length / 2 / OF_ANCHOR).clamp(1, APART)
+    }
+
+    /// Samples the windows of one anchor key in `one_in`, and of these one in [`apart`](Self::apart). Takes 16 bytes for each sampled
+    /// window. Windows of less than 32 bytes have so many anchors that the estimate is a rough one.
+    pub fn new(rule: &Rule, one_in: u64) -> Self {
+        Self {
+            walk: Walk::new(rule, Bits::ALL),
+            seeing: Seeing {
+                min_length: rule.min_length.max(1),
+                apart: Self::apart(rule),
+                one_in: one_in.max(1),
+                base: 0,
+                before: None,
+                period: 0,
+                shift: Shift::default(),
+                samples: Samples::default(),
+            },
+        }
+    }
+
+    /// A document begins; `base` is the position of its first byte of text.
+    pub fn start_document(&mut self, base: u64) {
+        self.walk.start();
+        let seeing = &mut self.seeing;
+        (seeing.base, seeing.before, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
+    }
+
+    /// The next bytes of the document.
+    pub fn push(&mut self, piece: &[u8]) -> Outcome<()> {
+        self.walk.push(piece, &mut self.seeing)
+    }
+
+    /// The document is over.
+    pub fn end_document(&mut self) -> Outcome<()> {
+        let bytes = self.walk.end(&mut self.seeing)?;
+        let samples = &mut self.seeing.samples;
+        samples.bytes += bytes;
+        samples.documents += u64::from(bytes >= self.seeing.min_length);
+        Ok(())
+    }
+
+    /// Windows in the sample so far.
+    pub fn sampled(&self) -> usize {
+        self.seeing.samples.kept.len()
+    }
+
+    /// What was sampled so far; the sampler begins anew.
+    pub fn take(&mut self) -> Samples {
+        std::mem::take(&mut self.seeing.samples)
+    }
+}
+
+impl Visit for Seeing {
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+        let key = walk.key(owned);
+        let windows = owned.high - owned.low + 1;
+        let period = match self.before.replace((key, owned.at)) {
+            Some((same, at)) if same == key => owned.at - at,
+            _ => 0,
+        };
+        let end = owned.high + self.min_length;
+        self.samples.windows += windows;
+        if period > 0 && self.shift.holds(walk.tail(), period, owned.low, end) {
+            self.samples.periodic += windows;
+            self.samples.stretches += u64::from(self.period == 0);
+            self.period = period;
+            return Ok(());
+        }
+        self.period = 0;
+        if key.is_multiple_of(self.one_in) {
+            self.add(walk, owned, key / self.one_in);
+        }
+        Ok(())
+    }
+
+    fn period(&self) -> u64 {
+        self.period
+    }
+
+    fn passed(&mut self, from: u64, to: u64, _period: u64) -> Outcome<()> {
+        self.before = None;
+        self.samples.windows += to - from;
+        self.samples.periodic += to - from;
+        Ok(())
+    }
+}
+
+impl Seeing {
+    /// Windows of one anchor at distances that depend on its key.
+    fn add(&mut self, walk: &Walk, owned: &Owned, salt: u64) {
+        let Self { apart, min_length, base, samples, .. } = self;
+        let (chosen, group) = (salt % *apart, salt / *apart % GROUPS);
+        let mut at = owned.low + (owned.at - owned.low + *apart - chosen) % *apart;
+        let mut is_first = owned.low == 0;
+        while at <= owned.high {
+            let hash = xxhash_rust::xxh3::xxh3_64_with_seed(walk.tail().get(at, at + *min_length), salt);
+            samples.kept.push(Sample { hash, place: WindowPosition::new(*base + at, group, is_first) });
+            is_first = false;
+            at += *apart;
+        }
+    }
+}
+
+impl Samples {
+    /// Bytes that were hashed to tell windows apart.
+    pub fn hashed(&self, rule: &Rule) -> u64 {
+        self.kept.len() as u64 * rule.min_length
+    }
+
+    /// Adds places that another sampler saw in text that comes earlier and of which nothing is removed.
+    pub fn join_earlier(&mut self, mut other: Self) {
+        self.kept.append(&mut other.kept);
+    }
+
+    /// Adds what another sampler saw.
+    pub fn join(&mut self, mut other: Self) {
+        self.kept.append(&mut other.kept);
+        self.bytes += other.bytes;
+        self.documents += other.documents;
+        self.windows += other.windows;
+        self.periodic += other.periodic;
+        self.stretches += other.stretches;
+    }
+
+    /// Counts, for the rule with which all samplers worked. What lies before `own` is the text of which nothing is removed
+    /// ([`join_earlier`](Self::join_earlier)). `most` passages are given at most.
+    pub fn estimate(mut self, rule: &Rule, own: u64, seen: ReadShare<'_>, most: usize) -> Estimate {
+        self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
+        let mut passages = Passages::default();
+        let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.tells_all(rule));
+        let mut unseen = (!seen.tells_all(rule) && own == 0).then(|| Unseen::new(seen.part));
+        let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
+        for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
+            let count = same.len() as u64;
+            let stays = if count < rule.min_count { same.len() } else { usize::from(rule.keep == Keep::First) };
+            let first = judged.len();
+            let judge = |(number, sample): (usize, &Sample)| Judged {
+                place: sample.place,
+                is_removable: number >= stays,
+                grown: Grown::default(),
+            };
+            judged.extend(same.iter().enumerate().map(judge).filter(|one| one.place.at() >= own));
+            let of_window = judged.get_mut(first..).unwrap_or_default();
+            if let Some(unseen) = &mut unseen {
+                unseen.add(seen.count_stretches(same.iter().map(|sample| sample.place.at())), same.len());
+            }
+            if let Some(growth) = &mut growth {
+                let staying = of_window.iter().filter(|one| !one.is_removable).count();
+                let grown = growth.add(same.iter().map(|sample| sample.place.at()), staying);
+                of_window.iter_mut().for_each(|one| one.grown = grown);
+            }
+            if let Some(first) = same.first() {
+                passages.add(Passage { at: first.place.at(), len: rule.min_length, count });
+            }
+        }
+        judged.sort_unstable_by_key(|one| one.place);
+        let length = rule.min_length.max(1);
+        let groups = tallies(&judged, Sampler::apart(rule));
+        let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
+        let whole = Whole { windows, documents, length };
+        let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
+        let (found, by_keys) = whole.told(&groups, |group| group.found);
+        let least = found - DEVIATIONS * by_keys;
+        let gone: f64 = groups.iter().map(|group| group.found.windows).sum::<f64>() / judged.len().max(1) as f64;
+        let (removable, margin, by_keys) = match (growth, unseen) {
+            (None, None) => (found, by_keys, by_keys),
+            (None, Some(unseen)) => {
+                // A window that is removable stands for as many bytes as in the text that was read.
+                let bytes_each = if gone > 0.0 { found / (gone * windows).max(1.0) } else { 1.0 };
+                ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
+            }
+            (Some(growth), _) => {
+                let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
+                let all = both.max(found);
+                let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
+                // A window that is removable stands for as many bytes as it does on average.
+                let bytes_each = all / (gone / judged.len().max(1) as f64 * windows).max(1.0);
+                (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
+            }
+        };
+        let off = DEVIATIONS * margin;
+        let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
+        // In text of which little was read, what is told may be off by more than chance.
+        let tells_all = seen.tells_all(rule);
+        Estimate {
+            bytes: self.bytes,
+            removable: bytes(removable),
+            margin: margin as u64,
+            key_margin: by_keys as u64,
+            least: bytes(least),
+            most: tells_all.then(|| bytes(removable + off)),
+            sampled: judged.len() as u64,
+            passages: passages.heaviest(most),
+        }
+    }
+}

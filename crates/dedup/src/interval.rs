@@ -1,0 +1,45 @@
+//! Stretches of removable text.
+
+use super::distribute::distribute_and_sort;
+
+/// So many intervals are put into buckets before they are sorted.
+const MANY: usize = 1024;
+/// Buckets, at most: their counters stay in the cache.
+const MAX_BUCKETS: usize = 1 << 17;
+
+/// Bytes `[start, end)` that are removable; inside one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Position of the first byte.
+    pub start: u64,
+    /// Position behind the last byte.
+    pub end: u64,
+    /// An earlier place of the window at `start`, as a rule the first one: the copy that stays. Under [`Keep::None`] and for the
+    /// first place of a window it may be `start` itself. Only for people to look at: it may depend on the order of work.
+    ///
+    /// [`Keep::None`]: gristmill_core::dedup::Keep::None
+    pub first: u64,
+}
+
+/// Sorts intervals and joins those that overlap or touch. The order in which they come does not matter. A range of the result starts
+/// where its first part started, and keeps that part's [`first`](Interval::first).
+pub fn merge(intervals: &mut Vec<Interval>) {
+    // Where several start together, the smallest place is taken, so that the order of work does not show.
+    let key = |found: &Interval| (found.start, found.first, found.end);
+    match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
+        (Some(last), MANY..) => {
+            let buckets = (intervals.len() / 2).next_power_of_two().min(MAX_BUCKETS);
+            let shift = (last.max(1).ilog2() + 1).saturating_sub(buckets.ilog2());
+            let bucket = |found: &Interval| (found.start >> shift) as usize;
+            distribute_and_sort(intervals, &mut Vec::new(), &mut Vec::new(), buckets, bucket, key);
+        }
+        _ => intervals.sort_unstable_by_key(key),
+    }
+    intervals.dedup_by(|later, joined| {
+        let joins = later.start <= joined.end;
+        if joins {
+            joined.end = joined.end.max(later.end);
+        }
+        joins
+    });
+}

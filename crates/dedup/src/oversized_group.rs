@@ -1,0 +1,206 @@
+//! Keys with more contexts than should be in memory, taken one by one in the order of the text; where windows are counted, once to count
+//! them and once more.
+//!
+//! All are compared with the first. What remains of one lies beyond the first byte that differs, and equals windows of those alone that
+//! differ at the same place by the same byte: it gets a key of its own, and is taken up again with others of that key.
+
+use super::anchor::{Anchor, Record};
+use super::bytes::{common_prefix, common_suffix};
+use super::class::{overlaps, Part};
+use super::context::context_bytes;
+use super::gear::mix;
+use super::interval::Interval;
+use super::passages::Passage;
+use super::resolve::Resolver;
+use super::{Rule, TextAt};
+use gristmill_core::dedup::Keep;
+use gristmill_core::Outcome;
+
+/// The contexts of one key.
+pub struct OversizedGroup {
+    rule: Rule,
+    first: Option<Anchor>,
+    /// The text of all windows of the first.
+    text: Vec<u8>,
+    /// Distances at which all that were compared have windows that equal the first's, and how often.
+    near: u32,
+    far: u32,
+    count: u64,
+    /// How many more windows there are at a distance than at the one before, from the nearest of the first on; where they are counted.
+    changes: Vec<i64>,
+    /// Distances at which there are enough of them, once that is known.
+    enough: Vec<(u32, u32)>,
+    is_counted: bool,
+    spare: Vec<u8>,
+}
+
+/// How a context agrees with the first.
+struct Agreed {
+    /// Distances at which both have equal windows; none where the first is greater.
+    least: u32,
+    most: u32,
+    /// Bytes that agree on the right.
+    right: u32,
+    /// The bytes that differ.
+    byte_left: u8,
+    byte_right: u8,
+}
+
+impl OversizedGroup {
+    /// Contexts for one rule. Unless it is [plain](Rule::is_plain) all of them are counted before any is taken.
+    pub fn new(rule: &Rule) -> Self {
+        let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());
+        let (text, is_counted) = (Vec::new(), false);
+        Self { rule: *rule, first: None, text, near: 0, far: 0, count: 1, changes, enough, is_counted, spare }
+    }
+
+    /// The first of all: whatever it has stays, unless nothing does.
+    fn begin<T: TextAt + ?Sized>(&mut self, anchor: Anchor, text: &T) -> Outcome<()> {
+        if !self.rule.is_tiny() {
+            self.text = context_bytes(text, &anchor, &self.rule, &mut self.spare)?.to_vec();
+        }
+        (self.first, self.near, self.far) = (Some(anchor), anchor.near, anchor.far);
+        Ok(())
+    }
+
+    fn compare<T: TextAt + ?Sized>(&mut self, first: &Anchor, anchor: &Anchor, text: &T) -> Outcome<Agreed> {
+        let own = context_bytes(text, anchor, &self.rule, &mut self.spare)?;
+        let (own_left, own_right) = own.split_at(anchor.far as usize);
+        let (first_left, first_right) = self.text.split_at(first.far as usize);
+        let most = common_suffix(own_left, first_left);
+        let right = common_prefix(own_right, first_right);
+        Ok(Agreed {
+            least: (self.rule.min_length - right as u64) as u32,
+            most: most as u32,
+            right: right as u32,
+            byte_left: own_left.iter().rev().nth(most).copied().unwrap_or_default(),
+            byte_right: own_right.get(right).copied().unwrap_or_default(),
+        })
+    }
+
+    /// Counts one. They come in the order of the text, and are taken in the same order once all were counted.
+    ///
+    /// # Errors
+    /// Those of `text`.
+    pub fn count<T: TextAt + ?Sized>(&mut self, record: &impl Record, text: &T) -> Outcome<()> {
+        let anchor = record.unpack();
+        let (least, most) = match self.first {
+            None => {
+                self.begin(anchor, text)?;
+                self.changes = vec![0; (anchor.far - anchor.near) as usize + 2];
+                (anchor.near, anchor.far)
+            }
+            Some(first) => {
+                let agreed = self.compare(&first, &anchor, text)?;
+                (agreed.least, agreed.most)
+            }
+        };
+        if least > most {
+            return Ok(());
+        }
+        let nearest = self.first.map_or(0, |first| first.near);
+        for (distance, by) in [(least, 1), (most + 1, -1)] {
+            if let Some(change) = self.changes.get_mut(distance.saturating_sub(nearest) as usize) {
+                *change += by * i64::from(anchor.copies);
+            }
+        }
+        Ok(())
+    }
+
+    /// All were counted: distances with windows enough are known.
+    fn end_counting(&mut self, nearest: u32) {
+        let (mut total, mut since) = (0, None);
+        for (distance, change) in (nearest..).zip(std::mem::take(&mut self.changes)) {
+            total += change;
+            match (since, total as u64 >= self.rule.min_count) {
+                (None, true) => since = Some(distance),
+                (Some(near), false) => {
+                    self.enough.push((near, distance - 1));
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        self.is_counted = true;
+    }
+
+    /// Gives the windows of a context that are removable: of those at distances `least` to `most` those that there are enough of.
+    fn give<F>(&self, anchor: &Anchor, (least, most): (u32, u32), is_first: bool, found: &mut F) -> Outcome<()>
+    where
+        F: FnMut(Interval) -> Outcome<()>,
+    {
+        let Anchor { at, copies, period, .. } = *anchor;
+        let part = Part { at, near: least, far: most, copies, period };
+        let stays = is_first && self.rule.keep == Keep::First;
+        if stays && copies < 2 {
+            return Ok(());
+        }
+        let from = self.first.filter(|_| self.rule.keep == Keep::First).map_or(at, |first| first.at);
+        for (near, far) in overlaps(&self.enough, least, most) {
+            found(part.interval(u32::from(stays), near, far, self.rule.min_length, from - u64::from(far)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next one. What is removable goes to `found`, what remains to `rest`, with another key.
+    ///
+    /// # Errors
+    /// Those of `text`, `found` and `rest`.
+    pub fn take<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
+    where
+        T: TextAt + ?Sized,
+        F: FnMut(Interval) -> Outcome<()>,
+        M: FnMut(Anchor) -> Outcome<()>,
+    {
+        let anchor = record.unpack();
+        let length = self.rule.min_length;
+        let Some(first) = self.first else { return self.begin(anchor, text) };
+        let is_plain = self.rule.is_plain();
+        if !is_plain && !self.is_counted {
+            // It is the first one again.
+            self.end_counting(first.near);
+            self.count = u64::from(anchor.copies);
+            return self.give(&anchor, (anchor.near, anchor.far), true, found);
+        }
+        if self.rule.is_tiny() {
+            return found(Interval { start: anchor.at, end: anchor.at + length, first: first.at });
+        }
+        let Agreed { least, most, right, byte_left, byte_right } = self.compare(&first, &anchor, text)?;
+        if least <= most {
+            if is_plain {
+                let place = |at: u64, distance: u32| at - u64::from(distance);
+                let end = place(anchor.at, least) + length;
+                found(Interval { start: place(anchor.at, most), end, first: place(first.at, most) })?;
+            } else {
+                self.give(&anchor, (least, most), false, found)?;
+            }
+            if self.near.max(least) <= self.far.min(most) {
+                (self.near, self.far) = (self.near.max(least), self.far.min(most));
+                self.count += u64::from(anchor.copies);
+            }
+        }
+        if anchor.far > most {
+            let key = other_key(anchor.key, true, most, byte_left);
+            rest(Anchor { key, near: anchor.near.max(most + 1), ..anchor })?;
+        }
+        if least > anchor.near && most >= anchor.near {
+            let key = other_key(anchor.key, false, right, byte_right);
+            rest(Anchor { key, far: anchor.far.min(most).min(least - 1), ..anchor })?;
+        }
+        Ok(())
+    }
+
+    /// All have been taken: the resolver is told what repeats.
+    pub fn end(self, resolver: &mut Resolver) {
+        if let Some(first) = self.first.filter(|_| !self.rule.is_tiny()) {
+            let at = first.at - u64::from(self.far);
+            let len = u64::from(self.far - self.near) + self.rule.min_length;
+            resolver.note(Passage { at, len, count: self.count });
+        }
+    }
+}
+
+/// The key of what differs on the right or on the left, behind so many bytes, by this byte.
+fn other_key(key: u64, on_left: bool, behind: u32, byte: u8) -> u64 {
+    mix(key ^ mix(u64::from(on_left) << 40 | u64::from(behind) << 8 | u64::from(byte)))
+}

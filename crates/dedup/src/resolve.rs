@@ -1,0 +1,417 @@
+//! Anchors with equal keys -> removable windows, by comparing bytes.
+//!
+//! A group of contexts (an anchor with the text of all windows it owns) is compared with one of them, the pivot: how many bytes agree to
+//! the left and to the right of the anchor. That settles all windows that equal one of the pivot's. What remains of a context lies
+//! beyond the first byte that differs, on the left or on the right, and can only equal windows of contexts that differ from the pivot at the
+//! same place, by the same byte. So contexts fall into smaller groups, which agree on more bytes each time, until they are alone.
+//! No window is in two groups, so the work cannot grow beyond the windows there are, and no hash is trusted.
+
+use super::anchor::{Anchor, Record};
+use super::class::{Classes, Part};
+use super::context::Context;
+use super::distribute::distribute_and_sort;
+use super::filter;
+use super::interval::Interval;
+use super::match_cache::{Compared, MatchCache, Side};
+use super::passages::{Passage, Passages};
+use super::{Rule, TextAt};
+use gristmill_core::{Cancel, Outcome};
+use prefetch_index::prefetch_index;
+
+/// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
+const DEEP: u32 = 3;
+/// Contexts whose text is fetched ahead of the one that is compared.
+const AHEAD: usize = 16;
+/// Nodes of which the first entries are fetched ahead, and how many of each: of the next one their text, too.
+const NODES: usize = 2;
+const FIRST: usize = 4;
+/// Bytes that are fetched together.
+const LINE: usize = 64;
+/// Bytes on each side that are fetched ahead, at most: who reads on from there is seen by the processor itself.
+const FETCHED: u32 = 1 << 10;
+/// So many branches are put into buckets before they are sorted.
+const MANY: usize = 1024;
+/// Buckets of branches.
+const BUCKETS: usize = 4096;
+/// Contexts between two looks at whether the run was cancelled.
+const CANCEL_CHECK_EVERY: usize = 4096;
+
+/// Resolves partitions, one after the other. It may take any number of them; each holds all records of its keys.
+pub struct Resolver {
+    rule: Rule,
+    passages: Passages,
+    cells: Vec<u64>,
+    work: Work,
+}
+
+/// Windows of one member of a group: those at distances `near` to `far`.
+#[derive(Clone, Copy)]
+struct Entry {
+    member: u32,
+    near: u32,
+    far: u32,
+}
+
+impl Entry {
+    /// How it agrees with itself.
+    fn whole(&self, rule: &Rule) -> [Side; 2] {
+        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Side { same, byte: 0 })
+    }
+}
+
+/// Contexts that may have equal windows; they are the last entries of [`Work::entries`].
+#[derive(Clone, Copy)]
+struct Node {
+    start: usize,
+    /// Bytes on which all agree, as far as they reach.
+    left: u32,
+    right: u32,
+    depth: u32,
+}
+
+impl Node {
+    /// Fetches what is compared of the context around `at`, if it agrees with the pivot as far as the `last` one did, left and right.
+    #[inline]
+    fn fetch<T: TextAt + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
+        let [left, right] = last.map(|same| same.min(FETCHED));
+        for right in (self.right..=right.max(self.right)).step_by(LINE) {
+            text.touch(at + u64::from(right));
+        }
+        for left in (self.left..=left.max(self.left)).step_by(LINE) {
+            text.touch(at.saturating_sub(u64::from(left) + 1));
+        }
+    }
+}
+
+/// What differs from the pivot: on the right or on the left, behind how many bytes, by which byte.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Branch {
+    on_left: bool,
+    behind: u32,
+    byte: u8,
+}
+
+impl Branch {
+    /// All of it in a number.
+    fn number(self) -> u64 {
+        u64::from(self.behind) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
+    }
+}
+
+/// What remains of a context that differs from the pivot.
+#[derive(Clone, Copy)]
+struct Branched {
+    branch: Branch,
+    entry: Entry,
+    /// Bytes that agree with the pivot on the other side.
+    other: u32,
+}
+
+#[derive(Default)]
+struct Work {
+    members: Vec<Part>,
+    entries: Vec<Entry>,
+    nodes: Vec<Node>,
+    taken: Vec<Entry>,
+    parts: Vec<Part>,
+    branches: Vec<Branched>,
+    unsorted: Vec<Branched>,
+    ends: Vec<usize>,
+    /// How each of those before agrees with the pivot, left and right; where repeats are kept.
+    agreed: Vec<[Side; 2]>,
+    classes: Classes,
+    spares: [Vec<u8>; 2],
+}
+
+impl Resolver {
+    /// A resolver for one rule.
+    pub fn new(rule: &Rule) -> Self {
+        Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: Work::default() }
+    }
+
+    /// Compares all anchors of one partition, which come in any order and are used up. What is removable goes to `found`, in no order
+    /// and overlapping. Memory beside the records: a byte or two for each, and the repeated ones once more.
+    ///
+    /// # Errors
+    /// Those of `text` and `found`; text that is shorter than the records say; cancellation.
+    pub fn resolve<R, T, F>(&mut self, records: &mut Vec<R>, text: &T, found: &mut F, cancel: &Cancel) -> Outcome<()>
+    where
+        R: Record,
+        T: TextAt + ?Sized,
+        F: FnMut(Interval) -> Outcome<()>,
+    {
+        cancel.check()?;
+        filter::keep_repeated(records, &mut self.cells);
+        filter::group(records);
+        let (mut seen, mut start, mut touched) = (0, 0, 0);
+        for group in records.chunk_by(|a, b| a.key() == b.key()) {
+            seen += 1;
+            if seen % CANCEL_CHECK_EVERY == 0 {
+                cancel.check()?;
+            }
+            start += group.len();
+            if touched < start + AHEAD && !self.rule.is_tiny() {
+                let near = touched.max(start)..start + 2 * AHEAD;
+                touched = near.end;
+                records.iter().take(near.end).skip(near.start).for_each(|record| text.touch(record.at()));
+            }
+            if self.rule.is_tiny() {
+                settle_tiny(group, self.rule.min_length, found)?;
+            } else if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
+                self.work.start(group);
+                while let Some(node) = self.work.nodes.pop() {
+                    self.work.fetch_next(&node, text);
+                    self.work.compare(node, &self.rule, text, found, &mut self.passages, cancel)?;
+                }
+            }
+        }
+        records.clear();
+        Ok(())
+    }
+
+    /// Notes a passage that was found on another way.
+    pub(super) fn note(&mut self, passage: Passage) {
+        self.passages.add(passage);
+    }
+
+    /// The most repeated passages so far.
+    pub fn passages(&self) -> &Passages {
+        &self.passages
+    }
+}
+
+/// Equal windows, each a record: all but the first are removable.
+fn settle_tiny<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
+where
+    R: Record,
+    F: FnMut(Interval) -> Outcome<()>,
+{
+    let Some((first, others)) = group.split_first() else { return Ok(()) };
+    let first = first.at();
+    others.iter().try_for_each(|one| found(Interval { start: one.at(), end: one.at() + length, first }))
+}
+
+impl Work {
+    fn start<R: Record>(&mut self, group: &[R]) {
+        self.members.clear();
+        self.members.extend(group.iter().map(|record| {
+            let Anchor { at, near, far, copies, period, .. } = record.unpack();
+            Part { at, near, far, copies, period }
+        }));
+        self.entries.clear();
+        let whole = |(member, part): (u32, &Part)| Entry { member, near: part.near, far: part.far };
+        self.entries.extend((0..).zip(&self.members).map(whole));
+        self.nodes.clear();
+        self.nodes.push(Node { start: 0, left: 0, right: 0, depth: 0 });
+    }
+
+    /// Fetches what the nodes after this one look at first: most have few entries, so that nothing of theirs is fetched otherwise.
+    fn fetch_next<T: TextAt + ?Sized>(&self, node: &Node, text: &T) {
+        let mut end = node.start;
+        for (number, next) in self.nodes.iter().rev().take(NODES).enumerate() {
+            let entries = self.entries.get(next.start..end).unwrap_or_default();
+            for entry in entries.iter().take(FIRST) {
+                match number {
+                    0 => next.fetch(text, self.at(*entry), [0; 2]),
+                    _ => prefetch_index(self.members.as_slice(), entry.member as usize),
+                }
+            }
+            end = next.start;
+        }
+    }
+
+    /// Settles all windows that equal one of a pivot, and makes groups of the others.
+    fn compare<T, F>(
+        &mut self,
+        node: Node,
+        rule: &Rule,
+        text: &T,
+        found: &mut F,
+        passages: &mut Passages,
+        cancel: &Cancel,
+    ) -> Outcome<()>
+    where
+        T: TextAt + ?Sized,
+        F: FnMut(Interval) -> Outcome<()>,
+    {
+        let mut entries = std::mem::take(&mut self.taken);
+        entries.clear();
+        entries.extend(self.entries.drain(node.start..));
+        let chosen = if node.depth < DEEP { 0 } else { entries.len() / 2 };
+        let Some(&pivot) = entries.get(chosen) else { return Ok(()) };
+        let pivot_at = self.at(pivot);
+        let [spare, other_spare] = &mut self.spares;
+        let (mut spare, mut pivot_text) = (Some(spare), None);
+        let known = text.known();
+        // Behind the pivot, each repeated window is removable where nothing is counted.
+        let at_once = rule.is_plain() && chosen == 0;
+        let mut common = Passage { at: 0, len: 0, count: 1 };
+        let (mut near, mut far) = (pivot.near, pivot.far);
+        // How far the last one agreed: the next may as well.
+        let mut last = [0; 2];
+        self.parts.clear();
+        self.branches.clear();
+        self.agreed.clear();
+        for (number, entry) in entries.iter().enumerate() {
+            if number % CANCEL_CHECK_EVERY == CANCEL_CHECK_EVERY - 1 {
+                cancel.check()?;
+            }
+            // What is told of a member is fetched before its text is.
+            for entry in ahead(&entries, number, 2 * AHEAD) {
+                prefetch_index(self.members.as_slice(), entry.member as usize);
+            }
+            for entry in ahead(&entries, number, AHEAD) {
+                let at = self.members.get(entry.member as usize).map_or(0, |part| part.at);
+                node.fetch(text, at, last);
+            }
+            let Some(part) = self.members.get(entry.member as usize) else { continue };
+            if number == chosen {
+                self.parts.push(Part { near: entry.near, far: entry.far, ..*part });
+                self.agreed.push(entry.whole(rule));
+                continue;
+            }
+            let group = Group { members: &self.members, entries: &entries, agreed: &self.agreed, pivot, rule };
+            let sides = match known.and_then(|known| group.agrees(part.at, *entry, known)) {
+                Some(sides) => sides,
+                None => {
+                    let wide = known.is_some();
+                    if let Some(spare) = spare.take() {
+                        let place = (pivot_at, pivot.near, pivot.far);
+                        pivot_text = Some(Context::read(text, place, rule, wide, spare)?);
+                    }
+                    let Some(pivot_text) = &pivot_text else { continue };
+                    let own = Context::read(text, (part.at, entry.near, entry.far), rule, wide, other_spare)?;
+                    let (sides, repeat) = own.compare(pivot_text, (node.left, node.right));
+                    if let (Some(known), Some(repeat)) = (known, repeat) {
+                        if repeat.end - repeat.start >= rule.min_length {
+                            known.add(&repeat);
+                        }
+                    }
+                    if !wide {
+                        last = sides.map(|side| side.same);
+                    }
+                    sides
+                }
+            };
+            if known.is_some() {
+                self.agreed.push(sides);
+            }
+            let [left, right] = sides;
+            // A window at a distance needs so many bytes to the left, and the rest of its length to the right.
+            let least = (rule.min_length - u64::from(right.same)) as u32;
+            let most = left.same;
+            if least <= most {
+                if at_once {
+                    let start = part.at - u64::from(most);
+                    let end = part.at - u64::from(least) + rule.min_length;
+                    found(Interval { start, end, first: pivot_at - u64::from(most) })?;
+                } else {
+                    self.parts.push(Part { near: least, far: most, ..*part });
+                }
+                if near.max(least) <= far.min(most) {
+                    (near, far) = (near.max(least), far.min(most));
+                    common.count += u64::from(part.copies);
+                }
+            }
+            if entry.far > most {
+                let branch = Branch { on_left: true, behind: most, byte: left.byte };
+                let entry = Entry { near: entry.near.max(most + 1), ..*entry };
+                self.branches.push(Branched { branch, entry, other: right.same });
+            }
+            if least > entry.near && most >= entry.near {
+                let branch = Branch { on_left: false, behind: right.same, byte: right.byte };
+                let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
+                self.branches.push(Branched { branch, entry, other: most });
+            }
+        }
+        common.at = pivot_at - u64::from(far);
+        common.len = u64::from(far - near) + rule.min_length;
+        passages.add(common);
+        self.taken = entries;
+        if !at_once {
+            self.classes.settle(&self.parts, rule, found)?;
+        }
+        self.branch(node);
+        Ok(())
+    }
+
+    fn at(&self, entry: Entry) -> u64 {
+        self.members.get(entry.member as usize).map_or(0, |part| part.at)
+    }
+
+    /// Contexts that differ from the pivot in the same way are compared among each other.
+    fn branch(&mut self, node: Node) {
+        self.group_branches();
+        for alike in self.branches.chunk_by(|a, b| a.branch == b.branch) {
+            let Some(Branched { branch, entry, .. }) = alike.first() else { continue };
+            let copies = self.members.get(entry.member as usize).map_or(1, |part| part.copies);
+            if alike.len() < 2 && copies < 2 {
+                continue;
+            }
+            let depth = node.depth + 1;
+            let start = self.entries.len();
+            self.entries.extend(alike.iter().map(|one| one.entry));
+            // All agree with the pivot so far on the other side, and so among each other.
+            let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
+            self.nodes.push(match branch.on_left {
+                true => Node { start, left: branch.behind + 1, right: node.right.max(other), depth },
+                false => Node { start, left: node.left.max(other), right: branch.behind + 1, depth },
+            });
+        }
+    }
+}
+
+impl Work {
+    /// Brings equal branches together, each with its members in order.
+    fn group_branches(&mut self) {
+        let key = |one: &Branched| (one.branch, one.entry.member);
+        if self.branches.len() < MANY {
+            self.branches.sort_unstable_by_key(key);
+            return;
+        }
+        // Of many most are alike, and members are in order already: then a bucket is sorted as it is.
+        let bucket = |one: &Branched| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
+        let Self { branches, unsorted, ends, .. } = self;
+        distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
+    }
+}
+
+/// Those that come into reach with this one, which ends so many behind it.
+fn ahead(entries: &[Entry], number: usize, reach: usize) -> &[Entry] {
+    let from = if number == 0 { 1 } else { number + reach };
+    entries.get(from..entries.len().min(number + reach + 1)).unwrap_or_default()
+}
+
+/// Contexts of which some have been compared with the pivot.
+struct Group<'a> {
+    members: &'a [Part],
+    entries: &'a [Entry],
+    /// Of the first of them.
+    agreed: &'a [[Side; 2]],
+    pivot: Entry,
+    rule: &'a Rule,
+}
+
+impl Group<'_> {
+    /// How the context at `at` agrees with the pivot, if that follows from what is known of it and of one before.
+    fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Side; 2]> {
+        let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
+        known.around(at).find_map(|repeat| {
+            let wanted = at.checked_sub(repeat.back)?;
+            let (other, agrees) = if wanted == place(&self.pivot) {
+                (&self.pivot, self.pivot.whole(self.rule))
+            } else {
+                let before = self.entries.get(..self.agreed.len())?;
+                let number = before.binary_search_by_key(&wanted, place).ok()?;
+                (before.get(number)?, *self.agreed.get(number)?)
+            };
+            let reach = |entry: &Entry, side: usize| entry.whole(self.rule).get(side).map_or(0, |side| side.same);
+            let side = |number: usize, same: u64, next: Option<u8>| {
+                let (own, other, pivot) = (reach(&entry, number), reach(other, number), reach(&self.pivot, number));
+                let agrees = *agrees.get(number)?;
+                Compared { own, other, agrees, pivot }.side(u32::try_from(same).unwrap_or(u32::MAX), next)
+            };
+            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.behind)?])
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! Documents in pieces -> anchors.
+
+use super::interval::Interval;
+use super::owners::Owned;
+use super::periodic::Shift;
+use super::tiny::{Tiny, WindowState};
+use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
+use super::{Anchor, Passage, Rule, Sink};
+use gristmill_core::{Failure, Outcome};
+
+/// Finds the anchors of documents, one document after the other. Memory is bounded by [`Scanner::memory`], whatever the documents.
+pub struct Scanner {
+    walk: Walk,
+    /// In place of the walk, where windows are short enough.
+    tiny: Option<Tiny>,
+    rest: AnchorOutput,
+}
+
+/// What comes behind the choice of anchors.
+struct AnchorOutput {
+    plain: bool,
+    is_tiny: bool,
+    min_length: u64,
+    /// Position of the document's first byte.
+    base: u64,
+    before: Earlier,
+    /// The period with which the last windows came again; 0 where they did not.
+    period: u64,
+    shift: Shift,
+    /// What is removable already, as far as it reaches.
+    open: Option<Open>,
+    /// An anchor to which copies may be added.
+    held: Option<Anchor>,
+}
+
+/// Windows that equal those one period earlier, one behind the other.
+struct Open {
+    found: Interval,
+    period: u64,
+}
+
+impl Open {
+    /// What repeats there: one period, or where it does not come a second time as much as does.
+    fn passage(&self, min_length: u64) -> Passage {
+        let Interval { start, end, first } = self.found;
+        let is_periodic = end - start > self.period + min_length;
+        match is_periodic {
+            true => Passage { at: first, len: self.period, count: (end - first) / self.period.max(1) },
+            false => Passage { at: first, len: end - start, count: 2 },
+        }
+    }
+}
+
+/// Anchors that are remembered: text of a longer period than a window has some in each.
+const REMEMBERED: usize = 8;
+/// From this length of a window on; with shorter ones there are too many anchors to look at more than the last.
+const FEW_ANCHORS: u64 = 32;
+
+/// The last anchors, keys and places, in a ring.
+#[derive(Default)]
+struct Earlier {
+    ring: [(u64, u64); REMEMBERED],
+    /// Anchors of this document so far.
+    count: usize,
+    /// How many of them are looked at.
+    most: usize,
+    /// The longest period, in bytes.
+    longest: u64,
+}
+
+impl Earlier {
+    fn new(rule: &Rule) -> Self {
+        let is_far = rule.is_plain() && rule.min_length >= FEW_ANCHORS;
+        let longest = (PERIOD as u64).saturating_mul(rule.min_length);
+        Self { most: if is_far { REMEMBERED } else { 1 }, longest, ..Self::default() }
+    }
+
+    /// Notes an anchor: the distance to the last one with the same key, 0 where there is none.
+    #[inline]
+    fn replace(&mut self, key: u64, at: u64) -> u64 {
+        let known = self.count.min(self.most);
+        let back = (1..=known).filter_map(|back| self.ring.get((self.count - back) % REMEMBERED));
+        let found = back.take_while(|earlier| at - earlier.1 <= self.longest).find(|earlier| earlier.0 == key);
+        let period = found.map_or(0, |earlier| at - earlier.1);
+        if let Some(place) = self.ring.get_mut(self.count % REMEMBERED) {
+            *place = (key, at);
+        }
+        self.count += 1;
+        period
+    }
+}
+
+/// The rest with the sink that it fills.
+struct Taking<'a, S: ?Sized> {
+    rest: &'a mut AnchorOutput,
+    sink: &'a mut S,
+}
+
+impl<S: Sink + ?Sized> Visit for Taking<'_, S> {
+    #[inline]
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+        self.rest.take(walk, owned, self.sink)
+    }
+    fn period(&self) -> u64 {
+        self.rest.period
+    }
+    fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
+        // Anchors before are too far away now.
+        self.rest.before.count = 0;
+        self.rest.found((from, to - 1), period, self.sink)
+    }
+}
+
+impl Scanner {
+    /// A scanner for one rule.
+    pub fn new(rule: &Rule) -> Self {
+        Self::with_bits(rule, Bits::ALL)
+    }
+
+    pub(super) fn with_bits(rule: &Rule, bits: Bits) -> Self {
+        let rest = AnchorOutput {
+            plain: rule.is_plain(),
+            is_tiny: rule.is_tiny(),
+            min_length: rule.min_length.max(1),
+            base: 0,
+            before: Earlier::new(rule),
+            period: 0,
+            shift: Shift::default(),
+            open: None,
+            held: None,
+        };
+        Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| Tiny::new(rule)), rest }
+    }
+
+    /// The most memory that a scanner takes, in bytes: some multiples of the window. Documents that are known to be shorter than a window
+    /// need not be given to it at all.
+    pub fn memory(rule: &Rule) -> u64 {
+        Walk::memory(rule)
+    }
+
+    /// A document begins; `base` is the position of its first byte of text, one behind its 0xFF. Positions may count from the start
+    /// of a file and be moved later ([`Record::moved`](super::Record::moved)).
+    pub fn start_document(&mut self, base: u64) {
+        self.walk.start();
+        self.tiny.iter_mut().for_each(Tiny::start);
+        let rest = &mut self.rest;
+        rest.base = base;
+        (rest.before.count, rest.period, rest.open, rest.held) = (0, 0, None, None);
+        rest.shift = Shift::default();
+    }
+
+    /// The next bytes of the document, as many or as few as there are. They must not hold 0xFF.
+    pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
+        let rest = &mut self.rest;
+        match &mut self.tiny {
+            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.take(*byte, rest.base) {
+                Some((low, seen)) => rest.take_tiny(low, seen, sink),
+                None => Ok(()),
+            }),
+            None => self.walk.push(piece, &mut Taking { rest, sink }),
+        }
+    }
+
+    /// The document is over.
+    pub fn end_document<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Outcome<()> {
+        let rest = &mut self.rest;
+        let len = match &self.tiny {
+            Some(tiny) => tiny.read(),
+            None => self.walk.end(&mut Taking { rest, sink })?,
+        };
+        if rest.min_length > MAX_WINDOW_BYTES && len >= rest.min_length {
+            return Err(Failure::usage("the minimum length", "windows of more than 4 GiB are not looked for"));
+        }
+        rest.end(sink)
+    }
+}
+
+impl AnchorOutput {
+    fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &Owned, sink: &mut S) -> Outcome<()> {
+        let key = walk.key(owned);
+        let anchor = Anchor {
+            key,
+            at: self.base + owned.at,
+            near: (owned.at - owned.high) as u32,
+            far: (owned.at - owned.low) as u32,
+            copies: 1,
+            period: 0,
+        };
+        let period = self.before.replace(key, owned.at);
+        // All its windows repeat those that lie one period earlier, and these have an anchor.
+        let repeats = period > 0 && self.shift.holds(walk.tail(), period, owned.low, owned.high + self.min_length);
+        self.period = if repeats && self.plain { period } else { 0 };
+        match (repeats, self.plain) {
+            (true, true) => self.found((owned.low, owned.high), period, sink),
+            (false, true) => sink.anchor(anchor),
+            (_, false) => self.hold(anchor, if repeats { period } else { 0 }, sink),
+        }
+    }
+
+    fn take_tiny<S: Sink + ?Sized>(&mut self, low: u64, seen: WindowState, sink: &mut S) -> Outcome<()> {
+        let at = self.base + low;
+        match seen {
+            WindowState::Before(place) => self.found((low, low), at - place, sink),
+            WindowState::Perhaps(key) => sink.anchor(Anchor { key, at, near: 0, far: 0, copies: 1, period: 0 }),
+        }
+    }
+
+    /// Windows from `low` to `high` are removable at once.
+    fn found<S: Sink + ?Sized>(&mut self, (low, high): (u64, u64), period: u64, sink: &mut S) -> Outcome<()> {
+        let (start, end) = (self.base + low, self.base + high + self.min_length);
+        match &mut self.open {
+            Some(open) if start <= open.found.end && (open.period == period || self.is_tiny) => open.found.end = end,
+            open => {
+                let found = Interval { start, end, first: start - period };
+                if let Some(done) = open.replace(Open { found, period }) {
+                    self.close(&done, sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn close<S: Sink + ?Sized>(&self, done: &Open, sink: &mut S) -> Outcome<()> {
+        if !self.is_tiny {
+            sink.passage(done.passage(self.min_length));
+        }
+        sink.interval(done.found)
+    }
+
+    /// Counts an anchor to the one before, if it is a further copy of it.
+    fn hold<S: Sink + ?Sized>(&mut self, anchor: Anchor, period: u64, sink: &mut S) -> Outcome<()> {
+        if let Some(held) = &mut self.held {
+            let same = period > 0 && (held.near, held.far) == (anchor.near, anchor.far);
+            let steady = held.copies == 1 || u64::from(held.period) == period;
+            if same && steady && held.copies < u32::MAX && held.at + u64::from(held.copies) * period == anchor.at {
+                held.copies += 1;
+                held.period = period as u32;
+                return Ok(());
+            }
+        }
+        match self.held.replace(anchor) {
+            Some(done) => sink.anchor(done),
+            None => Ok(()),
+        }
+    }
+
+    fn end<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Outcome<()> {
+        if let Some(done) = self.open.take() {
+            self.close(&done, sink)?;
+        }
+        match self.held.take() {
+            Some(done) => sink.anchor(done),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! How much of all of the text is removable, by how often the windows of a part of it were seen.
+//!
+//! A window in `m` stretches of the text is seen in fewer of them, by a binomial law. Of all mixtures of such laws that one is taken under
+//! which the counts that were seen are most likely (nonparametric maximum likelihood, by expectation maximisation). It has an answer
+//! however small the part is, unlike the series of [`super::growth`], and for every rule; but it is not exact on average.
+
+use super::Rule;
+use gristmill_core::dedup::Keep;
+
+/// Windows that were seen in at least so many stretches are taken as seen.
+const FREQUENT: usize = 24;
+/// Steps of the search, at most.
+const STEPS: usize = 4_000;
+/// Change of a step at which it ends, relative to the whole.
+const ENOUGH: f64 = 1e-7;
+/// Multiplicities that differ by less are one.
+const APART: f64 = 1.2;
+
+/// How often windows were seen.
+#[derive(Debug)]
+pub(super) struct Unseen {
+    /// The part of the text that was read, from 0 to 1.
+    part: f64,
+    /// Windows by the stretches in which they were seen, less one.
+    windows: [f64; FREQUENT - 1],
+    /// Places of those windows, and in how many stretches they are, counted for each.
+    places: f64,
+    stretches: f64,
+    /// Places of windows that were seen more often.
+    frequent: f64,
+}
+
+impl Unseen {
+    pub(super) fn new(part: f64) -> Self {
+        let part = part.clamp(1e-6, 1.0);
+        Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, stretches: 0.0, frequent: 0.0 }
+    }
+
+    /// Adds a window with so many places in so many stretches.
+    pub(super) fn add(&mut self, stretches: usize, places: usize) {
+        match stretches.checked_sub(1).and_then(|more| self.windows.get_mut(more)) {
+            Some(windows) => {
+                *windows += 1.0;
+                self.places += places as f64;
+                self.stretches += stretches as f64;
+            }
+            None => self.frequent += places as f64,
+        }
+    }
+
+    /// The part of all windows that is removable under a rule, from 0 to 1.
+    pub(super) fn removable(&self, rule: &Rule) -> f64 {
+        let all = self.places + self.frequent;
+        if all == 0.0 {
+            return 0.0;
+        }
+        // Of windows that are in a stretch several times more is removable.
+        let each = self.places / self.stretches.max(1.0);
+        let goes = |stretches: f64| match rule.keep {
+            _ if stretches * each < rule.min_count as f64 => 0.0,
+            Keep::First => stretches * each - 1.0,
+            Keep::None => stretches * each,
+        };
+        let mixture = self.mixture();
+        // What is in the mixture and seldom enough not to be among the frequent ones.
+        let rare = |law: &Law| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
+        let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.stretches)).sum();
+        let places: f64 = mixture.iter().map(|law| rare(law) * law.stretches * each).sum();
+        let share = if places > 0.0 { removable / places } else { 0.0 };
+        ((self.places * share + self.frequent) / all).clamp(0.0, 1.0)
+    }
+
+    /// The laws with their masses.
+    fn mixture(&self) -> Vec<Law> {
+        let most = self.windows.iter().rposition(|windows| *windows > 0.0).map_or(0, |at| at + 1);
+        let seen = self.windows.get(..most).unwrap_or_default();
+        let mut laws = Vec::new();
+        let mut stretches = 1.0_f64;
+        while stretches <= 2.0 * (most + 1) as f64 / self.part {
+            laws.push(Law::new(stretches, self.part));
+            stretches = (stretches * APART).round().max(stretches + 1.0);
+        }
+        let all: f64 = seen.iter().sum();
+        laws.iter_mut().for_each(|law| law.mass = all / law.stretches);
+        for _ in 0..STEPS {
+            let expected: Vec<f64> =
+                (0..most).map(|at| laws.iter().map(|law| law.mass * law.chance(at)).sum()).collect();
+            let ratios: Vec<f64> = seen.iter().zip(&expected).map(|(seen, told)| seen / told.max(1e-300)).collect();
+            let mut change = 0.0;
+            for law in &mut laws {
+                // That none was seen more often counts, too.
+                let visible: f64 = law.chances.iter().sum();
+                let factor = law.chances.iter().zip(&ratios).map(|(chance, ratio)| chance * ratio).sum::<f64>();
+                let mass = law.mass * factor / visible.max(1e-300);
+                change += (mass - law.mass).abs() * visible;
+                law.mass = mass;
+            }
+            if change < ENOUGH * all {
+                break;
+            }
+        }
+        laws
+    }
+}
+
+/// Windows in so many stretches of all of the text.
+#[derive(Debug)]
+struct Law {
+    stretches: f64,
+    /// The chance to be seen in none, and in 1, 2 and so on.
+    unseen: f64,
+    chances: Vec<f64>,
+    mass: f64,
+}
+
+impl Law {
+    fn new(stretches: f64, part: f64) -> Self {
+        let odds = part / (1.0 - part).max(1e-9);
+        let unseen = (1.0 - part).max(1e-9).powf(stretches);
+        let mut chance = unseen;
+        let of = |seen: usize| {
+            chance *= (stretches - seen as f64).max(0.0) / (seen + 1) as f64 * odds;
+            chance
+        };
+        Self { stretches, unseen, chances: (0..FREQUENT - 1).map(of).collect(), mass: 0.0 }
+    }
+
+    fn chance(&self, at: usize) -> f64 {
+        self.chances.get(at).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is seen on average of windows in so many stretches of the text.
+    fn seen(part: f64, windows: &[(usize, f64)]) -> Unseen {
+        let mut unseen = Unseen::new(part);
+        for (stretches, count) in windows {
+            let law = Law::new(*stretches as f64, part);
+            for (at, chance) in law.chances.iter().enumerate() {
+                unseen.windows[at] += count * chance;
+                unseen.places += count * chance * (at + 1) as f64;
+                unseen.stretches += count * chance * (at + 1) as f64;
+            }
+            let places = *stretches as f64 * part * count;
+            let kept: f64 = law.chances.iter().zip(1..).map(|(chance, at)| count * chance * f64::from(at)).sum();
+            unseen.frequent += places - kept;
+        }
+        unseen
+    }
+
+    #[test]
+    fn the_removable_part_is_that_of_all_of_the_text_however_little_was_read() {
+        let rule = |keep, min_count| Rule { min_length: 100, keep, min_count };
+        let texts: [&[(usize, f64)]; 5] = [
+            &[(1, 1e6)],
+            &[(1, 6e5), (2, 2e5)],
+            &[(1, 5e5), (2, 1e5), (5, 3e4), (1_000, 2e2)],
+            &[(3, 1e5)],
+            &[(1, 1e6), (5_000, 40.0)],
+        ];
+        for part in [0.05, 0.1, 0.25, 0.6] {
+            for windows in texts {
+                let all: f64 = windows.iter().map(|(times, count)| *times as f64 * count).sum();
+                for (keep, min_count) in [(Keep::First, 2), (Keep::None, 2), (Keep::First, 3)] {
+                    let goes = |times: usize| match keep {
+                        _ if (times as u64) < min_count => 0.0,
+                        Keep::First => times as f64 - 1.0,
+                        Keep::None => times as f64,
+                    };
+                    let truth = windows.iter().map(|(times, count)| goes(*times) * count).sum::<f64>() / all;
+                    let found = seen(part, windows).removable(&rule(keep, min_count));
+                    // How often passages occur is told less well than whether they do.
+                    let most = if min_count > 2 { 0.16 } else { 0.05 };
+                    assert!((found - truth).abs() < most, "{part} {keep:?} {min_count} {windows:?}: {found} {truth}");
+                }
+            }
+        }
+        assert_eq!(Unseen::new(0.1).removable(&rule(Keep::First, 2)), 0.0);
+    }
+}

@@ -1,0 +1,341 @@
+//! A document in pieces -> anchors and the windows they own, with the text around them.
+//!
+//! Text that goes on repeating itself is passed over without hashing it, where the visitor knows what to do with it.
+
+use super::bytes::common_prefix;
+use super::gear::{mix, CandidateBlock, Gear, BLOCK, CANDIDATES, SPARSE};
+use super::grams::{self, Candidates, Grams, GRAM};
+use super::owners::{Owned, Owners};
+use super::Rule;
+use gristmill_core::Outcome;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The longest window whose distances fit into a record. Documents of that length are read to their end and have no windows.
+pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
+/// The longest piece that is hashed.
+const MAX_PIECE_BYTES: u64 = 64;
+/// Up to this length the window itself is the piece, so that each has its own key.
+const TINY: u64 = 16;
+/// From this length on, the hash of a piece has enough bits to be its key.
+const ENOUGH_BITS: usize = 48;
+/// Windows of text that are kept behind the last hashed byte: all that owned windows, the distance to anchors before them
+/// ([`PERIOD`]), and gaps ask for.
+const KEPT_WINDOWS: usize = 4 + PERIOD;
+/// Windows that a period may have which is looked for.
+pub(super) const PERIOD: usize = 2;
+/// Bytes of text that gather before those in front are dropped, at least, and as a share of what is kept.
+const SLACK: u64 = 1 << 16;
+const SHARE: u64 = 4;
+
+/// Bits that hashes keep: all, except in tests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits {
+    /// Of the hash that chooses anchors.
+    pub order: u32,
+    /// Of keys.
+    pub key: u32,
+}
+
+impl Bits {
+    pub(super) const ALL: Self = Self { order: 64, key: 64 };
+}
+
+/// The last bytes of a document.
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    /// Place of the first of them.
+    base: u64,
+}
+
+impl Tail {
+    /// Bytes `[from, to)` of the document; fewer where they are not there any more.
+    #[inline]
+    pub(super) fn get(&self, from: u64, to: u64) -> &[u8] {
+        let place = |at: u64| (at.saturating_sub(self.base) as usize).min(self.bytes.len());
+        &self.bytes[place(from)..place(to).max(place(from))]
+    }
+
+    /// Whether the byte `period` bytes before the one at `at` is among them.
+    #[inline]
+    pub(super) fn holds(&self, at: u64, period: u64) -> bool {
+        at >= self.base.saturating_add(period)
+    }
+
+    /// Drops bytes in front once they are many more than the `kept` ones.
+    fn make_room(&mut self, kept: usize) {
+        let slack = (kept as u64 / SHARE).max(SLACK) as usize;
+        if self.bytes.len() > kept + slack {
+            let over = self.bytes.len() - kept;
+            self.bytes.drain(..over);
+            self.base += over as u64;
+        }
+    }
+
+    /// Place behind the last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+}
+
+/// Takes what a walk comes by.
+pub(super) trait Visit {
+    /// An anchor with its windows, in order; together with what is passed over, each window comes once.
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()>;
+    /// The period in bytes with which all windows came again that came last; 0 where they did not, or nothing is to be passed over.
+    fn period(&self) -> u64;
+    /// Windows `[from, to)` equal those `period` bytes before each of them.
+    fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()>;
+}
+
+/// Text that is passed over.
+#[derive(Clone, Copy)]
+struct SkippedText {
+    period: u64,
+    /// What lies before equals what lies `period` bytes earlier.
+    known: u64,
+}
+
+/// Reads one document after the other. Memory: some multiples of the window, whatever the documents.
+pub(super) struct Walk {
+    chooser: Chooser,
+    found: Box<(CandidateBlock, Candidates)>,
+    tail: Tail,
+    passing: Option<SkippedText>,
+    /// Bytes of a window; 0 if they are more than can be looked for.
+    window: u64,
+    /// Bytes that are kept, see [`KEPT_WINDOWS`].
+    kept: usize,
+    key_bits: u32,
+}
+
+/// Hashes, and what they settle.
+struct Chooser {
+    gear: Gear,
+    /// Where windows are long.
+    grams: Option<Grams>,
+    /// Bits of hashes that count.
+    mask: u64,
+    owners: Owners,
+    owned: Vec<Owned>,
+    k: usize,
+    w: u64,
+    hash: u64,
+    /// Where hashing began; where windows are long the first piece that was not looked at.
+    first: u64,
+    /// Behind the last candidate.
+    candidate: u64,
+    /// Behind the last piece that the owners know.
+    known: u64,
+}
+
+impl Walk {
+    pub(super) fn new(rule: &Rule, bits: Bits) -> Self {
+        let window = Some(rule.min_length.max(1)).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
+        let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
+        let w = (window as usize + 1).saturating_sub(k).max(1);
+        let chooser = Chooser {
+            gear: Gear::new(k, w, bits.order),
+            grams: (w >= SPARSE).then(|| Grams::new(w as u64 / CANDIDATES)),
+            mask: u64::MAX << (64 - bits.order),
+            owners: Owners::new(w),
+            owned: Vec::new(),
+            k,
+            w: w as u64,
+            hash: 0,
+            first: 0,
+            candidate: 0,
+            known: 0,
+        };
+        Self {
+            chooser,
+            found: Box::new((CandidateBlock::new(), Candidates::new())),
+            tail: Tail { bytes: Vec::new(), base: 0 },
+            passing: None,
+            window,
+            kept: KEPT_WINDOWS * window as usize,
+            key_bits: bits.key,
+        }
+    }
+
+    pub(super) fn memory(rule: &Rule) -> u64 {
+        let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
+        // The text, and in runs a piece of 16 bytes for each byte of the window, which a vector may double.
+        let text = KEPT_WINDOWS as u64 * window + BLOCK as u64 + (KEPT_WINDOWS as u64 * window / SHARE).max(SLACK);
+        2 * text + 2 * 16 * window + (1 << 20)
+    }
+
+    /// The key of an anchor.
+    #[inline]
+    pub(super) fn key(&self, owned: &Owned) -> u64 {
+        let k = self.chooser.k;
+        let key = if k < ENOUGH_BITS || self.chooser.grams.is_some() {
+            xxh3_64(self.tail.get(owned.at, owned.at + k as u64))
+        } else {
+            mix(owned.hash)
+        };
+        key >> (64 - self.key_bits) << (64 - self.key_bits)
+    }
+
+    /// The text that was read last.
+    pub(super) fn tail(&self) -> &Tail {
+        &self.tail
+    }
+
+    pub(super) fn start(&mut self) {
+        self.chooser.start_at(0);
+        self.passing = None;
+        self.tail.bytes.clear();
+        self.tail.base = 0;
+    }
+
+    /// Reads on; `visit` gets what is settled, in order.
+    pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
+        for block in piece.chunks(BLOCK) {
+            if self.window == 0 {
+                self.tail.base += block.len() as u64;
+                continue;
+            }
+            self.tail.make_room(self.kept);
+            let before = self.tail.end();
+            self.tail.bytes.extend_from_slice(block);
+            match self.pass(visit)? {
+                // What is not passed over is more than a block now: a window that could not be is in front of it.
+                Some(from) => self.scan(from, visit)?,
+                None if self.passing.is_none() => self.scan(before, visit)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Hashes what lies behind `from`.
+    fn scan<V: Visit>(&mut self, mut from: u64, visit: &mut V) -> Outcome<()> {
+        while from < self.tail.end() {
+            let to = self.tail.end().min(from + BLOCK as u64);
+            self.chooser.scan(&self.tail, (from, to), &mut self.found);
+            from = to;
+        }
+        self.settle(visit)
+    }
+
+    /// Passes over what has come and repeats what lies a period earlier. `None` where all of it does, or where nothing is passed
+    /// over; else hashing begins anew from the place that is returned.
+    fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
+        let next = self.chooser.owners.next();
+        let passing = match (self.passing, visit.period()) {
+            (Some(passing), _) => passing,
+            (None, 0) => return Ok(None),
+            (None, period) if !self.tail.holds(next, period) => return Ok(None),
+            (None, period) => SkippedText { period, known: next },
+        };
+        let SkippedText { period, known } = passing;
+        let end = self.tail.end();
+        let same = common_prefix(self.tail.get(known, end), self.tail.get(known - period, end - period)) as u64;
+        let known = known + same;
+        // The first window that holds a byte which does not repeat, or has not come yet.
+        let open = (known + 1).saturating_sub(self.window).max(next);
+        if open > next {
+            visit.passed(next, open, period)?;
+        } else if self.passing.is_none() {
+            return Ok(None);
+        }
+        self.chooser.start_at(open);
+        self.passing = (known == end).then_some(SkippedText { period, known });
+        Ok(self.passing.is_none().then_some(open))
+    }
+
+    /// The document is over; gives its length.
+    pub(super) fn end<V: Visit>(&mut self, visit: &mut V) -> Outcome<u64> {
+        let len = self.tail.end();
+        if self.window > 0 && len >= self.window {
+            let chooser = &mut self.chooser;
+            chooser.owners.end(len - self.window + 1, &mut chooser.owned);
+            self.settle(visit)?;
+        }
+        Ok(len)
+    }
+
+    fn settle<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
+        let mut owned = std::mem::take(&mut self.chooser.owned);
+        let done = owned.iter().try_for_each(|one| visit.owned(self, one));
+        owned.clear();
+        self.chooser.owned = owned;
+        done
+    }
+}
+
+impl Chooser {
+    /// Another document begins, or the same goes on with this window.
+    fn start_at(&mut self, window: u64) {
+        self.owners.start_at(window);
+        (self.hash, self.first, self.candidate, self.known) = (0, window, window, window);
+    }
+
+    /// Hashes bytes `[from, to)`, one block at most.
+    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut (CandidateBlock, Candidates)) {
+        if self.grams.is_some() {
+            return self.scan_grams(tail, to, &mut found.1);
+        }
+        let found = &mut found.0;
+        let skip = self.k as u64 - 1;
+        let mut at = from;
+        // The first bytes end no piece.
+        if at < self.first + skip {
+            let behind = to.min(self.first + skip);
+            self.hash = tail.get(at, behind).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
+            at = behind;
+        }
+        self.hash = self.gear.scan(self.hash, tail.get(at, to), found);
+        let first = at - skip.min(at);
+        for (place, hash) in found.iter() {
+            let piece = first + u64::from(place);
+            self.fill(tail, piece);
+            self.owners.push(piece, hash, &mut self.owned);
+            self.candidate = piece + 1;
+        }
+        self.fill(tail, to.saturating_sub(skip));
+    }
+
+    /// Looks at the pieces that end before `to`.
+    fn scan_grams(&mut self, tail: &Tail, to: u64, found: &mut Candidates) {
+        let (Some(grams), k) = (&self.grams, self.k as u64) else { return };
+        let (first, until) = (self.first, (to + 1).saturating_sub(k).max(self.first));
+        if until > first {
+            grams.scan(tail.get(first, until + GRAM as u64 - 1), found);
+            for place in found.iter() {
+                let piece = first + u64::from(place);
+                // Less than that of a piece that is none.
+                let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
+                self.fill(tail, piece);
+                self.owners.push(piece, hash, &mut self.owned);
+                self.candidate = piece + 1;
+            }
+        }
+        self.first = until;
+        self.fill(tail, until);
+    }
+
+    /// Where a whole window before `until` has no candidate, the owners get all its pieces.
+    #[inline]
+    fn fill(&mut self, tail: &Tail, until: u64) {
+        if until >= self.candidate + self.w {
+            self.fill_gap(tail, until);
+        }
+    }
+
+    #[cold]
+    fn fill_gap(&mut self, tail: &Tail, until: u64) {
+        let from = self.known.max(self.candidate);
+        let skip = self.k as u64 - 1;
+        let mut hash = tail.get(from, from + skip).iter().fold(0, |hash, byte| self.gear.next(hash, *byte));
+        for (piece, byte) in (from..until).zip(tail.get(from + skip, until + skip)) {
+            hash = self.gear.next(hash, *byte);
+            let rank = match self.grams {
+                Some(_) => (1 << 63 | hash >> 1) & self.mask,
+                None => hash,
+            };
+            self.owners.push(piece, rank, &mut self.owned);
+        }
+        self.known = until;
+    }
+}

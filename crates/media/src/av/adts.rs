@@ -1,0 +1,319 @@
+//! AAC in ADTS frames: every frame is walked, none is decoded.
+
+use super::rational::{rescale, seconds, Rational, Rounding};
+use super::{after_id3, AvProbed};
+use crate::{ProbeError, Reader};
+use gristmill_core::AvFacts;
+
+/// Length of a header without checksum, in bytes.
+const HEADER: usize = 7;
+/// Samples of one block.
+const BLOCK: u64 = 1024;
+/// What FFmpeg counts time in here: a multiple of every sample rate.
+const TICKS: i64 = 28_224_000;
+/// Sample rates by their code.
+const RATES: [u32; 13] =
+    [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
+/// Junk that is passed over in search of the next frame, in bytes.
+const JUNK: u64 = 5_000_000;
+/// The longest frame, in bytes.
+const MAX_FRAME_BYTES: usize = 8191;
+/// Frames that are asked whether they hold more than plain AAC.
+const ASKED: u64 = 8;
+/// So many of them must hold more, one after the other, unless there are fewer: a single one may look so by chance.
+const SURE: u64 = 3;
+
+/// What the header of a frame tells.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    rate: u32,
+    /// 0: the first block tells.
+    channels: u32,
+    /// Of the whole frame, in bytes.
+    len: usize,
+    /// Blocks of samples in it.
+    blocks: u64,
+    /// Where the first block begins, in bytes.
+    content: usize,
+}
+
+impl Header {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let [0xff, b, c, d, e, f, g, ..] = *bytes else { return None };
+        if b & 0xf0 != 0xf0 {
+            return None;
+        }
+        let [b, c, d, e, f, g] = [b, c, d, e, f, g].map(u32::from);
+        let channels = match (c & 1) << 2 | d >> 6 {
+            7 => 8,
+            code => code,
+        };
+        Some(Self {
+            rate: RATES.get((c >> 2 & 15) as usize).copied()?,
+            channels,
+            len: ((d & 3) << 11 | e << 3 | f >> 5) as usize,
+            blocks: u64::from(g & 3) + 1,
+            content: if b & 1 == 1 { HEADER } else { HEADER + 2 },
+        })
+    }
+}
+
+/// Whether these first bytes are a frame, with another one behind it as far as can be seen.
+pub fn matches(first: &[u8]) -> bool {
+    let is_header = |bytes: &[u8]| bytes.len() >= HEADER && bytes[0] == 0xff && bytes[1] & 0xf6 == 0xf0;
+    if !is_header(first) {
+        return false;
+    }
+    let Some(header) = Header::parse(first).filter(|header| header.len >= HEADER) else { return false };
+    first.get(header.len..).is_none_or(|rest| rest.len() < HEADER || is_header(rest) || rest.starts_with(b"ID3"))
+}
+
+/// What the walk has found so far.
+#[derive(Default)]
+struct Walk {
+    frames: u64,
+    blocks: u64,
+    /// Of the first frame.
+    rate: u32,
+    /// Of the last frame: that is what the peer asks for at the end.
+    channels: u32,
+    /// Blocks in the frames that are asked, one after the other.
+    asked_blocks: [u64; ASKED as usize],
+    /// Which of these hold data for twice the sample rate: a bit each.
+    doubling: u8,
+}
+
+impl Walk {
+    /// How many frames come before the first one that holds twice the samples; all where none does.
+    fn plain_frames(&self) -> u64 {
+        let asked = self.frames.min(ASKED);
+        let all = |from: u64| (from..asked).all(|frame| self.doubling >> frame & 1 == 1);
+        (0..asked).find(|from| (*from == 0 || asked - from >= SURE) && all(*from)).unwrap_or(self.frames)
+    }
+
+    /// Blocks in the first `frames` frames, of those that were asked.
+    fn blocks_before(&self, frames: u64) -> u64 {
+        self.asked_blocks.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
+    }
+}
+
+/// Reads the sound's facts.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where a frame is cut off, or something else stands in its place.
+pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+    let mut at = after_id3(reader)?;
+    let mut walk = Walk::default();
+    let mut remarks = Vec::new();
+    loop {
+        let left = reader.len().saturating_sub(at);
+        if left == 0 {
+            break;
+        }
+        let head = reader.up_to(at, 10)?;
+        if head.len() < HEADER {
+            return Err(ProbeError::broken(
+                format!("{} too few for a frame", gristmill_core::text::count_verb(left, "byte", "is", "are")),
+                at,
+            ));
+        }
+        if head[0] != 0xff || head[1] & 0xf0 != 0xf0 {
+            match behind_junk(reader, at)? {
+                Some(next) => at = next,
+                None => break,
+            }
+            continue;
+        }
+        let header = Header::parse(head)
+            .filter(|header| header.len >= header.content)
+            .ok_or_else(|| ProbeError::broken("a frame's header makes no sense", at))?;
+        if left == HEADER as u64 && header.len > HEADER {
+            remarks.push("it is cut short after the header of a frame".to_owned());
+            break;
+        }
+        if (header.len as u64) > left {
+            return Err(ProbeError::broken("its last frame is cut off", at));
+        }
+        frame(reader, at, header, &mut walk)?;
+        at += header.len as u64;
+    }
+    if walk.frames == 0 {
+        return Err(ProbeError::broken("it has no frames", at));
+    }
+    Ok(AvProbed { facts: facts(&walk), remarks })
+}
+
+/// Counts one frame.
+fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut Walk) -> Result<(), ProbeError> {
+    if walk.frames == 0 {
+        walk.rate = header.rate;
+    }
+    if walk.frames < ASKED || header.channels == 0 {
+        let bytes = reader.up_to(at, header.len.min(MAX_FRAME_BYTES))?;
+        let content = bytes.get(header.content..).unwrap_or_default();
+        if walk.frames < ASKED {
+            walk.doubling |= u8::from(doubles(content)) << walk.frames;
+        }
+        if header.channels > 0 {
+            walk.channels = header.channels;
+        } else if let Some(channels) = listed_channels(content) {
+            walk.channels = channels;
+        } else if walk.channels == 0 {
+            return Err(ProbeError::broken("it does not say how many channels it has", at));
+        }
+    } else {
+        walk.channels = header.channels;
+    }
+    if let Some(blocks) = usize::try_from(walk.frames).ok().and_then(|frame| walk.asked_blocks.get_mut(frame)) {
+        *blocks = header.blocks;
+    }
+    walk.frames += 1;
+    walk.blocks += header.blocks;
+    Ok(())
+}
+
+fn facts(walk: &Walk) -> AvFacts {
+    let plain = walk.plain_frames();
+    let doubled = plain < walk.frames;
+    let rate = i64::from(walk.rate);
+    let each = rescale(BLOCK as i64, TICKS, rate, Rounding::Near);
+    let end = each.saturating_mul(i64::try_from(walk.frames).unwrap_or(i64::MAX));
+    AvFacts {
+        audio_duration: Some(seconds(end, Rational::new(1, TICKS))),
+        // With one channel the decoder makes two of it as soon as there may be data for that.
+        audio_channels: Some(if doubled && walk.channels == 1 { 2 } else { walk.channels }),
+        audio_sample_rate: Some(if plain == 0 { walk.rate * 2 } else { walk.rate }),
+        audio_num_samples: Some(
+            if doubled { walk.blocks * 2 - walk.blocks_before(plain) } else { walk.blocks } * BLOCK,
+        ),
+        ..AvFacts::default()
+    }
+}
+
+/// Where the next frame begins behind a tag or junk at `at`; `None` where there is none.
+fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
+    if reader.up_to(at, 10)?.len() < 10 {
+        return Err(ProbeError::broken("what follows its last frame is no frame", at));
+    }
+    if let [b'I', b'D', b'3', major, minor, flags, a, b, c, d] = *reader.up_to(at, 10)? {
+        if major != 0xff && minor != 0xff && (a | b | c | d) & 0x80 == 0 {
+            let size = [a, b, c, d].into_iter().fold(0_u64, |size, byte| size << 7 | u64::from(byte));
+            return Ok(Some(at + 10 + size + if flags & 0x10 != 0 { 10 } else { 0 }));
+        }
+    }
+    // The ten bytes that were looked at are gone.
+    let mut from = at + 10;
+    let end = from.saturating_add(JUNK);
+    while from < end {
+        let bytes = reader.up_to(from, 32 << 10)?;
+        if bytes.len() < 2 {
+            return Ok(None);
+        }
+        let found =
+            memchr::memchr_iter(0xff, bytes).find(|at| bytes.get(at + 1).is_some_and(|next| next & 0xf0 == 0xf0));
+        match found {
+            Some(found) => return Ok(Some(from + found as u64)),
+            None => from += bytes.len() as u64 - 1,
+        }
+    }
+    Err(ProbeError::broken("there is too much between two frames that is none", at))
+}
+
+/// Reads bits, the highest of each byte first; what lies behind the end is `None`.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn take(&mut self, count: usize) -> Option<u32> {
+        let mut value = 0;
+        for _ in 0..count {
+            let byte = *self.bytes.get(self.at / 8)?;
+            value = value << 1 | u32::from(byte >> (7 - self.at % 8) & 1);
+            self.at += 1;
+        }
+        Some(value)
+    }
+}
+
+/// The number of channels that a list at the beginning of a block adds up to.
+fn listed_channels(content: &[u8]) -> Option<u32> {
+    const PROGRAM_CONFIG: u32 = 5;
+    let mut bits = Bits { bytes: content, at: 0 };
+    if bits.take(3)? != PROGRAM_CONFIG {
+        return None;
+    }
+    bits.take(4 + 2 + 4)?;
+    let (front, side, back) = (bits.take(4)?, bits.take(4)?, bits.take(4)?);
+    let low = bits.take(2)?;
+    bits.take(3 + 4)?;
+    for width in [4, 4, 3] {
+        if bits.take(1)? == 1 {
+            bits.take(width)?;
+        }
+    }
+    let mut channels = low;
+    for _ in 0..front + side + back {
+        channels += 1 + bits.take(1)?;
+        bits.take(4)?;
+    }
+    Some(channels)
+}
+
+/// Whether a block ends with data for twice the sample rate (SBR): with a fill element of that kind and the end mark.
+///
+/// What stands before can only be passed by decoding it. The end of a frame is known, however, and so each place where such an
+/// element might begin is tried for whether it ends where the frame does.
+fn doubles(content: &[u8]) -> bool {
+    let end = content.len() * 8;
+    // The longest fill element has 270 bytes.
+    let first = end.saturating_sub(271 * 8);
+    (first..end.saturating_sub(14)).any(|at| fill_ends(content, at, end).unwrap_or(false))
+}
+
+fn fill_ends(content: &[u8], at: usize, end: usize) -> Option<bool> {
+    const FILL: u32 = 6;
+    const END: u32 = 7;
+    const SBR: [u32; 2] = [13, 14];
+    let mut bits = Bits { bytes: content, at };
+    if bits.take(3)? != FILL {
+        return Some(false);
+    }
+    let mut count = bits.take(4)? as usize;
+    if count == 15 {
+        count = (count + bits.take(8)? as usize).checked_sub(1)?;
+    }
+    let payload = bits.at;
+    if count == 0 || !SBR.contains(&bits.take(4)?) {
+        return Some(false);
+    }
+    bits.at = payload + count * 8;
+    Some(bits.take(3)? == END && bits.at <= end && end - bits.at < 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_tells_rate_channels_and_length() {
+        let header = Header::parse(&[0xff, 0xf1, 0x50, 0x80, 0x1b, 0xff, 0xfc]).unwrap();
+        assert_eq!((header.rate, header.channels, header.len, header.blocks, header.content), (44_100, 2, 223, 1, 7));
+        assert!(Header::parse(&[0xff, 0xf1, 0x7c, 0x80, 0x1b, 0xff, 0xfc]).is_none(), "no such rate");
+        assert!(Header::parse(&[0xff, 0xf1]).is_none());
+    }
+
+    #[test]
+    fn data_for_twice_the_rate_is_seen_at_the_end_of_a_block() {
+        // Some bits, a fill element of two bytes that begins with 1101, the end mark, and what fills the last byte.
+        let bits = concat!("10110", "110", "0010", "1101", "000000000000", "111", "0");
+        let bytes: Vec<u8> =
+            bits.as_bytes().chunks(8).map(|byte| byte.iter().fold(0, |value, bit| value << 1 | (bit - b'0'))).collect();
+        assert!(doubles(&bytes));
+        let mut other = bytes.clone();
+        other[3] &= 0xf1;
+        assert!(!doubles(&other));
+        assert!(!doubles(&[]));
+    }
+}

@@ -1,0 +1,131 @@
+//! Adds up what a decoder gives for the packets of an audio stream, as FFmpeg trims it.
+
+use crate::av::rational::{rescale_base, seconds, Rational};
+
+/// One packet, as a container gives it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Time stamp in the stream's time base, if it has one.
+    pub pts: Option<i64>,
+    /// In the stream's time base.
+    pub duration: i64,
+    /// Samples per channel that the decoder gives for it: 0 where it gives no frame.
+    pub samples: i64,
+    /// Decoded, but not to be heard.
+    pub discard: bool,
+    /// Samples to be cut from its end.
+    pub padding: i64,
+}
+
+/// Sum of the decoded samples, and where the last frame ends.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    base: Rational,
+    rate: i64,
+    /// Samples still to be cut at the beginning.
+    skip: i64,
+    /// To be cut from the first packet on; lost when that gives no frame.
+    pending: Option<i64>,
+    /// Samples heard so far.
+    samples: u64,
+    /// Where the last frame with a time stamp ends.
+    end: Option<i64>,
+}
+
+impl Tally {
+    /// For a stream of this time base and sampling rate (1/s), whose first `skip` samples are cut.
+    pub fn new(base: Rational, rate: u32, skip: i64) -> Self {
+        Self { base, rate: i64::from(rate), skip: 0, pending: (skip > 0).then_some(skip), samples: 0, end: None }
+    }
+
+    /// Counts one packet.
+    pub fn add(&mut self, packet: Packet) {
+        let pending = self.pending.take();
+        let (mut pts, mut duration, mut samples) = (packet.pts, packet.duration, packet.samples);
+        if samples <= 0 {
+            return;
+        }
+        if let Some(skip) = pending {
+            self.skip = skip;
+        }
+        if packet.discard {
+            self.skip = (self.skip - samples).max(0);
+            return;
+        }
+        if self.skip > 0 {
+            if samples <= self.skip {
+                self.skip -= samples;
+                return;
+            }
+            let cut = self.ticks(self.skip);
+            pts = pts.map(|pts| pts.saturating_add(cut));
+            if duration >= cut {
+                duration -= cut;
+            }
+            samples -= self.skip;
+            self.skip = 0;
+        }
+        if packet.padding > 0 && packet.padding <= samples {
+            samples -= packet.padding;
+            if samples == 0 {
+                return;
+            }
+            duration = self.ticks(samples);
+        }
+        self.samples = self.samples.saturating_add(u64::try_from(samples).unwrap_or(0));
+        if let Some(pts) = pts {
+            self.end = Some(pts.saturating_add(duration));
+        }
+    }
+
+    fn ticks(&self, samples: i64) -> i64 {
+        rescale_base(samples, Rational::new(1, self.rate), self.base)
+    }
+
+    /// Samples per channel.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Seconds from `start` to the end of the last frame, or of the stream (`otherwise`, in ticks) where there is none.
+    pub fn duration(&self, start: Option<i64>, otherwise: Option<i64>) -> Option<f64> {
+        let end = self.end.or(otherwise)?;
+        Some(seconds(end.saturating_sub(start.unwrap_or(0)), self.base))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(pts: i64, duration: i64, samples: i64) -> Packet {
+        Packet { pts: Some(pts), duration, samples, ..Packet::default() }
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_are_cut() {
+        let mut tally = Tally::new(Rational::new(1, 1000), 44_100, 1105);
+        tally.add(packet(-25, 26, 1152));
+        tally.add(packet(1, 26, 1152));
+        tally.add(Packet { padding: 839, ..packet(27, 26, 1152) });
+        assert_eq!(tally.samples(), 47 + 1152 + 313);
+        assert_eq!(tally.duration(Some(0), None), Some(34.0 * 0.001));
+    }
+
+    #[test]
+    fn discarded_packets_use_up_what_is_to_be_cut() {
+        let mut tally = Tally::new(Rational::new(1, 44_100), 44_100, 1024);
+        tally.add(Packet { discard: true, ..packet(-1024, 1024, 1024) });
+        tally.add(packet(0, 1024, 1024));
+        assert_eq!(tally.samples(), 1024);
+    }
+
+    #[test]
+    fn a_first_packet_without_a_frame_takes_the_cut_along() {
+        let mut tally = Tally::new(Rational::new(1, 1000), 44_100, 1024);
+        tally.add(packet(0, 23, 0));
+        tally.add(packet(23, 23, 1024));
+        assert_eq!(tally.samples(), 1024);
+        assert_eq!(Tally::new(Rational::new(1, 1000), 8000, 0).duration(Some(5), Some(10)), Some(0.005));
+    }
+}

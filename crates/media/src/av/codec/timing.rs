@@ -1,0 +1,219 @@
+//! How fast the frames of a video stream follow each other, and how far they are reordered, by the codec's own headers.
+
+use super::bits::Bits;
+use crate::av::rational::{Rational, INT_MAX};
+
+/// What the headers of a video codec tell of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Frames per second, as FFmpeg takes them from the headers: of MPEG-4 part 2 it may be the resolution of the clock.
+    pub rate: Option<Rational>,
+    /// Frames by which the order of decoding may differ from the order of showing.
+    pub reorder: u32,
+}
+
+fn rate(frames: u64, seconds: u64) -> Option<Rational> {
+    let (frames, seconds) = (i64::try_from(frames).ok()?, i64::try_from(seconds).ok()?);
+    (frames > 0 && seconds > 0).then(|| Rational::reduced(frames, seconds, INT_MAX))
+}
+
+/// What precedes the timing in the usability information of H.264 and H.265: shape and colours.
+fn appearance(bits: &mut Bits) -> Option<()> {
+    if bits.bit()? && bits.number(8)? == 255 {
+        bits.skip(32)?;
+    }
+    if bits.bit()? {
+        bits.skip(1)?;
+    }
+    if bits.bit()? {
+        bits.skip(4)?;
+        if bits.bit()? {
+            bits.skip(24)?;
+        }
+    }
+    if bits.bit()? {
+        bits.ue()?;
+        bits.ue()?;
+    }
+    Some(())
+}
+
+/// H.264 §E.1.1, from the flag on that says whether it is there.
+pub fn h264(bits: &mut Bits) -> Timing {
+    let mut timing = Timing::default();
+    let _ = h264_usability(bits, &mut timing);
+    timing
+}
+
+fn h264_usability(bits: &mut Bits, timing: &mut Timing) -> Option<()> {
+    if !bits.bit()? {
+        return None;
+    }
+    appearance(bits)?;
+    if bits.bit()? {
+        // Two ticks make a frame.
+        let (ticks, scale) = (bits.number(32)?, bits.number(32)?);
+        timing.rate = rate(u64::from(scale), 2 * u64::from(ticks));
+        bits.skip(1)?;
+    }
+    let mut buffered = false;
+    for _ in 0..2 {
+        if bits.bit()? {
+            buffered = true;
+            buffering(bits)?;
+        }
+    }
+    bits.skip(usize::from(buffered) + 1)?;
+    if bits.bit()? {
+        bits.skip(1)?;
+        for _ in 0..4 {
+            bits.ue()?;
+        }
+        timing.reorder = bits.ue()?.min(16);
+    }
+    Some(())
+}
+
+/// H.264 §E.1.2.
+fn buffering(bits: &mut Bits) -> Option<()> {
+    let count = bits.ue()?;
+    bits.skip(8)?;
+    for _ in 0..=count.min(31) {
+        bits.ue()?;
+        bits.ue()?;
+        bits.skip(1)?;
+    }
+    bits.skip(20)
+}
+
+/// H.265 §7.3.2.2, from behind the conformance window on. Scaling lists and predicted reference sets are not gone through.
+pub fn hevc(bits: &mut Bits, layers: u32) -> Timing {
+    let mut timing = Timing::default();
+    let _ = hevc_sequence(bits, layers, &mut timing);
+    timing
+}
+
+fn hevc_sequence(bits: &mut Bits, layers: u32, timing: &mut Timing) -> Option<()> {
+    bits.ue()?;
+    bits.ue()?;
+    let order_bits = bits.ue()?.checked_add(4)?;
+    let told = if bits.bit()? { layers + 1 } else { 1 };
+    for _ in 0..told {
+        bits.ue()?;
+        timing.reorder = bits.ue()?.min(16);
+        bits.ue()?;
+    }
+    for _ in 0..6 {
+        bits.ue()?;
+    }
+    if bits.bit()? && bits.bit()? {
+        return None;
+    }
+    bits.skip(2)?;
+    if bits.bit()? {
+        bits.skip(8)?;
+        bits.ue()?;
+        bits.ue()?;
+        bits.skip(1)?;
+    }
+    reference_sets(bits)?;
+    if bits.bit()? {
+        for _ in 0..bits.ue()?.min(32) {
+            bits.skip(order_bits as usize + 1)?;
+        }
+    }
+    bits.skip(2)?;
+    if !bits.bit()? {
+        return None;
+    }
+    appearance(bits)?;
+    bits.skip(3)?;
+    if bits.bit()? {
+        for _ in 0..4 {
+            bits.ue()?;
+        }
+    }
+    if bits.bit()? {
+        let (ticks, scale) = (bits.number(32)?, bits.number(32)?);
+        timing.rate = rate(u64::from(scale), u64::from(ticks));
+    }
+    Some(())
+}
+
+/// H.265 §7.3.7: those that are not predicted from another one.
+fn reference_sets(bits: &mut Bits) -> Option<()> {
+    for set in 0..bits.ue()?.min(64) {
+        if set > 0 && bits.bit()? {
+            return None;
+        }
+        let (before, behind) = (bits.ue()?.min(16), bits.ue()?.min(16));
+        for _ in 0..before + behind {
+            bits.ue()?;
+            bits.skip(1)?;
+        }
+    }
+    Some(())
+}
+
+/// ISO/IEC 13818-2 §6.2.2: the code in the sequence header, stretched by its extension.
+pub fn mpeg2(bytes: &[u8]) -> Option<Timing> {
+    let at = bytes.windows(4).position(|four| four == [0, 0, 1, 0xb3])?;
+    let mut bits = Bits::new(bytes.get(at + 4..)?);
+    bits.skip(28)?;
+    let (mut frames, mut seconds) = match bits.number(4)? {
+        1 => (24_000, 1001),
+        2 => (24, 1),
+        3 => (25, 1),
+        4 => (30_000, 1001),
+        5 => (30, 1),
+        6 => (50, 1),
+        7 => (60_000, 1001),
+        8 => (60, 1),
+        _ => return None,
+    };
+    let mut reorder = 1;
+    if let Some(at) = bytes.windows(5).position(|five| matches!(five, [0, 0, 1, 0xb5, 0x10..=0x1f])) {
+        let mut bits = Bits::new(bytes.get(at + 4..)?);
+        bits.skip(40)?;
+        reorder = u32::from(!bits.bit()?);
+        frames *= u64::from(bits.number(2)?) + 1;
+        seconds *= u64::from(bits.number(5)?) + 1;
+    }
+    Some(Timing { rate: rate(frames, seconds), reorder })
+}
+
+/// ISO/IEC 14496-2 §6.2.3: ticks per second, and how many a frame lasts where all last as long.
+pub fn mpeg4(bits: &mut Bits, resolution: u32, fixed: bool) -> Option<Timing> {
+    let width = 32 - resolution.saturating_sub(1).leading_zeros().min(31);
+    let ticks = if fixed { bits.number(width)? } else { 1 };
+    Some(Timing { rate: rate(u64::from(resolution), u64::from(ticks)), reorder: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequence_headers_name_their_rate_by_a_code() {
+        let header = [0, 0, 1, 0xb3, 0x04, 0x00, 0x30, 0x14, 0xff, 0xff, 0xe0, 0x18];
+        assert_eq!(mpeg2(&header), Some(Timing { rate: Some(Rational::new(30_000, 1001)), reorder: 1 }));
+        assert_eq!(mpeg2(&header[..7]), None);
+    }
+
+    #[test]
+    fn a_clock_whose_frames_all_last_as_long_gives_their_rate() {
+        let rate = |ticks: &[u8], fixed| mpeg4(&mut Bits::new(ticks), 30_000, fixed).and_then(|timing| timing.rate);
+        assert_eq!(rate(&[0b0000_0111, 0b1101_0010], true), Some(Rational::new(30_000, 1001)));
+        assert_eq!(rate(&[], false), Some(Rational::new(30_000, 1)));
+        assert_eq!(rate(&[0], true), None);
+    }
+
+    #[test]
+    fn usability_information_that_ends_early_tells_what_it_holds() {
+        // Nothing of shape and colours, one tick of a fiftieth of a second.
+        let bits = [0b1000_0100, 0, 0, 0, 0b0000_1000, 0, 0, 0b0000_0001, 0b1001_0000];
+        assert_eq!(h264(&mut Bits::new(&bits)).rate, Some(Rational::new(25, 1)));
+        assert_eq!(h264(&mut Bits::new(&bits[..6])), Timing::default());
+        assert_eq!(h264(&mut Bits::new(&[0])), Timing::default());
+    }
+}

@@ -1,0 +1,108 @@
+//! Boxes, and tables of numbers in them, both read by position.
+
+use crate::{ProbeError, Reader};
+
+/// Where a box is. Its content never reaches beyond the box around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its type.
+    pub kind: [u8; 4],
+    /// Where it begins, header included.
+    pub at: u64,
+    /// Where its content begins.
+    pub body: u64,
+    /// Where it ends.
+    pub end: u64,
+}
+
+impl Head {
+    /// Length of the content in bytes.
+    pub fn len(&self) -> u64 {
+        self.end.saturating_sub(self.body)
+    }
+}
+
+/// The box at `at`, where the one around it ends at `end`; `None` where there is no further one.
+pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, ProbeError> {
+    let room = end.saturating_sub(at);
+    if room < 8 {
+        return Ok(None);
+    }
+    let &[a, b, c, d, k, l, m, n, ref more @ ..] = reader.up_to(at, 16)? else { return Ok(None) };
+    let mut size = u64::from(u32::from_be_bytes([a, b, c, d]));
+    let mut header = 8;
+    if size == 1 && room >= 16 {
+        let Ok(long) = <[u8; 8]>::try_from(more) else { return Ok(None) };
+        size = u64::from_be_bytes(long);
+        header = 16;
+    } else if size == 0 {
+        size = room;
+    }
+    if size < header {
+        return Ok(None);
+    }
+    Ok(Some(Head { kind: [k, l, m, n], at, body: at + header, end: at.saturating_add(size).min(end) }))
+}
+
+/// Big-endian words of 32 bits, read in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct WordReader {
+    at: u64,
+    left: u64,
+    piece: Vec<u8>,
+    done: usize,
+}
+
+/// Bytes of a table that are read at once.
+const PIECE: u64 = 32 << 10;
+
+impl WordReader {
+    /// `count` words from `at`.
+    pub fn new(at: u64, count: u64) -> Self {
+        Self { at, left: count, piece: Vec::new(), done: 0 }
+    }
+
+    /// The next word; `None` behind the last one.
+    ///
+    /// # Errors
+    /// Broken where the file ends before the table does.
+    pub fn next(&mut self, reader: &mut Reader) -> Result<Option<u32>, ProbeError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        if self.done + 4 > self.piece.len() {
+            let count = self.left.saturating_mul(4).min(PIECE);
+            let piece = reader.up_to(self.at, usize::try_from(count).unwrap_or(0))?;
+            if piece.len() < 4 {
+                return Err(ProbeError::broken("a table of its header is cut short", self.at));
+            }
+            self.piece.clear();
+            self.piece.extend_from_slice(&piece[..piece.len() / 4 * 4]);
+            self.at += self.piece.len() as u64;
+            self.done = 0;
+        }
+        let word =
+            self.piece.get(self.done..self.done + 4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
+        self.done += 4;
+        self.left -= 1;
+        Ok(word)
+    }
+
+    /// The next two words.
+    pub fn pair(&mut self, reader: &mut Reader) -> Result<Option<(u32, u32)>, ProbeError> {
+        match (self.next(reader)?, self.next(reader)?) {
+            (Some(one), Some(other)) => Ok(Some((one, other))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A number of `N` bytes at `at`.
+pub fn be32(reader: &mut Reader, at: u64) -> Result<u32, ProbeError> {
+    Ok(u32::from_be_bytes(reader.array(at)?))
+}
+
+/// A number of eight bytes at `at`.
+pub fn be64(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
+    Ok(u64::from_be_bytes(reader.array(at)?))
+}

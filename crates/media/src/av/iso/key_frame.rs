@@ -1,0 +1,45 @@
+//! The first sample of the video that can be decoded alone.
+
+use super::fragments;
+use super::samples::{Sample, Samples};
+use super::track::Kind;
+use super::Movie;
+use crate::av::codec::VideoCodec;
+use crate::av::key_frame::{FrameSpan, LOOKED_AT};
+use crate::{ProbeError, Reader};
+
+/// Where the first key frame of the first video track lies; `None` where that is not of `codec`, or has none.
+///
+/// # Errors
+/// Broken where the header or a table on the way cannot be read, or the video is encrypted.
+pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameSpan>, ProbeError> {
+    let movie = Movie::read(reader)?;
+    let video = movie.tracks.iter().enumerate().find(|(_, track)| track.kind == Kind::Video);
+    let Some((index, track)) = video else { return Ok(None) };
+    let Some(entry) = track.entry.as_ref().filter(|entry| entry.video == codec) else { return Ok(None) };
+    if entry.encrypted {
+        return Err(ProbeError::broken("its video is encrypted", 0));
+    }
+    let (mut left, mut found) = (LOOKED_AT, None);
+    let mut look = |sample: Sample| {
+        left -= 1;
+        found = Some(sample).filter(|sample| sample.key && sample.size > 0);
+        found.is_none() && left > 0
+    };
+    let mut wanted = true;
+    if track.usable {
+        let mut samples = Samples::new(track, reader, 0)?;
+        while let (true, Some(sample)) = (wanted, samples.next(reader)?) {
+            wanted = look(sample);
+        }
+    }
+    if wanted && movie.fragments.announced() {
+        fragments::visit(reader, &movie.fragments, &movie.tracks, index, &mut |_, sample| Ok(look(sample)))?;
+    }
+    Ok(found.map(|sample| FrameSpan {
+        config: entry.config.clone(),
+        stripped: Vec::new(),
+        at: sample.at,
+        len: sample.size,
+    }))
+}

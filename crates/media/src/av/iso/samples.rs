@@ -1,0 +1,343 @@
+//! The samples of a track in decoding order, run by run from its tables.
+
+use super::boxes::WordReader;
+use super::track::{Kind, Table, Track};
+use crate::av::codec::AudioCodec;
+use crate::{ProbeError, Reader};
+
+/// A sample, as an index of the file lists it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Decoding time in ticks.
+    pub time: i64,
+    /// From the decoding to the presentation time, in ticks.
+    pub shift: i64,
+    /// In ticks; 0 where the tables do not tell.
+    pub duration: i64,
+    /// Whether it can be decoded alone.
+    pub key: bool,
+    /// Decoded, but not shown.
+    pub discard: bool,
+    /// In bytes.
+    pub size: u64,
+    /// Where it is.
+    pub at: u64,
+}
+
+/// Whom samples are given to; `false` says that no more are wanted.
+pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
+
+/// `stts`, with its corrections: pairs of a number of samples and their duration.
+#[derive(Clone, Debug)]
+pub struct Times {
+    words: WordReader,
+    now: i64,
+    corrected: i64,
+}
+
+/// Durations above this are taken for numbers below zero.
+const MAX_DURATION: u32 = u32::MAX - 480_000;
+
+impl Times {
+    /// From the beginning.
+    pub fn new(table: &Table) -> Self {
+        Self { words: table.words(2), now: 0, corrected: 0 }
+    }
+
+    /// The next pair.
+    pub fn next(&mut self, reader: &mut Reader) -> Result<Option<(u32, i64)>, ProbeError> {
+        let Some((count, told)) = self.words.pair(reader)? else { return Ok(None) };
+        let samples = i64::from(count);
+        let mut duration = i64::from(told);
+        if told > MAX_DURATION {
+            duration = 1;
+            let step = if (told as i32) < 0 { i64::from(told as i32) } else { 1 };
+            self.corrected = self.corrected.saturating_add(step.saturating_mul(samples));
+        } else {
+            self.corrected = self.corrected.saturating_add(duration.saturating_mul(samples));
+        }
+        self.now = self.now.saturating_add(duration.saturating_mul(samples));
+        if self.now > self.corrected {
+            let drift = self.now.saturating_sub(self.corrected) / samples.max(1);
+            let correction = if duration > drift { drift } else { duration - 1 };
+            self.now = self.now.saturating_sub(correction.saturating_mul(samples));
+            duration -= correction;
+        }
+        Ok(Some((count, duration)))
+    }
+}
+
+/// Pairs that hold for a number of samples each.
+#[derive(Clone, Debug, Default)]
+struct Run<T> {
+    left: u64,
+    value: T,
+}
+
+/// Samples of a track. Nothing is kept of those that went by.
+pub struct Samples<'a> {
+    track: &'a Track,
+    times: Option<Times>,
+    time_run: Run<i64>,
+    shifts: Option<WordReader>,
+    shift_run: Run<i64>,
+    keys: Option<WordReader>,
+    next_key: Option<u64>,
+    keys_from_one: bool,
+    chunks: Chunks,
+    sizes: Option<WordReader>,
+    small: (u32, u32),
+    number: u64,
+    time: i64,
+    /// Samples or bytes that are left of a chunk of plain audio.
+    plain_left: u64,
+    plain: bool,
+}
+
+/// Whether a track is plain audio: its samples are read a thousand at a time, in runs of each chunk.
+pub fn is_plain(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> {
+    let Some(times) = track.times.filter(|times| track.kind == Kind::Audio && times.count == 1) else {
+        return Ok(false);
+    };
+    Ok(Times::new(&times).next(reader)?.is_some_and(|(_, duration)| duration == 1))
+}
+
+impl<'a> Samples<'a> {
+    /// From the first sample; `first` is its decoding time in ticks.
+    pub fn new(track: &'a Track, reader: &mut Reader, first: i64) -> Result<Self, ProbeError> {
+        let mut keys = track.keys.map(|table| table.words(1));
+        let next_key = match &mut keys {
+            Some(keys) => keys.next(reader)?.map(u64::from),
+            None => None,
+        };
+        let plain = is_plain(track, reader)?;
+        Ok(Self {
+            track,
+            times: track.times.map(|table| Times::new(&table)),
+            time_run: Run::default(),
+            shifts: track.shifts.map(|table| table.words(2)),
+            shift_run: Run::default(),
+            keys,
+            next_key,
+            keys_from_one: next_key.is_some_and(|key| key > 0),
+            chunks: Chunks::new(track, reader)?,
+            sizes: track
+                .sizes
+                .map(|(table, bits)| WordReader::new(table.at, (table.count * u64::from(bits)).div_ceil(32))),
+            small: (0, 0),
+            number: 0,
+            time: first - if plain { 0 } else { track.early },
+            plain_left: 0,
+            plain,
+        })
+    }
+
+    /// The next sample; `None` behind the last one.
+    pub fn next(&mut self, reader: &mut Reader) -> Result<Option<Sample>, ProbeError> {
+        if self.plain {
+            self.next_plain(reader)
+        } else {
+            self.next_sample(reader)
+        }
+    }
+
+    fn next_sample(&mut self, reader: &mut Reader) -> Result<Option<Sample>, ProbeError> {
+        loop {
+            if self.number >= self.track.samples {
+                return Ok(None);
+            }
+            let Some((at, description)) = self.chunks.next(reader)? else { return Ok(None) };
+            let size = self.size(reader)?;
+            self.chunks.at = at.saturating_add(size);
+            let key = self.key(reader)?;
+            let shift = self.shift(reader)?;
+            let duration = self.duration(reader)?;
+            let sample = Sample { time: self.time, shift, duration, key, discard: false, size, at };
+            self.time = self.time.saturating_add(duration);
+            self.number += 1;
+            if self.track.description.is_none_or(|only| u64::from(only) + 1 == u64::from(description)) {
+                return Ok(Some(sample));
+            }
+        }
+    }
+
+    /// A piece of a chunk of plain audio: at most 1024 samples.
+    fn next_plain(&mut self, reader: &mut Reader) -> Result<Option<Sample>, ProbeError> {
+        if self.plain_left == 0 {
+            let Some((at, _)) = self.chunks.next_chunk(reader)? else { return Ok(None) };
+            self.chunks.at = at;
+            self.plain_left = self.chunks.per_chunk;
+        }
+        let Some(entry) = &self.track.entry else { return Ok(None) };
+        let (per, bytes) = (u64::from(entry.samples_per_frame), u64::from(entry.bytes_per_frame));
+        let (samples, size) = if per > 1 && bytes == 0 {
+            return Ok(None);
+        } else if per >= 160 {
+            (per, bytes)
+        } else if per > 1 {
+            let samples = (1024 / per * per).min(self.plain_left);
+            (samples, samples / per * bytes)
+        } else {
+            let samples = self.plain_left.min(1024);
+            (samples, samples * u64::from(if entry.sample_size > 0 { entry.sample_size } else { self.track.size }))
+        };
+        let at = self.chunks.at;
+        self.chunks.at = at.saturating_add(size);
+        self.plain_left = self.plain_left.saturating_sub(samples);
+        let sample = Sample { time: self.time, shift: 0, duration: 0, key: true, discard: false, size, at };
+        self.time = self.time.saturating_add(i64::try_from(samples).unwrap_or(0));
+        Ok(Some(sample))
+    }
+
+    fn size(&mut self, reader: &mut Reader) -> Result<u64, ProbeError> {
+        if self.track.size > 0 {
+            let told = self.track.entry.as_ref().map_or(0, |entry| entry.sample_size);
+            return Ok(u64::from(self.track.size.max(told)));
+        }
+        let Some(words) = &mut self.sizes else { return Ok(0) };
+        let bits = self.track.sizes.map_or(32, |(_, bits)| bits).max(1);
+        if self.small.1 == 0 {
+            self.small = (words.next(reader)?.unwrap_or(0), 32 / bits);
+        }
+        self.small.1 -= 1;
+        let size = self.small.0.checked_shr(32 - bits).unwrap_or(0);
+        self.small.0 = self.small.0.checked_shl(bits).unwrap_or(0);
+        Ok(u64::from(size))
+    }
+
+    fn key(&mut self, reader: &mut Reader) -> Result<bool, ProbeError> {
+        let Some(keys) = &mut self.keys else { return Ok(true) };
+        let Some(next) = self.next_key else {
+            return Ok(self.track.kind == Kind::Audio || self.number == 0);
+        };
+        if self.number + u64::from(self.keys_from_one) != next {
+            return Ok(false);
+        }
+        if let Some(key) = keys.next(reader)? {
+            self.next_key = Some(u64::from(key));
+        }
+        Ok(true)
+    }
+
+    fn shift(&mut self, reader: &mut Reader) -> Result<i64, ProbeError> {
+        let Some(words) = &mut self.shifts else { return Ok(0) };
+        while self.shift_run.left == 0 {
+            match words.pair(reader)? {
+                Some((count, shift)) if (count as i32) > 0 => {
+                    self.shift_run = Run { left: u64::from(count), value: i64::from(shift as i32) }
+                }
+                Some(_) => {}
+                None => return Ok(0),
+            }
+        }
+        self.shift_run.left -= 1;
+        Ok(self.shift_run.value)
+    }
+
+    fn duration(&mut self, reader: &mut Reader) -> Result<i64, ProbeError> {
+        let Some(times) = &mut self.times else { return Ok(0) };
+        while self.time_run.left == 0 {
+            match times.next(reader)? {
+                Some((count, duration)) => self.time_run = Run { left: u64::from(count), value: duration },
+                None => return Ok(self.time_run.value),
+            }
+        }
+        self.time_run.left -= 1;
+        Ok(self.time_run.value)
+    }
+}
+
+/// Chunks, with the samples in each.
+#[derive(Clone, Debug)]
+struct Chunks {
+    runs: WordReader,
+    /// First chunk of the next run, samples per chunk, description.
+    ahead: Option<(u64, u32, u32)>,
+    per_chunk: u64,
+    description: u32,
+    offsets: WordReader,
+    long: bool,
+    number: u64,
+    left: u64,
+    /// Where the next sample of this chunk is.
+    at: u64,
+}
+
+impl Chunks {
+    fn new(track: &Track, reader: &mut Reader) -> Result<Self, ProbeError> {
+        let (offsets, long) = track
+            .offsets
+            .map_or((WordReader::default(), false), |(table, long)| (table.words(if long { 2 } else { 1 }), long));
+        let mut chunks = Self {
+            runs: track.chunks.words(3),
+            ahead: None,
+            per_chunk: 0,
+            description: 1,
+            offsets,
+            long,
+            number: 0,
+            left: 0,
+            at: 0,
+        };
+        chunks.look_ahead(reader)?;
+        Ok(chunks)
+    }
+
+    fn look_ahead(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
+        self.ahead = match (self.runs.pair(reader)?, self.runs.next(reader)?) {
+            (Some((first, count)), Some(description)) => Some((u64::from(first), count.max(1), description.max(1))),
+            _ => None,
+        };
+        Ok(())
+    }
+
+    fn next_chunk(&mut self, reader: &mut Reader) -> Result<Option<(u64, u32)>, ProbeError> {
+        let at = if self.long {
+            self.offsets.pair(reader)?.map(|(high, low)| u64::from(high) << 32 | u64::from(low))
+        } else {
+            self.offsets.next(reader)?.map(u64::from)
+        };
+        let Some(at) = at else { return Ok(None) };
+        self.number += 1;
+        while let Some((_, count, description)) =
+            self.ahead.filter(|&(first, ..)| first <= self.number || self.number == 1 && self.per_chunk == 0)
+        {
+            (self.per_chunk, self.description) = (u64::from(count), description);
+            self.look_ahead(reader)?;
+        }
+        Ok(Some((if at > i64::MAX as u64 { 0 } else { at }, self.description)))
+    }
+
+    /// Where the next sample is, and its description.
+    fn next(&mut self, reader: &mut Reader) -> Result<Option<(u64, u32)>, ProbeError> {
+        while self.left == 0 {
+            let Some((at, _)) = self.next_chunk(reader)? else { return Ok(None) };
+            self.at = at;
+            self.left = self.per_chunk;
+        }
+        self.left -= 1;
+        Ok(Some((self.at, self.description)))
+    }
+}
+
+/// Whether a track's chunks hold more samples than it has: then its edits are not applied.
+pub fn overrun(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> {
+    let mut words = track.chunks.words(3);
+    let (mut sum, mut before): (u64, Option<(u64, u64)>) = (0, None);
+    while let (Some((first, count)), Some(_)) = (words.pair(reader)?, words.next(reader)?) {
+        let first = u64::from(first);
+        if let Some((start, per)) = before {
+            sum = sum.saturating_add(first.saturating_sub(start).saturating_mul(per));
+        }
+        before = Some((first, u64::from(count.max(1))));
+    }
+    if let Some((start, per)) = before {
+        sum = sum.saturating_add((track.chunk_count() + 1).saturating_sub(start).saturating_mul(per));
+    }
+    Ok(sum > track.samples)
+}
+
+/// Whether packets of this codec are as long as their frames, whatever the tables say.
+pub fn parsed(codec: AudioCodec) -> bool {
+    matches!(codec, AudioCodec::Mpeg | AudioCodec::Ac3 | AudioCodec::Eac3)
+}

@@ -1,0 +1,350 @@
+//! One track: what the boxes of its header say.
+
+use super::boxes::{be32, be64, Head, WordReader};
+use super::entry::Entry;
+use crate::av::rational::Rational;
+use crate::{ProbeError, Reader};
+
+/// What a track holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Pictures that move.
+    Video,
+    /// Sound.
+    Audio,
+    /// A picture that belongs to the file, as the cover of a record.
+    Cover,
+    /// Anything else.
+    #[default]
+    Data,
+}
+
+/// Where a table of numbers is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Its first entry.
+    pub at: u64,
+    /// Number of entries.
+    pub count: u64,
+}
+
+impl Table {
+    /// Its entries, `words` numbers each.
+    pub fn words(&self, words: u64) -> WordReader {
+        WordReader::new(self.at, self.count.saturating_mul(words))
+    }
+}
+
+/// An entry of an edit list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// In ticks of the movie.
+    pub duration: i64,
+    /// In ticks of the track; -1 for a pause.
+    pub time: i64,
+}
+
+/// A duration that is not told.
+pub const UNTOLD: i64 = i64::MIN;
+
+/// Edits of one track that are kept: nobody cuts this often.
+const EDITS: u64 = 4096;
+
+/// A track, as its header describes it.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    /// What it holds.
+    pub kind: Kind,
+    /// Its number, once it is known.
+    pub id: Option<u32>,
+    /// Ticks per second; 0 before it is known.
+    pub scale: u32,
+    /// In ticks; [`UNTOLD`] where no box tells it.
+    pub duration: i64,
+    /// Width and height of the track in pixels.
+    pub shown: (u32, u32),
+    /// The first sample description, and whether there are others of another kind.
+    pub entry: Option<Entry>,
+    /// Samples whose description is not this one are not read; `None` where all are.
+    pub description: Option<u32>,
+    /// Number of samples and their duration: `stts`.
+    pub times: Option<Table>,
+    /// Number of samples and their shift: `ctts`.
+    pub shifts: Option<Table>,
+    /// First chunk, samples per chunk, description: `stsc`.
+    pub chunks: Table,
+    /// Offsets of chunks, and whether they have 64 bits.
+    pub offsets: Option<(Table, bool)>,
+    /// Sizes of samples in bits: 4, 8, 16 or 32 of them.
+    pub sizes: Option<(Table, u32)>,
+    /// Size of all samples, where it is the same.
+    pub size: u32,
+    /// Number of samples.
+    pub samples: u64,
+    /// Samples that can be decoded alone: `stss`.
+    pub keys: Option<Table>,
+    /// Its edits.
+    pub edits: Vec<Edit>,
+    /// Samples and ticks that the frame rate is computed from.
+    pub rate_samples: i64,
+    /// See [`rate_samples`](Self::rate_samples).
+    pub rate_ticks: i64,
+    /// How far decoding times lie before the table's: for shifts below zero.
+    pub early: i64,
+    /// Samples to be cut at the beginning, as a tag says.
+    pub priming: Option<i64>,
+    /// Where the samples of the header end, in ticks.
+    pub end: i64,
+    /// Whether it may give packets: its tables are complete.
+    pub usable: bool,
+    /// Ticks per second of the movie, when the track was read.
+    pub movie_scale: u32,
+    /// Whether the edit list decides which samples are read, rather than only shifting them.
+    pub edited: bool,
+    /// Its fragments are listed by a `sidx`.
+    pub listed: bool,
+    /// The MIME type of a cover, and where its picture begins and ends.
+    pub cover: Option<(&'static str, u64, u64)>,
+    /// Boxes that were met.
+    pub seen: SeenBoxes,
+}
+
+/// Boxes that may stand only once in a track.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeenBoxes {
+    media_header: bool,
+    descriptions: bool,
+}
+
+impl Track {
+    /// One that nothing is known of.
+    pub fn new() -> Self {
+        Self { duration: UNTOLD, ..Self::default() }
+    }
+
+    /// The time base, once the track is read.
+    pub fn base(&self) -> Rational {
+        if self.usable {
+            Rational::new(1, i64::from(self.scale.max(1)))
+        } else {
+            Rational::new(1, 90_000)
+        }
+    }
+
+    /// Takes in a box of the track. Boxes that say nothing here are passed over.
+    pub fn take(&mut self, reader: &mut Reader, head: &Head, isom: &super::Brand) -> Result<(), ProbeError> {
+        match &head.kind {
+            b"tkhd" => self.track_header(reader, head),
+            b"mdhd" => self.media_header(reader, head),
+            b"hdlr" => self.handler(reader, head),
+            b"stsd" => self.descriptions(reader, head, isom),
+            b"stts" => self.read_times(reader, head),
+            b"ctts" => self.read_shifts(reader, head),
+            b"stsc" => {
+                let table = table(reader, head, 12)?;
+                if self.chunks.count == 0 {
+                    self.chunks = table;
+                }
+                Ok(())
+            }
+            b"stco" | b"co64" => {
+                let long = &head.kind == b"co64";
+                let table = offsets(reader, head, if long { 8 } else { 4 })?;
+                if table.count > 0 && self.offsets.is_none() {
+                    self.offsets = Some((table, long));
+                }
+                Ok(())
+            }
+            b"stsz" | b"stz2" => self.read_sizes(reader, head),
+            b"stss" => {
+                self.keys = Some(Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) });
+                Ok(())
+            }
+            b"elst" => self.read_edits(reader, head),
+            _ => Ok(()),
+        }
+    }
+
+    fn track_header(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        if self.id.is_some() {
+            return Err(ProbeError::broken("a track has two headers", head.at));
+        }
+        let long = reader.array::<1>(head.body)? == [1];
+        let at = head.body + if long { 20 } else { 12 };
+        self.id = Some(be32(reader, at)?);
+        let size = at + if long { 16 } else { 12 } + 8 + 8 + 36;
+        self.shown = (be32(reader, size)? >> 16, be32(reader, size + 4)? >> 16);
+        Ok(())
+    }
+
+    fn media_header(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        let [version] = reader.array(head.body)?;
+        if self.seen.media_header || version > 1 {
+            return Err(ProbeError::broken("the header of a track's media is of an unknown kind", head.at));
+        }
+        self.seen.media_header = true;
+        let long = version == 1;
+        let at = head.body + if long { 20 } else { 12 };
+        let scale = be32(reader, at)?;
+        self.scale = if scale == 0 || scale > i32::MAX as u32 { 1 } else { scale };
+        let duration = if long { be64(reader, at + 4)? as i64 } else { i64::from(be32(reader, at + 4)?) };
+        let unknown = if long { -1 } else { i64::from(u32::MAX) };
+        self.duration = if duration == unknown { 0 } else { duration };
+        Ok(())
+    }
+
+    fn handler(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        match &reader.array::<4>(head.body + 8)? {
+            b"vide" => self.kind = Kind::Video,
+            b"soun" => self.kind = Kind::Audio,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn descriptions(&mut self, reader: &mut Reader, head: &Head, isom: &super::Brand) -> Result<(), ProbeError> {
+        let [version] = reader.array(head.body)?;
+        let count = be32(reader, head.body + 4)?;
+        if self.seen.descriptions || count == 0 || u64::from(count) > head.len() / 8 || count > 1024 {
+            return Err(ProbeError::broken("the sample descriptions of a track cannot be read", head.at));
+        }
+        self.seen.descriptions = true;
+        let mut at = head.body + 8;
+        for index in 0..count {
+            let size = u64::from(be32(reader, at)?);
+            let format = reader.array::<4>(at + 4)?;
+            if size < 8 {
+                return Err(ProbeError::broken("a sample description is too short", at));
+            }
+            let description = Head { kind: format, at, body: at + 8, end: (at + size).min(head.end) };
+            match &self.entry {
+                None => {
+                    self.entry = Some(Entry::read(reader, &description, &mut self.kind, version, isom)?);
+                    self.description = Some(index);
+                }
+                Some(entry) if entry.format == format => self.description = None,
+                Some(_) => {}
+            }
+            at += size;
+        }
+        if let Some(entry) = &mut self.entry {
+            entry.settle(self.scale);
+        }
+        Ok(())
+    }
+
+    /// `stts`: durations above 2^32 - 480,000 are corrections below zero, and shorten what follows.
+    fn read_times(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
+        let (mut ticks, mut samples) = (0_i64, 0_i64);
+        let mut times = super::samples::Times::new(&table);
+        while let Some((count, duration)) = times.next(reader)? {
+            ticks = ticks.saturating_add(duration.saturating_mul(i64::from(count)));
+            samples = samples.saturating_add(i64::from(count));
+        }
+        if ticks > 0 && samples <= i64::from(i32::MAX) - self.rate_samples {
+            self.rate_ticks = self.rate_ticks.saturating_add(ticks);
+            self.rate_samples += samples;
+        }
+        if ticks != 0 {
+            self.duration = self.duration.min(ticks);
+        }
+        self.end = ticks;
+        self.times = Some(table);
+        Ok(())
+    }
+
+    fn read_shifts(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
+        if table.count == 0 {
+            return Ok(());
+        }
+        self.shifts = None;
+        let mut words = table.words(2);
+        let mut index = 0;
+        while let Some((count, shift)) = words.pair(reader)? {
+            index += 1;
+            // The two last entries are not looked at; they are often wrong.
+            if (count as i32) <= 0 || index + 1 >= table.count {
+                continue;
+            }
+            let shift = i64::from(shift as i32);
+            if shift.abs() > 1 << 28 {
+                return Ok(());
+            }
+            self.early = self.early.max(-shift);
+        }
+        self.shifts = Some(table);
+        Ok(())
+    }
+
+    fn read_sizes(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        let (size, bits) = if &head.kind == b"stsz" {
+            (be32(reader, head.body + 4)?, 32)
+        } else {
+            (0, u32::from(reader.array::<1>(head.body + 7)?[0]))
+        };
+        let count = u64::from(be32(reader, head.body + 8)?);
+        self.size = size;
+        if size == 0 {
+            if !matches!(bits, 4 | 8 | 16 | 32) {
+                return Err(ProbeError::broken("the sizes of the samples are of an unknown kind", head.at));
+            }
+            if count >= (i64::from(i32::MAX) / i64::from(bits)) as u64 {
+                return Err(ProbeError::broken("a track has more samples than can be", head.at));
+            }
+            let at = head.body + 12;
+            if at + (count * u64::from(bits)).div_ceil(8) > reader.len() {
+                // The sizes are not there, so no sample is.
+                self.samples = 0;
+                return Ok(());
+            }
+            self.sizes = Some((Table { at, count }, bits));
+        }
+        self.samples = count;
+        Ok(())
+    }
+
+    fn read_edits(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+        let long = reader.array::<1>(head.body)? == [1];
+        let count = head.len().saturating_sub(8) / if long { 20 } else { 12 };
+        self.edits.clear();
+        let mut words = WordReader::new(head.body + 8, count.min(EDITS) * if long { 5 } else { 3 });
+        while let Some((first, second)) = words.pair(reader)? {
+            let edit = if long {
+                let Some((high, low)) = words.pair(reader)? else { break };
+                let wide = |high, low| (u64::from(high) << 32 | u64::from(low)) as i64;
+                Edit { duration: wide(first, second), time: wide(high, low) }
+            } else {
+                Edit { duration: i64::from(first), time: i64::from(second as i32) }
+            };
+            words.next(reader)?;
+            self.edits.push(edit);
+        }
+        Ok(())
+    }
+
+    /// Number of chunks.
+    pub fn chunk_count(&self) -> u64 {
+        self.offsets.map_or(0, |(table, _)| table.count)
+    }
+}
+
+/// A table of entries of `size` bytes that fits into its box.
+fn table(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
+    let count = u64::from(be32(reader, head.body + 4)?);
+    if count * size + 4 > head.len() {
+        return Err(ProbeError::broken("a table of its header is larger than its box", head.at));
+    }
+    Ok(Table { at: head.body + 8, count })
+}
+
+/// Offsets of chunks: as many as fit into the box.
+fn offsets(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
+    let count = u64::from(be32(reader, head.body + 4)?).min(head.len().saturating_sub(8) / size);
+    let table = Table { at: head.body + 8, count };
+    if table.at + count * size > reader.len() {
+        return Err(ProbeError::broken("a table of its header is cut short", reader.len()));
+    }
+    Ok(table)
+}

@@ -1,0 +1,133 @@
+//! The first picture of a video that can be decoded alone, as its container stores it.
+
+use super::codec::VideoCodec;
+use super::{after_id3, iso, matroska, RECOGNISED_BY};
+use crate::bytes::MAX_READ_BYTES;
+use crate::{ProbeError, Reader};
+
+/// Frames that are looked at before none is expected any more: a hostile file has as many as it likes.
+pub(super) const LOOKED_AT: u64 = 100_000;
+
+/// Where a frame lies, and what its decoder has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameSpan {
+    /// The configuration of its codec, as the container stores it.
+    pub config: Vec<u8>,
+    /// Bytes that were taken off its beginning.
+    pub stripped: Vec<u8>,
+    /// Offset of its first byte.
+    pub at: u64,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+/// A frame, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFrame {
+    /// The configuration of its codec, as the container stores it.
+    pub config: Vec<u8>,
+    /// The frame as its codec made it.
+    pub bytes: Vec<u8>,
+}
+
+/// The first key frame of the first video of an MP4, MOV, Matroska or WebM file; `None` where it is another container, its
+/// video is not of `codec`, or it has no such frame. A frame of more than `limit` bytes is refused.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where what leads to the frame cannot be read, or the file ends before the frame does.
+pub fn key_frame(reader: &mut Reader, codec: VideoCodec, limit: u64) -> Result<Option<KeyFrame>, ProbeError> {
+    let start = after_id3(reader)?;
+    let first = reader.up_to(start, RECOGNISED_BY)?.to_vec();
+    let place = if matroska::matches(&first) {
+        matroska::key_frame(reader, codec)?
+    } else if iso::matches(&first) {
+        iso::key_frame(reader, codec)?
+    } else {
+        None
+    };
+    let Some(FrameSpan { config, stripped: mut bytes, at, len }) = place else { return Ok(None) };
+    if len > limit {
+        return Err(ProbeError::broken(
+            format!("its first picture takes {}", gristmill_core::text::count(len, "byte")),
+            at,
+        ));
+    }
+    let mut done = 0;
+    while done < len {
+        let count = usize::try_from(len - done).unwrap_or(MAX_READ_BYTES).min(MAX_READ_BYTES);
+        bytes.extend_from_slice(reader.exactly(at.saturating_add(done), count)?);
+        done += count as u64;
+    }
+    Ok(Some(KeyFrame { config, bytes }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::Cancel;
+
+    const NAMES: [&str; 8] = [
+        "420_limited.mp4",
+        "420_10_full.webm",
+        "422_12.mp4",
+        "444_10.mkv",
+        "fragments.mp4",
+        "grey_8.webm",
+        "group.mov",
+        "large.mkv",
+    ];
+
+    fn golden(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/../../tests/golden/media/av1/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    fn found(bytes: &[u8], limit: u64) -> Result<Option<KeyFrame>, ProbeError> {
+        key_frame(&mut Reader::new(&bytes, &Cancel::default()), VideoCodec::Av1, limit)
+    }
+
+    #[test]
+    fn the_first_key_frame_is_found_in_every_container() {
+        for name in NAMES {
+            let bytes = golden(name);
+            let frame = found(&bytes, 1 << 20).unwrap().unwrap();
+            // A temporal delimiter, or a sequence header, which only key frames have.
+            let is_begin = frame.bytes.starts_with(&[0x12, 0]) || frame.bytes.first() == Some(&0x0a);
+            assert!(is_begin && frame.config.first() == Some(&0x81), "{name}: {frame:?}");
+            assert!(memchr::memmem::find(&bytes, &frame.bytes).is_some());
+        }
+    }
+
+    #[test]
+    fn frames_before_the_first_key_frame_are_passed_over() {
+        let mut bytes = golden("422_12.mp4");
+        let sizes = memchr::memmem::find(&bytes, b"stsz").unwrap();
+        let size = u32::from_be_bytes(bytes[sizes + 16..sizes + 20].try_into().unwrap()) as usize;
+        // The second of its two frames is the only one that is listed.
+        let first = found(&bytes, 1 << 20).unwrap().unwrap();
+        let at = memchr::memmem::find(&bytes, &first.bytes).unwrap();
+        bytes[at] = 0xff;
+        let listed = [0, 0, 0, 20, b's', b't', b's', b's', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2];
+        let table = memchr::memmem::find(&bytes, b"stbl").unwrap();
+        bytes.splice(table + 4..table + 4, listed);
+        for name in [&b"moov"[..], b"trak", b"mdia", b"minf", b"stbl"] {
+            let at = memchr::memmem::find(&bytes, name).unwrap() - 4;
+            let grown = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) + 20;
+            bytes[at..at + 4].copy_from_slice(&grown.to_be_bytes());
+        }
+        let second = found(&bytes, 1 << 20).unwrap().unwrap();
+        assert_eq!((second.bytes.len(), &second), (size, &first));
+    }
+
+    #[test]
+    fn other_codecs_and_containers_have_none_and_long_or_cut_frames_are_refused() {
+        let bytes = golden("420_limited.mp4");
+        let source = bytes.as_slice();
+        let cancel = Cancel::default();
+        let other = key_frame(&mut Reader::new(&source, &cancel), VideoCodec::H264, 1 << 20);
+        assert_eq!(other.unwrap(), None);
+        assert_eq!(found(b"RIFF\x20\0\0\0AVI LIST", 1 << 20).unwrap(), None);
+        assert!(matches!(found(&bytes, 10), Err(ProbeError::Broken { .. })));
+        let mkv = golden("large.mkv");
+        assert!(!matches!(found(&mkv[..mkv.len() - 200], 1 << 20), Ok(Some(_))));
+    }
+}

@@ -1,0 +1,129 @@
+//! Frames per second of a track that does not state how long its frames are, by what FFmpeg's analysis of the first
+//! packets finds: their durations, else their time stamps.
+
+use crate::av::codec::{Timing, VideoCodec};
+use crate::av::frame_rate::{standard, FrameRateEstimator};
+use crate::av::rational::{Rational, INT_MAX};
+
+/// Packets at the beginning whose durations are not counted.
+const PASSED: u64 = 2;
+/// Part by which a standard rate may be off.
+const NEAR: f64 = 0.01;
+
+/// Gathers the first packets of a track.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    base: Rational,
+    guess: FrameRateEstimator,
+    /// By the codec's headers.
+    rate: Option<Rational>,
+    /// The rate of the headers is believed, and no packets are analysed.
+    believed: bool,
+    packets: u64,
+    /// Those whose durations were counted, and the sum in ticks.
+    counted: i64,
+    sum: i64,
+}
+
+impl Analysis {
+    /// For a codec whose headers tell `timing`.
+    pub fn new(base: Rational, codec: VideoCodec, timing: Timing) -> Self {
+        let plausible = timing.rate.is_some_and(|rate| (5.0..101.0).contains(&rate.as_f64()));
+        Self {
+            base,
+            guess: FrameRateEstimator::new(base),
+            rate: timing.rate,
+            believed: codec == VideoCodec::Mpeg4 && plausible,
+            packets: 0,
+            counted: 0,
+            sum: 0,
+        }
+    }
+
+    /// Takes the next packet: its time and its length in ticks, as far as the container tells it.
+    pub fn add(&mut self, time: i64, told: Option<i64>) {
+        if !self.guess.is_done() {
+            let ticks = told.unwrap_or_else(|| self.by_headers());
+            if self.packets >= PASSED && ticks > 0 {
+                self.counted += 1;
+                self.sum = self.sum.saturating_add(ticks);
+            }
+            self.guess.add(time);
+        }
+        self.packets += 1;
+    }
+
+    /// Ticks of a frame by the headers; 0 where they tell no rate, or one that is no rate of frames.
+    fn by_headers(&self) -> i64 {
+        self.rate.filter(|rate| rate.as_f64() < 1000.0).map_or(0, |rate| self.ticks(rate))
+    }
+
+    fn ticks(&self, rate: Rational) -> i64 {
+        let (over, under) = (rate.den.saturating_mul(self.base.den), rate.num.saturating_mul(self.base.num));
+        over.checked_div(under).unwrap_or(0)
+    }
+
+    /// The rate, where one is found.
+    pub fn rate(&self) -> Option<Rational> {
+        if self.believed {
+            return None;
+        }
+        self.by_durations().or_else(|| self.guess.rate())
+    }
+
+    /// The mean of the durations, or the standard rate that is nearest to it.
+    fn by_durations(&self) -> Option<Rational> {
+        let seconds = self.sum.checked_mul(self.base.num).filter(|seconds| *seconds > 0)?;
+        let mean = Rational::reduced(self.counted.checked_mul(self.base.den)?, seconds, 60_000);
+        let (mut best, mut error) = (mean, NEAR);
+        for rate in standard() {
+            let off = (mean.as_f64() / rate.as_f64() - 1.0).abs();
+            if off < error {
+                (best, error) = (rate, off);
+            }
+        }
+        Some(Rational::reduced(best.num, best.den, INT_MAX)).filter(|rate| rate.is_positive())
+    }
+
+    /// Ticks of a last packet whose length the container does not tell.
+    pub fn last(&self) -> i64 {
+        // Packets that were read before the guess was made keep no length.
+        match self.guess.rate().filter(|_| self.rate.is_none() && self.packets > self.guess.frames()) {
+            Some(rate) => self.ticks(rate),
+            None => self.by_headers(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn analysed(codec: VideoCodec, rate: Option<Rational>, told: Option<i64>) -> Analysis {
+        let mut analysis = Analysis::new(Rational::new(1, 1000), codec, Timing { rate, reorder: 0 });
+        (0..12).for_each(|frame| analysis.add(frame * 1001 / 24, told));
+        analysis
+    }
+
+    #[test]
+    fn durations_in_whole_ticks_make_a_rate_that_is_near() {
+        let film = Rational::new(24_000, 1001);
+        let analysis = analysed(VideoCodec::H264, Some(film), None);
+        assert_eq!((analysis.rate(), analysis.last()), (Some(Rational::new(293, 12)), 41));
+        assert_eq!(analysed(VideoCodec::Vp9, None, Some(16)).rate(), Some(Rational::new(125, 2)));
+    }
+
+    #[test]
+    fn without_durations_the_time_stamps_decide() {
+        let analysis = analysed(VideoCodec::Vp9, None, None);
+        assert_eq!((analysis.rate(), analysis.last()), (Some(Rational::new(24_000, 1001)), 0));
+        let clock = analysed(VideoCodec::Mpeg4, Some(Rational::new(24_000, 1)), None);
+        assert_eq!((clock.rate(), clock.last()), (Some(Rational::new(24_000, 1001)), 0));
+    }
+
+    #[test]
+    fn a_rate_of_mpeg_4_that_can_be_one_is_not_looked_into() {
+        let analysis = analysed(VideoCodec::Mpeg4, Some(Rational::new(24, 1)), None);
+        assert_eq!((analysis.rate(), analysis.last()), (None, 41));
+    }
+}

@@ -1,0 +1,206 @@
+//! The row of frames: where it starts, what each frame gives, and what is trimmed.
+
+use super::super::codec::{Layer, MpegHeader};
+use super::super::rational::{rescale, Rounding};
+use super::parser::{Opened, Packet, Parser};
+use super::tag::Tag;
+use super::TICKS;
+use crate::{ProbeError, Reader};
+
+/// Bytes in which two frames in a row are searched for.
+const SEARCHED: u64 = 64 << 10;
+/// Length of an ID3v1 tag in bytes.
+const ID3V1: u64 = 128;
+/// Length of the footer of an APE tag in bytes.
+const APE_FOOTER: u64 = 32;
+
+/// What the frames give when they are decoded.
+#[derive(Debug)]
+pub(super) struct Sound {
+    /// Samples per channel.
+    pub(super) samples: u64,
+    /// When the last frame with sound ends, in ticks; `None` where there is none.
+    pub(super) end: Option<i64>,
+    /// Channels of the last frame.
+    pub(super) channels: u32,
+    /// What is odd.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Where the first of two equal frames in a row starts, at or behind `from`.
+pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
+    for at in from..from.saturating_add(SEARCHED) {
+        let here = reader.up_to(at, 4)?;
+        let Some(here) = here.first_chunk::<4>().copied() else {
+            return Err(ProbeError::broken("no two frames of MPEG audio follow each other", at));
+        };
+        let Some(bytes) = MpegHeader::parse(here).and_then(|header| header.bytes()) else {
+            continue;
+        };
+        // Looking ahead must not move the window, or a search through junk would read everything twice.
+        let next = reader.up_to(at, bytes as usize + 4)?.get(bytes as usize..).unwrap_or_default();
+        if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && same(here, *next)) {
+            return Ok(at);
+        }
+    }
+    Ok(from)
+}
+
+/// Whether two headers are of the same version, layer, rate, channel mode and emphasis.
+fn same(a: [u8; 4], b: [u8; 4]) -> bool {
+    const COMPARED: u32 = 0xfffe_0ccf;
+    (u32::from_be_bytes(a) ^ u32::from_be_bytes(b)) & COMPARED == 0
+}
+
+/// Walks all frames from `first` on.
+pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: Opened) -> Result<Sound, ProbeError> {
+    let mut sound = Sound { samples: 0, end: None, channels: 0, remarks: Vec::new() };
+    let mut parser = Parser::new(first, opened);
+    let mut time = 0_i64;
+    let mut skip = tag.skip();
+    while let Some(packet) = parser.next(reader)? {
+        let start = time;
+        time = time.saturating_add(packet.ticks);
+        if packet.end > reader.len() {
+            if is_tag(reader, packet.start)? {
+                return Ok(sound);
+            }
+            sound.remarks.push(format!("its last frame is cut short (byte {})", packet.header_at));
+        }
+        if !gives_sound(reader, &packet)? {
+            continue;
+        }
+        let header = packet.header;
+        sound.channels = header.channels;
+        let trimmed = Trimmed::new(&packet, start, &mut skip, tag, parser.rate());
+        if trimmed.samples > 0 {
+            sound.samples += trimmed.samples as u64;
+            sound.end = Some(trimmed.end);
+        }
+    }
+    let rest = parser.at().min(reader.len());
+    if rest < reader.len() && !is_tag(reader, rest)? {
+        rest_is_fine(reader, rest)?;
+    }
+    if sound.channels == 0 {
+        return Err(ProbeError::broken("no frame holds sound", first));
+    }
+    Ok(sound)
+}
+
+/// A decoded frame after trimming.
+struct Trimmed {
+    samples: i64,
+    end: i64,
+}
+
+impl Trimmed {
+    fn new(packet: &Packet, start: i64, skip: &mut i64, tag: &Tag, rate: u32) -> Self {
+        let samples = i64::from(packet.header.samples());
+        let own_rate = i64::from(packet.header.rate);
+        let ticks = |samples| rescale(samples, TICKS, own_rate, Rounding::Near);
+        let counted = |ticks| rescale(ticks, rate.into(), TICKS, Rounding::Near);
+        let (from, length) = (counted(start), counted(packet.ticks));
+        let behind = match tag.dropped() {
+            Some((first, last)) if length > 0 && from + length >= first && from < last => {
+                (from + length - first).min(length)
+            }
+            _ => 0,
+        };
+        if *skip >= samples {
+            *skip -= samples;
+            return Self { samples: 0, end: start };
+        }
+        let skipped = ticks(*skip);
+        let start = start + skipped;
+        let kept = samples - *skip;
+        let duration = if packet.ticks >= skipped { packet.ticks - skipped } else { packet.ticks };
+        *skip = 0;
+        if behind > 0 && behind <= kept {
+            return Self { samples: kept - behind, end: start + ticks(kept - behind) };
+        }
+        Self { samples: kept, end: start + duration }
+    }
+}
+
+/// Whether a decoder gets samples from a packet; broken where it gives up.
+fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
+    let sound_at = match first_byte(reader, packet.start, packet.header_at)? {
+        Some(at) if reader.up_to(at, 3)? == b"TAG" => return Ok(false),
+        Some(at) => {
+            return Err(ProbeError::broken("there is something between the frames that is no MPEG audio", at));
+        }
+        None => packet.header_at,
+    };
+    if packet.header.layer == Layer::III && !side_info_is_fine(reader, packet)? {
+        // A bad frame that is all there is of a packet stops a decoder; behind zeros it is skipped.
+        if sound_at == packet.start {
+            return Err(ProbeError::broken("a frame cannot be decoded", packet.header_at));
+        }
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// The first byte from `from` up to `end` that is not zero.
+fn first_byte(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, ProbeError> {
+    let mut at = from;
+    while at < end {
+        let count = usize::try_from(end - at).unwrap_or(usize::MAX).min(4096);
+        let bytes = reader.up_to(at, count)?;
+        if let Some(offset) = bytes.iter().position(|byte| *byte != 0) {
+            return Ok(Some(at + offset as u64));
+        }
+        if bytes.is_empty() {
+            break;
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(None)
+}
+
+/// Whether the rest of the entry from `at` on is a tag that is left out.
+fn is_tag(reader: &mut Reader, at: u64) -> Result<bool, ProbeError> {
+    let left = reader.len().saturating_sub(at);
+    let bytes = reader.up_to(at, 8)?;
+    Ok(left >= ID3V1 && bytes.starts_with(b"TAG") || left >= APE_FOOTER && bytes.starts_with(b"APETAGEX"))
+}
+
+/// Bytes behind the last frame are given to the decoder too, which takes a short `TAG` and nothing else.
+fn rest_is_fine(reader: &mut Reader, rest: u64) -> Result<(), ProbeError> {
+    let end = reader.len();
+    let at = first_byte(reader, rest, end)?.unwrap_or(end);
+    if end - at >= 4 && reader.up_to(at, 3)? == b"TAG" {
+        return Ok(());
+    }
+    Err(ProbeError::broken("there is something after the last frame that is no MPEG audio", rest))
+}
+
+/// Whether the side information of a frame of layer III can be true; what is cut off reads as zeros.
+fn side_info_is_fine(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
+    let MpegHeader { low_rate, channels, checksum, .. } = packet.header;
+    let skipped = 4 + if checksum { 2 } else { 0 };
+    let length = usize::try_from(packet.end - packet.header_at).unwrap_or(0).min(skipped + 32);
+    let info = reader.up_to(packet.header_at, length)?.get(skipped..).unwrap_or_default();
+    let field = |at: u32, width: u32| {
+        (at..at + width).fold(0, |value, bit| {
+            let byte = info.get((bit / 8) as usize).copied().unwrap_or(0);
+            value << 1 | u32::from(byte >> (7 - bit % 8) & 1)
+        })
+    };
+    let (granules, length, mut at) = match (low_rate, channels) {
+        (false, 1) => (2, 59, 9 + 5 + 4),
+        (false, _) => (2, 59, 9 + 3 + 8),
+        (true, 1) => (1, 63, 8 + 1),
+        (true, _) => (1, 63, 8 + 2),
+    };
+    for _ in 0..granules * channels {
+        let big_values = field(at + 12, 9);
+        let switched = at + 12 + 9 + 8 + if low_rate { 9 } else { 4 };
+        if big_values > 288 || field(switched, 1) == 1 && field(switched + 1, 2) == 0 {
+            return Ok(false);
+        }
+        at += length;
+    }
+    Ok(true)
+}

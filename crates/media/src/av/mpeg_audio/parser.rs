@@ -1,0 +1,155 @@
+//! Cuts the bytes into packets and times them as FFmpeg's parser does, with its slowness to believe in a change.
+
+use super::super::codec::{Layer, MpegHeader};
+use super::super::rational::{rescale, Rounding};
+use super::TICKS;
+use crate::{ProbeError, Reader};
+
+/// Bytes that are given to the parser at once.
+const CHUNK: u64 = 1024;
+/// Packets that are looked at when a file is opened.
+const OPENED_BY: u32 = 50;
+/// Bytes that are searched at once.
+const SEARCHED: usize = 4096;
+
+/// What is known after a file was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opened {
+    /// Samples per second.
+    pub(super) rate: u32,
+    /// Bits per second, on average.
+    pub(super) bit_rate: i64,
+    layer: Option<Layer>,
+}
+
+/// A frame and all that stands in front of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    /// Where it starts, where its header is, and where it ends: behind the end of the entry if it is cut short.
+    pub(super) start: u64,
+    pub(super) header_at: u64,
+    pub(super) end: u64,
+    /// The header.
+    pub(super) header: MpegHeader,
+    /// Its duration in ticks.
+    pub(super) ticks: i64,
+}
+
+/// The parser's memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parser {
+    at: u64,
+    header: Option<MpegHeader>,
+    /// How often the header was seen in a row; below zero, it is not believed.
+    count: i64,
+    samples: u32,
+    averages: bool,
+    known: Opened,
+}
+
+impl Parser {
+    /// A parser that starts at `at` and knows what an earlier one found out.
+    pub(super) fn new(at: u64, known: Opened) -> Self {
+        Self { at, header: None, count: 0, samples: 0, averages: false, known }
+    }
+
+    /// Samples per second, as believed.
+    pub(super) fn rate(&self) -> u32 {
+        self.known.rate
+    }
+
+    /// Where the rest begins that holds no frame.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The next packet; `None` where no more frames start.
+    pub(super) fn next(&mut self, reader: &mut Reader) -> Result<Option<Packet>, ProbeError> {
+        let start = self.at;
+        let Some((header_at, header, bytes)) = find(reader, start)? else {
+            return Ok(None);
+        };
+        if header_at > start {
+            self.count = -2;
+        }
+        self.see(header);
+        self.at = header_at + u64::from(bytes);
+        let ticks = self.ticks();
+        Ok(Some(Packet { start, header_at, end: self.at, header, ticks }))
+    }
+
+    fn see(&mut self, header: MpegHeader) {
+        let threshold = i64::from(self.known.layer.unwrap_or(Layer::III) != header.layer);
+        if self.header.is_some_and(|before| {
+            (before.layer, before.rate, before.low_rate) != (header.layer, header.rate, header.low_rate)
+        }) {
+            self.count = -3;
+        }
+        self.header = Some(header);
+        self.count += 1;
+        if self.count > threshold {
+            self.known.rate = header.rate;
+            self.known.layer = Some(header.layer);
+            self.samples = header.samples();
+            if self.averages || self.known.bit_rate == 0 {
+                self.averages = true;
+                let bit_rate = i64::from(header.bit_rate.unwrap_or(0));
+                self.known.bit_rate += (bit_rate - self.known.bit_rate) / (self.count - threshold);
+            }
+        }
+    }
+
+    /// The duration of the packet that was seen last.
+    fn ticks(&self) -> i64 {
+        let rate = if self.known.rate > 0 { self.known.rate } else { self.header.map_or(0, |header| header.rate) };
+        let samples = match (self.samples, self.known.layer) {
+            (0, Some(Layer::I)) => 384,
+            (0, Some(Layer::III) | None) if rate <= 24_000 => 576,
+            (0, _) => 1152,
+            (samples, _) => samples,
+        };
+        rescale(samples.into(), TICKS, rate.into(), Rounding::Down)
+    }
+}
+
+/// Finds the first frame header at or behind `from`: where it is, and the frame's length in bytes.
+fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>, ProbeError> {
+    let mut at = from;
+    loop {
+        // A row of frames needs four bytes each time; a search needs more.
+        let wanted = if at == from { 4 } else { SEARCHED };
+        let bytes = reader.up_to(at, wanted)?;
+        if bytes.len() < 4 {
+            return Ok(None);
+        }
+        for (offset, head) in bytes.windows(4).enumerate() {
+            let Some(header) = MpegHeader::parse([head[0], head[1], head[2], head[3]]) else {
+                continue;
+            };
+            if let Some(length) = header.bytes().filter(|length| *length > 4) {
+                return Ok(Some((at + offset as u64, header, length)));
+            }
+        }
+        at += (bytes.len() - 3) as u64;
+    }
+}
+
+/// What is known of the frames from `first` on when the file is opened: fifty packets, and what lies in the same chunk.
+pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<Opened, ProbeError> {
+    let mut parser = Parser::new(first, Opened::default());
+    let mut seen = 0;
+    let mut read_up_to = u64::MAX;
+    loop {
+        let before = parser;
+        let Some(packet) = parser.next(reader)? else {
+            return Ok(parser.known);
+        };
+        if packet.header_at + 4 > read_up_to {
+            return Ok(before.known);
+        }
+        seen += 1;
+        if seen == OPENED_BY {
+            read_up_to = first + (packet.end - first).div_ceil(CHUNK) * CHUNK;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The frame in front that holds no sound but counts: Xing, Info, LAME and VBRI.
+
+use super::super::codec::{Layer, MpegHeader};
+use super::super::rational::{rescale_base, Rational};
+use super::BASE;
+use crate::{ProbeError, Reader};
+
+/// Samples that every decoder of layer III is late by, and one more.
+const DECODER_DELAY: i64 = 528 + 1;
+
+/// What the frame tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tag {
+    /// Bytes to skip: the frame itself; 0 where it is played like any other.
+    pub(super) skipped: u64,
+    /// Number of frames; 0 where it is not told.
+    frames: i64,
+    /// Samples per frame, and per second.
+    samples: i64,
+    rate: i64,
+    /// Samples that the encoder added in front and behind, where it tells.
+    added: Option<(i64, i64)>,
+}
+
+impl Tag {
+    /// Samples to drop at the beginning.
+    pub(super) fn skip(&self) -> i64 {
+        self.added.map_or(0, |(front, _)| front + DECODER_DELAY)
+    }
+
+    /// Between which samples everything is dropped, at the end.
+    pub(super) fn dropped(&self) -> Option<(i64, i64)> {
+        let total = self.frames * self.samples;
+        let (_, behind) = self.added.filter(|_| self.frames > 0)?;
+        Some((total - behind + DECODER_DELAY, total))
+    }
+
+    /// The time of the first sample that is heard, in ticks.
+    pub(super) fn start_time(&self) -> i64 {
+        if self.added.is_some() {
+            rescale_base(self.skip(), Rational::new(1, self.rate), BASE)
+        } else {
+            0
+        }
+    }
+
+    /// The duration that is told, in ticks.
+    pub(super) fn duration(&self) -> Option<i64> {
+        let (front, behind) = self.added.unwrap_or_default();
+        let samples = self.frames * self.samples - front - behind;
+        (self.frames > 0).then(|| rescale_base(samples, Rational::new(1, self.rate), BASE))
+    }
+}
+
+/// Reads the frame at `at`, the first behind the tags; `None` where it is no frame of layer III.
+pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeError> {
+    let behind = reader.len().saturating_sub(at + 4);
+    let bytes = reader.up_to(at, 256)?;
+    let Some(header) = bytes.first_chunk().and_then(|head| MpegHeader::parse(*head)) else {
+        return Ok(None);
+    };
+    if header.layer != Layer::III {
+        return Ok(None);
+    }
+    let mut tag = Tag { samples: header.samples().into(), rate: header.rate.into(), ..Tag::default() };
+    let mut told = 0;
+    let from = match (header.low_rate, header.channels) {
+        (false, 1) | (true, 2) => 17,
+        (false, _) => 32,
+        (true, _) => 9,
+    };
+    if let Some(fields) = Fields::of_xing(bytes.get(4 + from..).unwrap_or_default()) {
+        told = xing(&mut tag, fields, behind);
+    }
+    if let Some(mut fields) = bytes.get(36..).and_then(|rest| rest.strip_prefix(b"VBRI")).map(Fields) {
+        if fields.number(2) == 1 {
+            fields.number(4);
+            told = fields.number(4);
+            tag.frames = fields.number(4);
+        }
+    }
+    if tag.frames > 0 || told > 0 {
+        tag.skipped = u64::from(header.bytes().unwrap_or(0));
+    }
+    Ok(Some(tag))
+}
+
+/// Reads the fields behind `Xing` or `Info`; gives the number of bytes that is told. `behind` is how many there are.
+fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
+    let flags = fields.number(4);
+    let mut told = 0;
+    if flags & 1 != 0 {
+        tag.frames = fields.number(4);
+    }
+    if flags & 2 != 0 {
+        told = fields.number(4);
+    }
+    let told_bytes = u64::try_from(told).unwrap_or(0);
+    if told_bytes > 0 && behind > told_bytes && behind - told_bytes > told_bytes >> 4 {
+        // Files that were put one behind the other: the tag is of the first of them.
+        tag.frames = 0;
+    }
+    if flags & 4 != 0 {
+        fields.skip(100);
+    }
+    if flags & 8 != 0 {
+        fields.skip(4);
+    }
+    let encoder = fields.0;
+    fields.skip(9 + 1 + 1 + 4 + 2 + 2 + 1 + 1);
+    let added = fields.number(3);
+    if [b"LAME", b"Lavf", b"Lavc"].iter().any(|name| encoder.starts_with(*name)) {
+        tag.added = Some((added >> 12, added & 0xfff));
+    }
+    told
+}
+
+/// Numbers one behind the other; what is not there reads as 0.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn of_xing(bytes: &'a [u8]) -> Option<Self> {
+        bytes.strip_prefix(b"Xing").or_else(|| bytes.strip_prefix(b"Info")).map(Self)
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.0 = self.0.get(count..).unwrap_or_default();
+    }
+
+    /// A number of so many bytes, the highest first.
+    fn number(&mut self, count: usize) -> i64 {
+        let number = (0..count).fold(0, |number, at| number << 8 | i64::from(self.0.get(at).copied().unwrap_or(0)));
+        self.skip(count);
+        number
+    }
+}

@@ -1,0 +1,195 @@
+//! Pages of Ogg (RFC 3533): where they are, whether they are whole, and the packets in them.
+
+use crate::{ProbeError, Reader};
+
+/// The mark of the first page of a stream, of the last, and of one that goes on with a packet.
+pub(super) const FIRST: u8 = 2;
+pub(super) const LAST: u8 = 4;
+const CONTINUED: u8 = 1;
+/// The longest page in bytes: how far the next one is searched for.
+const MAX_PAGE_BYTES: usize = 65_307;
+/// Bytes in front of the segment lengths.
+const HEADER: usize = 27;
+/// The longest header packet that is kept, in bytes; of others, the beginning is enough.
+const MAX_KEPT_HEADER_BYTES: usize = 1 << 19;
+/// What is kept of packets with sound or pictures, in bytes.
+const BEGINNING: usize = 32;
+
+/// A page, its checksum checked.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) at: u64,
+    pub(super) flags: u8,
+    /// −1 where no packet ends on it.
+    pub(super) granule: i64,
+    pub(super) serial: u32,
+    segments: Vec<u8>,
+    content: Vec<u8>,
+}
+
+impl Page {
+    /// Whether its content starts so.
+    pub(super) fn starts_with(&self, magic: &[u8]) -> bool {
+        self.content.starts_with(magic)
+    }
+}
+
+/// Reads pages one behind the other.
+pub(super) struct Pages {
+    at: u64,
+    /// Where the last good page starts.
+    last: Option<u64>,
+}
+
+impl Pages {
+    pub(super) fn new(at: u64) -> Self {
+        Self { at, last: None }
+    }
+
+    /// The next page whose checksum is right; `None` at the end, be it in the middle of a page.
+    ///
+    /// # Errors
+    /// Broken where no page starts within the length of one.
+    pub(super) fn next(&mut self, reader: &mut Reader) -> Result<Option<Page>, ProbeError> {
+        loop {
+            let Some(at) = self.sync(reader)? else { return Ok(None) };
+            self.at = at + 4;
+            let Some(page) = read(reader, at)? else { return Ok(None) };
+            if let Some((page, end)) = page {
+                self.at = end;
+                self.last = Some(at);
+                return Ok(Some(page));
+            }
+        }
+    }
+
+    /// Where the next mark of a page is. Where none follows at once, the page before is searched too: its length may lie.
+    fn sync(&mut self, reader: &mut Reader) -> Result<Option<u64>, ProbeError> {
+        let here = reader.up_to(self.at, 4)?;
+        if here == b"OggS" {
+            return Ok(Some(self.at));
+        }
+        if here.len() < 4 {
+            return Ok(None);
+        }
+        let from = match self.last.take() {
+            Some(last) => last + 4,
+            None => self.at,
+        };
+        let bytes = reader.up_to(from, MAX_PAGE_BYTES)?;
+        match memchr::memmem::find(bytes, b"OggS") {
+            Some(offset) => Ok(Some(from + offset as u64)),
+            None if bytes.len() < MAX_PAGE_BYTES => Ok(None),
+            None => Err(ProbeError::broken("no page of Ogg follows", from)),
+        }
+    }
+}
+
+/// Reads a page: `None` where it does not end, `None` inside where its checksum is wrong.
+fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, ProbeError> {
+    // The header first: reading the longest page each time would read a file of short pages many times over.
+    let segments = reader.up_to(at, HEADER)?.get(HEADER - 1).map_or(0, |count| usize::from(*count));
+    let lengths = reader.up_to(at + HEADER as u64, segments)?.iter().map(|length| usize::from(*length));
+    let length = lengths.sum::<usize>();
+    let bytes = reader.up_to(at, HEADER + segments + length)?;
+    let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
+    let Some((segments, rest)) = rest.split_at_checked(segments) else { return Ok(None) };
+    let Some(content) = rest.get(..length) else { return Ok(None) };
+    let number = |from: usize| {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&header[from..from + 4]);
+        u32::from_le_bytes(bytes)
+    };
+    let crc = checksum(checksum(checksum(0, &header[..22]), &[0; 4]), &header[26..]);
+    if checksum(checksum(crc, segments), content) != number(22) || header[4] != 0 {
+        return Ok(Some(None));
+    }
+    let page = Page {
+        at,
+        flags: header[5],
+        granule: i64::from(number(6)) | i64::from(number(10)) << 32,
+        serial: number(14),
+        segments: segments.to_vec(),
+        content: content.to_vec(),
+    };
+    let end = at + (HEADER + segments.len() + length) as u64;
+    Ok(Some(Some((page, end))))
+}
+
+/// The checksum of pages, over more bytes.
+fn checksum(crc: u32, bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut at = 0;
+        while at < 256 {
+            let mut value = (at as u32) << 24;
+            let mut bit = 0;
+            while bit < 8 {
+                value = if value >> 31 == 1 { value << 1 ^ 0x04c1_1db7 } else { value << 1 };
+                bit += 1;
+            }
+            table[at] = value;
+            at += 1;
+        }
+        table
+    };
+    bytes.iter().fold(crc, |crc, byte| crc << 8 ^ TABLE[usize::from((crc >> 24) as u8 ^ byte)])
+}
+
+/// A packet, or its beginning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packet {
+    pub(super) bytes: Vec<u8>,
+    /// Its length in bytes.
+    pub(super) length: usize,
+}
+
+/// Packets of one stream that go over pages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Assembly {
+    partial: Packet,
+    unfinished: bool,
+}
+
+/// The packets that end on a page.
+#[derive(Debug)]
+pub(super) struct Packets {
+    pub(super) whole: Vec<Packet>,
+    /// Whether nothing follows the last of them on the page.
+    pub(super) ends_with_whole: bool,
+}
+
+impl Assembly {
+    /// Adds a page. Of packets that are not `headers`, only the beginning is kept.
+    pub(super) fn add(&mut self, page: &Page, headers: bool) -> Packets {
+        let kept = if headers { MAX_KEPT_HEADER_BYTES } else { BEGINNING };
+        let mut segments = page.segments.iter();
+        let mut content = page.content.as_slice();
+        let goes_on = page.flags & CONTINUED != 0 || self.unfinished;
+        if !goes_on {
+            self.partial = Packet::default();
+        } else if self.partial.length == 0 {
+            // The beginning of this packet is lost.
+            for &length in segments.by_ref() {
+                content = content.get(length.into()..).unwrap_or_default();
+                if length < 255 {
+                    break;
+                }
+            }
+        }
+        let mut packets = Packets { whole: Vec::new(), ends_with_whole: false };
+        for &length in segments {
+            let (piece, rest) = content.split_at_checked(length.into()).unwrap_or((content, &[]));
+            content = rest;
+            let room = kept.saturating_sub(self.partial.bytes.len()).min(piece.len());
+            self.partial.bytes.extend_from_slice(piece.get(..room).unwrap_or_default());
+            self.partial.length += piece.len();
+            packets.ends_with_whole = length < 255;
+            if length < 255 {
+                packets.whole.push(std::mem::take(&mut self.partial));
+            }
+        }
+        self.unfinished = self.partial.length > 0;
+        packets
+    }
+}

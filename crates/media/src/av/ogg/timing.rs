@@ -1,0 +1,284 @@
+//! When packets of one stream begin and end, from granules and from what the packets hold.
+
+use super::codecs::{Codec, Kind};
+use super::pages::{Packet, Page, LAST};
+use crate::ProbeError;
+
+/// Granules of Opus above this are refused.
+const HUGE: i64 = 1 << 62;
+
+/// What the packets of a stream give.
+#[derive(Debug, Default)]
+pub(super) struct Timing {
+    /// Packets with sound or pictures.
+    pub(super) packets: u64,
+    /// Whether its last page was seen.
+    pub(super) ended: bool,
+    /// The first time that is known.
+    start: Option<i64>,
+    /// The granule of the last page, as a time.
+    last: Option<i64>,
+    /// The clock: of the container, and of packets.
+    known: PacketTime,
+    now: i64,
+    /// Where the page before ended.
+    first_of_last: Option<i64>,
+    before_last: i64,
+    block: Option<u32>,
+    sound: Decoded,
+    seeking: Seeking,
+}
+
+/// Readers go back to time 0 before they decode: to the last page that begins at or before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Seeking {
+    /// No page with a time was met.
+    #[default]
+    First,
+    /// A page that begins before time 0 was met.
+    Later,
+    /// The page is found.
+    Done,
+}
+
+/// The time of the next packet that the container states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PacketTime {
+    At(i64),
+    No,
+}
+
+impl Default for PacketTime {
+    fn default() -> Self {
+        Self::At(0)
+    }
+}
+
+/// What a decoder gives.
+#[derive(Clone, Copy, Debug, Default)]
+struct Decoded {
+    started: bool,
+    block: u32,
+    skipped: i64,
+    samples: i64,
+    end: Option<i64>,
+}
+
+/// The sum.
+pub(super) struct Sound {
+    pub(super) samples: u64,
+    pub(super) duration: Option<i64>,
+}
+
+/// A packet with its times.
+struct Timed {
+    time: i64,
+    duration: i64,
+    /// Samples to drop at its end.
+    trimmed: i64,
+    samples: i64,
+}
+
+impl Timing {
+    /// A further link of a chain starts: time begins anew, but for FLAC.
+    pub(super) fn restart(&mut self, kind: Kind) {
+        if kind != Kind::Flac {
+            self.known = PacketTime::At(0);
+        }
+        self.first_of_last = None;
+    }
+
+    /// At the first packet of a page: whether decoding starts here after all. `begins` is the time the page tells by itself.
+    fn seek(&mut self, codec: &Codec, begins: Option<i64>) {
+        if self.seeking == Seeking::Done || codec.is_video() {
+            return;
+        }
+        let known = match self.known {
+            PacketTime::At(time) => Some(time - codec.pre_skip()),
+            PacketTime::No => None,
+        };
+        let again = match (self.seeking, known, begins) {
+            (Seeking::First, None, _) => return,
+            (Seeking::First, Some(time), _) => {
+                self.seeking = if time < 0 && self.packets == 1 { Seeking::Later } else { Seeking::Done };
+                self.packets > 1 && time == 0
+            }
+            (Seeking::Later, _, Some(time)) if time <= codec.pre_skip() => true,
+            (Seeking::Later, ..) => {
+                self.seeking = Seeking::Done;
+                false
+            }
+            (Seeking::Done, ..) => false,
+        };
+        if again {
+            self.sound = Decoded::default();
+            self.first_of_last = None;
+            self.known = begins.map_or(PacketTime::No, PacketTime::At);
+            self.now = 0;
+        }
+    }
+
+    /// Counts a packet, maybe the `first` on its page; `rest` are those behind it there.
+    pub(super) fn packet(
+        &mut self,
+        codec: &Codec,
+        (first, packet, rest): (bool, &Packet, &[Packet]),
+        page: &Page,
+        ends_with_whole: bool,
+    ) -> Result<(), ProbeError> {
+        let last_page = page.flags & LAST != 0;
+        self.ended |= last_page;
+        self.packets += 1;
+        let kind = codec.kind();
+        if kind == Kind::Opus && (page.granule < 0 || page.granule > HUGE) {
+            return Err(ProbeError::broken("a page has no time", page.at));
+        }
+        let begins = matches!(self.known, PacketTime::No | PacketTime::At(0)) && !last_page;
+        if begins && kind != Kind::Flac && (kind == Kind::Opus || page.granule >= 0) {
+            self.begin(codec, Self::begins(codec, packet, rest, page), page.granule);
+        }
+        if first {
+            let begins = (!last_page && page.granule >= 0).then(|| Self::begins(codec, packet, rest, page));
+            self.seek(codec, begins);
+        }
+        let mut block = self.block.unwrap_or(codec.short_block());
+        let Some(duration) = codec.duration(packet, &mut block).map(i64::from) else {
+            return Err(ProbeError::broken("a packet cannot be decoded", page.at));
+        };
+        self.block = Some(block);
+        let mut timed = Timed { time: 0, duration, trimmed: 0, samples: duration };
+        if kind == Kind::Opus {
+            if let PacketTime::At(time) = self.known {
+                self.start.get_or_insert(time);
+                self.known = PacketTime::At(time - codec.pre_skip());
+            }
+        }
+        timed.time = match self.known {
+            PacketTime::At(time) => time,
+            PacketTime::No => self.now,
+        };
+        if last_page {
+            self.trim(kind, codec, &mut timed, page, rest.is_empty() && ends_with_whole);
+        }
+        self.start.get_or_insert(timed.time.max(if kind == Kind::Vorbis { 0 } else { i64::MIN }));
+        self.now = timed.time.saturating_add(timed.duration);
+        self.known = PacketTime::No;
+        if rest.is_empty() && page.granule != -1 {
+            let time = codec.time(page.granule);
+            self.known = PacketTime::At(time);
+            if page.granule != 0 {
+                self.last = Some(time);
+            }
+        }
+        self.sound.decode(codec, packet, &timed);
+        Ok(())
+    }
+
+    /// The time of the first packet on a page: the granule at its end less all that lies on it.
+    fn begins(codec: &Codec, packet: &Packet, rest: &[Packet], page: &Page) -> i64 {
+        let mut block = codec.short_block();
+        let mut sum = i64::from(codec.duration(packet, &mut block).unwrap_or(0));
+        let end = codec.time(page.granule);
+        for packet in rest {
+            match codec.duration(packet, &mut block) {
+                Some(duration) => sum += i64::from(duration),
+                None if codec.kind() == Kind::Vorbis => return 0,
+                None => {}
+            }
+        }
+        end.saturating_sub(sum)
+    }
+
+    fn begin(&mut self, codec: &Codec, time: i64, granule: i64) {
+        self.known = PacketTime::At(time);
+        if codec.kind() == Kind::Vorbis {
+            if granule == 0 && time != 0 {
+                self.known = PacketTime::No;
+            }
+            self.start.get_or_insert(time.max(0));
+            self.block = Some(codec.short_block());
+        }
+    }
+
+    /// The end of a stream: its last granule says how much of the last packet counts.
+    fn trim(&mut self, kind: Kind, codec: &Codec, timed: &mut Timed, page: &Page, is_last: bool) {
+        match kind {
+            Kind::Opus => {
+                let skip = timed.time + timed.duration - page.granule + codec.pre_skip();
+                let skip = skip.min(timed.duration);
+                if skip > 0 {
+                    timed.trimmed = skip;
+                    timed.duration = if skip < timed.duration { timed.duration - skip } else { 1 };
+                }
+            }
+            Kind::Vorbis => {
+                if let PacketTime::At(time) = self.known {
+                    self.first_of_last = Some(time);
+                    self.before_last = 0;
+                }
+                let from = self.first_of_last.unwrap_or(i64::MIN);
+                let sum = from.wrapping_add(self.before_last);
+                if is_last {
+                    let skip = sum.wrapping_add(timed.duration).wrapping_sub(page.granule);
+                    timed.trimmed = skip.max(0);
+                    // Durations have 32 bits and no sign: what is less than nothing becomes very long.
+                    timed.duration = i64::from(page.granule.wrapping_sub(sum) as u32);
+                }
+                self.before_last += timed.duration;
+            }
+            _ => {}
+        }
+    }
+
+    /// What a decoder makes of all packets.
+    pub(super) fn sound(&self) -> Sound {
+        let start = self.start.unwrap_or(0);
+        let end = self.sound.end.or(self.last).or((self.packets > 0).then_some(self.now));
+        Sound { samples: self.sound.samples.max(0).unsigned_abs(), duration: end.map(|end| end.saturating_sub(start)) }
+    }
+
+    /// The last granule as a time, from the first.
+    pub(super) fn granule_end(&self) -> Option<i64> {
+        self.last.map(|last| last.saturating_sub(self.start.unwrap_or(0)))
+    }
+}
+
+impl Decoded {
+    fn decode(&mut self, codec: &Codec, packet: &Packet, timed: &Timed) {
+        let mut samples = timed.samples;
+        if codec.kind() == Kind::Vorbis {
+            let mut before = self.block;
+            let decoded = codec.duration(packet, &mut before).map_or(0, i64::from);
+            self.block = before;
+            if !std::mem::replace(&mut self.started, true) {
+                return;
+            }
+            samples = decoded;
+        }
+        let (mut time, mut duration) = (timed.time, timed.duration);
+        if timed.trimmed > 0 {
+            // What is said of the end of a packet undoes what was said of its beginning.
+            self.skipped = codec.pre_skip();
+        }
+        let left = codec.pre_skip() - self.skipped;
+        if left >= samples {
+            self.skipped += samples;
+            return;
+        }
+        if left > 0 {
+            self.skipped += left;
+            samples -= left;
+            time = time.saturating_add(left);
+            duration = if duration >= left { duration - left } else { duration };
+        }
+        if timed.trimmed > 0 && timed.trimmed <= samples {
+            samples -= timed.trimmed;
+            duration = samples;
+            if samples == 0 {
+                return;
+            }
+        }
+        self.samples += samples;
+        self.end = Some(time.saturating_add(duration));
+    }
+}

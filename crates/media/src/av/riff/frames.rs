@@ -1,0 +1,185 @@
+//! Sound in frames that state their length: MPEG audio and AC-3 inside WAV and AVI files.
+
+use super::format::{Coding, SoundFormat};
+use super::packets::{AudioRun, Counted};
+use crate::av::codec::{ac3_frame, mp3_frame, FrameHeader};
+use crate::av::rational::{rescale, Rational, Rounding};
+use crate::{ProbeError, Reader};
+
+/// The longest frame header that is looked at, in bytes.
+const HEAD: usize = 8;
+
+/// Bytes outside of frames that are passed over before a file is given up.
+const MAX_JUNK: u64 = 16 << 20;
+
+/// What was found in the frames.
+#[derive(Debug, Default)]
+pub(super) struct FrameFacts {
+    /// Samples per channel.
+    pub samples: u64,
+    /// Where the last frame ends, in the stream's time base.
+    pub end: Option<i64>,
+    /// Of the last frame.
+    pub channels: Option<u32>,
+    /// Of the first frame.
+    pub rate: Option<u32>,
+    /// What is odd.
+    pub remarks: Vec<String>,
+}
+
+/// Walks frames that lie in pieces of a file, across their borders.
+pub(super) struct Frames {
+    read: fn(&[u8]) -> Option<FrameHeader>,
+    base: Rational,
+    /// The beginning of a frame whose header is not whole yet.
+    head: Vec<u8>,
+    /// Where in its piece that beginning lies.
+    head_at: u64,
+    /// Time stamp of the piece that it lies in, while no frame has it.
+    head_stamp: Option<i64>,
+    /// Bytes of the present frame that are still to come.
+    left: u64,
+    /// Bytes that belong to no frame.
+    junk: u64,
+    /// Whether such bytes between frames make decoders give up: those of MPEG audio do.
+    strict: bool,
+    /// Whether there are such bytes between frames.
+    interrupted: bool,
+    found: FrameFacts,
+}
+
+impl Frames {
+    /// For sound that comes in such frames; time stamps are in `base`.
+    pub fn of(format: &SoundFormat, base: Rational) -> Option<Self> {
+        let read = match format.coding {
+            Coding::Mpeg => |bytes: &[u8]| mp3_frame(bytes.first_chunk()?),
+            Coding::Ac3 => ac3_frame,
+            _ => return None,
+        };
+        Some(Self {
+            read,
+            base,
+            head: Vec::with_capacity(HEAD),
+            head_at: 0,
+            head_stamp: None,
+            left: 0,
+            junk: 0,
+            strict: format.coding == Coding::Mpeg,
+            interrupted: false,
+            found: FrameFacts::default(),
+        })
+    }
+
+    /// Walks `len` bytes at `at`; `stamp` is the time of the first frame that begins in them.
+    pub fn feed(&mut self, reader: &mut Reader, at: u64, len: u64, stamp: Option<i64>) -> Result<(), ProbeError> {
+        let (mut stamp, mut begun_here) = (stamp, false);
+        let mut done = self.left.min(len);
+        self.left -= done;
+        while done < len {
+            if self.head.is_empty() {
+                self.head_at = done;
+                self.head_stamp = stamp;
+                begun_here = true;
+            }
+            let wanted = (HEAD - self.head.len()).min(usize::try_from(len - done).unwrap_or(HEAD));
+            let bytes = reader.up_to(at + done, wanted)?;
+            if bytes.is_empty() {
+                break;
+            }
+            let taken = bytes.len() as u64;
+            self.head.extend_from_slice(bytes);
+            done += taken;
+            if self.head.len() < HEAD {
+                break;
+            }
+            let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?)))
+            else {
+                self.junk += 1;
+                if self.junk > MAX_JUNK {
+                    return Err(ProbeError::broken("its sound is not coded as its header says", at + done));
+                }
+                self.head.remove(0);
+                self.head_at += 1;
+                // What was looked at too far stays in `head`; only its first byte is given up.
+                continue;
+            };
+            if begun_here {
+                stamp = None;
+            }
+            self.frame(header, length);
+            let beyond = u64::from(length).saturating_sub(HEAD as u64);
+            self.head.clear();
+            let skipped = beyond.min(len - done);
+            done += skipped;
+            self.left = beyond - skipped;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, header: FrameHeader, length: u32) {
+        self.interrupted |= self.junk > 0 && self.found.samples > 0;
+        let duration = in_base(i64::from(header.samples), header.rate, self.base);
+        let start = match self.head_stamp.take() {
+            Some(stamp) => {
+                let offset = i64::try_from(self.head_at).unwrap_or(i64::MAX);
+                stamp.saturating_add(rescale(offset, duration, i64::from(length), Rounding::Near))
+            }
+            None => self.found.end.unwrap_or(0),
+        };
+        self.found.end = Some(start.saturating_add(duration));
+        self.found.samples = self.found.samples.saturating_add(u64::from(header.samples));
+        self.found.channels = Some(header.channels);
+        self.found.rate = self.found.rate.or(Some(header.rate));
+    }
+
+    /// What was found, when everything has been walked. A last frame that is cut off counts as a whole one, as it does for
+    /// decoders, if its header is there.
+    pub fn finish(mut self, file_len: u64) -> Result<FrameFacts, ProbeError> {
+        if let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?))) {
+            self.frame(header, length);
+            self.left = 1;
+        } else if self.head.first().is_some_and(|first| *first == 0xff) {
+            return Err(ProbeError::broken("its last frame of sound is cut off", file_len));
+        }
+        if self.strict && self.interrupted {
+            return Err(ProbeError::broken("there is something between its frames of sound", file_len));
+        }
+        if self.left > 0 {
+            self.found.remarks.push("its last frame of sound is cut off".to_owned());
+        }
+        if self.junk > 0 {
+            self.found.remarks.push(format!(
+                "{} of its sound {} to no frame",
+                gristmill_core::text::count(self.junk, "byte"),
+                gristmill_core::text::agree(self.junk, "belongs", "belong")
+            ));
+        }
+        Ok(self.found)
+    }
+}
+
+/// So many samples in a time base, rounded down.
+pub(super) fn in_base(samples: i64, rate: u32, base: Rational) -> i64 {
+    rescale(samples, base.den, i64::from(rate).saturating_mul(base.num), Rounding::Down)
+}
+
+/// Counts the frames in these pieces of a WAV file.
+pub(super) fn count(
+    reader: &mut Reader,
+    format: &SoundFormat,
+    pieces: &[AudioRun],
+    format_at: u64,
+) -> Result<Counted, ProbeError> {
+    let base = Rational::new(1, i64::from(format.rate));
+    let Some(mut frames) = Frames::of(format, base) else {
+        return Err(ProbeError::broken("its sound is coded in a way that is not read in this kind of file", format_at));
+    };
+    for piece in pieces {
+        frames.feed(reader, piece.at, piece.len, None)?;
+    }
+    let found = frames.finish(reader.len())?;
+    if found.samples == 0 {
+        return Err(ProbeError::broken("there is no frame in its sound", format_at));
+    }
+    Ok(Counted { samples: found.samples, end: found.end, remarks: found.remarks })
+}

@@ -1,0 +1,197 @@
+//! How much sound comes out of packets: counted by their sizes where each byte has its place, by frame headers elsewhere.
+
+use super::format::{Coding, SoundFormat};
+use crate::av::rational::{self, Rational};
+use crate::{ProbeError, Reader};
+
+/// A run of coded sound in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AudioRun {
+    /// Offset of its first byte.
+    pub at: u64,
+    /// Its length in bytes; it ends within the file.
+    pub len: u64,
+}
+
+impl AudioRun {
+    /// `len` bytes at `at`.
+    pub fn new(at: u64, len: u64) -> Self {
+        Self { at, len }
+    }
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    /// Samples per channel that a decoder gives.
+    pub samples: u64,
+    /// Where the last packet with a time stamp ends, in samples.
+    pub end: Option<i64>,
+    /// What is odd.
+    pub remarks: Vec<String>,
+}
+
+/// More channels than that no decoder takes.
+const MAX_CHANNELS: u32 = 512;
+/// Packets are about a tenth of a second long.
+const PACKETS_PER_SECOND: i64 = 10;
+/// The size of packets where nothing is known, in bytes.
+const ANY_PACKET: u64 = 4096;
+
+/// `ticks` samples in seconds.
+pub(super) fn seconds(ticks: i64, rate: u32) -> f64 {
+    rational::seconds(ticks, Rational::new(1, i64::from(rate)))
+}
+
+/// Bits of a coded sample, where all have the same; else 0.
+pub(super) fn bits_of_sample(coding: Coding) -> u32 {
+    match coding {
+        Coding::Pcm(bits) => bits,
+        Coding::ImaAdpcm(_) | Coding::MsAdpcm | Coding::TwoPerByte => 4,
+        _ => 0,
+    }
+}
+
+/// Counts the sound in these pieces. `format_at` is where its format is stated, for the message.
+pub(super) fn count(
+    reader: &mut Reader,
+    format: &SoundFormat,
+    pieces: &[AudioRun],
+    format_at: u64,
+) -> Result<Counted, ProbeError> {
+    let channels = format.channels;
+    if channels == 0 || channels > MAX_CHANNELS {
+        return Err(ProbeError::broken(format!("{channels} is no number of channels"), format_at + 2));
+    }
+    match format.coding {
+        Coding::Mpeg | Coding::Ac3 | Coding::Aac => super::frames::count(reader, format, pieces, format_at),
+        Coding::Other(kind) => {
+            Err(ProbeError::broken(format!("its sound is coded as {kind:#06x}, which is not read"), format_at))
+        }
+        _ => by_size(format, pieces),
+    }
+}
+
+/// The size of the packets that are read, in bytes.
+fn packet_size(format: &SoundFormat) -> u64 {
+    let block = i64::from(format.block_align);
+    if block == 0 {
+        return ANY_PACKET;
+    }
+    let bits = i64::from(bits_of_sample(format.coding));
+    let exact = bits * i64::from(format.rate) * i64::from(format.channels);
+    let bit_rate = if bits > 0 { exact } else { format.bit_rate };
+    let most = i64::from(i32::MAX) / block;
+    let blocks = if bit_rate > 0 {
+        let blocks = (bit_rate / 8 / PACKETS_PER_SECOND / block).clamp(1, most);
+        1 << blocks.ilog2()
+    } else {
+        (ANY_PACKET as i64 / block).clamp(1, most)
+    };
+    u64::try_from(block * blocks).unwrap_or(ANY_PACKET)
+}
+
+/// What one packet holds.
+pub(super) struct PacketFacts {
+    /// Samples per channel that a decoder gives.
+    pub samples: u64,
+    /// Its duration, in samples; a packet without one has no time stamp.
+    pub duration: i64,
+}
+
+fn by_size(format: &SoundFormat, pieces: &[AudioRun]) -> Result<Counted, ProbeError> {
+    let size = packet_size(format);
+    let mut counted = Counted::default();
+    let mut next = 0_i64;
+    for piece in pieces {
+        let (whole, rest) = (piece.len / size, piece.len % size);
+        if whole > 0 {
+            let held = in_packet(format, size, piece.at)?;
+            counted.samples = counted.samples.saturating_add(held.samples.saturating_mul(whole));
+            if held.duration > 0 {
+                next = next.saturating_add(held.duration.saturating_mul(i64::try_from(whole).unwrap_or(i64::MAX)));
+                counted.end = Some(next);
+            }
+        }
+        if rest > 0 {
+            let held = in_packet(format, rest, piece.at + whole * size)?;
+            counted.samples = counted.samples.saturating_add(held.samples);
+            if held.duration > 0 {
+                next = next.saturating_add(held.duration);
+                counted.end = Some(next);
+            }
+        }
+    }
+    Ok(counted)
+}
+
+/// What a packet of `size` bytes at `at` holds.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where it is too short for a single sample of each channel: no decoder goes on behind it.
+pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<PacketFacts, ProbeError> {
+    let channels = u64::from(format.channels);
+    let broken = || {
+        Err(ProbeError::broken(
+            format!("its sound ends with {}, which is less than one sample", gristmill_core::text::count(size, "byte")),
+            at,
+        ))
+    };
+    match format.coding {
+        Coding::Pcm(bits) => {
+            let samples = size / (u64::from(bits / 8) * channels).max(1);
+            if samples == 0 {
+                return broken();
+            }
+            Ok(PacketFacts { samples, duration: ticks(size * 8 / (u64::from(bits) * channels)) })
+        }
+        Coding::TwoPerByte | Coding::G726(_) => {
+            let bits = if let Coding::G726(bits) = format.coding { u64::from(bits) } else { 4 };
+            if bits == 0 || bits > 5 {
+                return Err(ProbeError::broken(format!("{bits} is no number of bits of a sample"), at));
+            }
+            let samples = size * 8 / bits / channels;
+            if samples == 0 {
+                return broken();
+            }
+            Ok(PacketFacts { samples, duration: ticks(samples) })
+        }
+        Coding::ImaAdpcm(_) | Coding::MsAdpcm => in_blocks(format, size).map_or_else(broken, Ok),
+        _ => broken(),
+    }
+}
+
+/// What a packet of ADPCM blocks holds; `None` where a block is too short.
+fn in_blocks(format: &SoundFormat, size: u64) -> Option<PacketFacts> {
+    let block = if format.block_align > 0 { u64::from(format.block_align) } else { size };
+    let (whole, rest) = (size / block, size % block);
+    let in_whole = in_block(format, block);
+    let mut samples = if whole > 0 { in_whole?.checked_mul(whole)? } else { 0 };
+    if rest > 0 {
+        samples = samples.checked_add(in_block(format, rest)?)?;
+    }
+    Some(PacketFacts { samples, duration: ticks(in_whole.unwrap_or(0).saturating_mul(whole)) })
+}
+
+/// Samples per channel of one block.
+fn in_block(format: &SoundFormat, size: u64) -> Option<u64> {
+    let channels = u64::from(format.channels);
+    let samples = match format.coding {
+        Coding::ImaAdpcm(bits) => {
+            let (bytes, samples) = match bits {
+                2 => (4, 16),
+                3 => (12, 32),
+                4 => (4, 8),
+                5 => (20, 32),
+                _ => return None,
+            };
+            1 + size.saturating_sub(4 * channels) / (bytes * channels) * samples
+        }
+        _ => size.checked_sub(6 * channels)? * 2 / channels,
+    };
+    (samples > 0).then_some(samples)
+}
+
+fn ticks(samples: u64) -> i64 {
+    i64::try_from(samples).unwrap_or(i64::MAX)
+}

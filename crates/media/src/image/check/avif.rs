@@ -1,0 +1,77 @@
+//! AVIF: the codes of AV1, decoded as libavif decodes them for one picture.
+
+use super::super::avif_items::coded;
+use super::{cut, error};
+use crate::{ProbeError, Reader};
+use gristmill_core::ImageFacts;
+use re_rav1d::dav1d::{Decoder, Error, Settings};
+
+/// Pixels of the largest picture that is decoded; of larger ones the codes are checked to be there.
+const MAX_PIXELS: u32 = 40_000_000;
+/// Bytes of codes that are decoded.
+const MAX_CODED_BYTES: u64 = 64 << 20;
+/// Pictures within the codes of one picture, as in layers.
+const MAX_FRAMES: usize = 1000;
+const PIECE: u64 = 64 << 10;
+
+pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
+    for spans in coded(reader).map_err(error)? {
+        if spans.iter().any(|(at, len)| at.saturating_add(*len) > reader.len()) {
+            return Err(cut(reader));
+        }
+        let len = spans.iter().fold(0_u64, |sum, (_, len)| sum.saturating_add(*len));
+        if len > MAX_CODED_BYTES || u64::from(facts.width) * u64::from(facts.height) > MAX_PIXELS.into() {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        for (at, len) in &spans {
+            let mut done = 0;
+            while done < *len {
+                let count = (len - done).min(PIECE);
+                bytes.extend_from_slice(reader.exactly(at + done, usize::try_from(count).unwrap_or_default())?);
+                done += count;
+            }
+        }
+        if !decodes(bytes) {
+            let at = spans.first().map_or(0, |(at, _)| *at);
+            return Err(ProbeError::broken("the codes of the AVIF picture do not decode", at));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `codes` hold a picture, and no error up to the last one that was begun with it.
+fn decodes(codes: Vec<u8>) -> bool {
+    if codes.is_empty() {
+        return false;
+    }
+    let mut settings = Settings::new();
+    settings.set_n_threads(1);
+    settings.set_max_frame_delay(1);
+    settings.set_all_layers(false);
+    settings.set_frame_size_limit(MAX_PIXELS);
+    let Ok(mut decoder) = Decoder::with_settings(&settings) else { return true };
+    let mut sent = decoder.send_data(codes, None, None, None);
+    let mut is_found = false;
+    for _ in 0..MAX_FRAMES {
+        if sent.is_err_and(|error| !error.is_again()) {
+            return false;
+        }
+        match decoder.get_picture() {
+            Ok(_) => {
+                is_found = true;
+                break;
+            }
+            Err(Error::Again) if sent.is_err() => sent = decoder.send_pending_data(),
+            Err(_) => return false,
+        }
+    }
+    // What it holds back has to be good as well.
+    for _ in 0..MAX_FRAMES {
+        match decoder.get_picture() {
+            Ok(_) => {}
+            Err(error) => return is_found && error.is_again(),
+        }
+    }
+    is_found
+}

@@ -1,0 +1,165 @@
+//! The codes at the end of a JPEG picture that has no mark of its end: whether they give all of its units.
+//!
+//! Only their number is followed, no colour is made. What matters is where libjpeg gives up for want of bytes: it reads ahead
+//! by several bytes, and gives up where they are not there, though the codes at hand might do without them.
+
+use super::scans::Huffman;
+use crate::{ProbeError, Reader};
+
+/// Bits that are read ahead, near the end of the file.
+const AHEAD: u32 = 57;
+/// Bits that are left when more are read far from the end, and how many bytes then are.
+const FEW: u32 = 16;
+const FAR_BYTES: u32 = 6;
+/// Bytes per block that make libjpeg feel far from the end.
+const FAR: u64 = 512;
+
+/// A table to look codes up by their length.
+struct Table {
+    /// For each length: the code behind its last one, and what to add to a code for the index of its value.
+    ends: [(u32, i64); 17],
+    values: Vec<u8>,
+}
+
+impl Table {
+    fn new(table: &Huffman) -> Self {
+        let mut ends = [(0, 0); 17];
+        let (mut code, mut index) = (0_u32, 0_i64);
+        for (end, count) in ends.iter_mut().skip(1).zip(table.counts) {
+            let add = index - i64::from(code);
+            code += u32::from(count);
+            index += i64::from(count);
+            *end = (if count > 0 { code } else { 0 }, add);
+            code <<= 1;
+        }
+        Self { ends, values: table.values.clone() }
+    }
+}
+
+/// Bits of the codes; stuffed bytes are passed over.
+struct Bits<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    at: u64,
+    buffer: u64,
+    left: u32,
+    is_far: bool,
+}
+
+/// No more bytes, or they cannot be read.
+enum Short {
+    End,
+    Error(ProbeError),
+}
+
+impl From<ProbeError> for Short {
+    fn from(error: ProbeError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Bits<'_, '_> {
+    fn byte(&mut self) -> Result<(), Short> {
+        let byte = match *self.reader.up_to(self.at, 2)? {
+            [0xff, 0] => {
+                self.at += 1;
+                0xff
+            }
+            [0xff, _] | [0xff] | [] => return Err(Short::End),
+            [byte, ..] => byte,
+        };
+        self.at += 1;
+        self.buffer = self.buffer << 8 | u64::from(byte);
+        self.left += 8;
+        Ok(())
+    }
+
+    /// Makes sure that there are `count` bits, at most 16.
+    fn need(&mut self, count: u32) -> Result<(), Short> {
+        if self.is_far {
+            if self.left <= FEW {
+                for _ in 0..FAR_BYTES {
+                    self.byte()?;
+                }
+            }
+        } else if self.left < count {
+            while self.left < AHEAD {
+                self.byte()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn peek(&self, count: u32) -> u32 {
+        let bits = self.buffer >> self.left.saturating_sub(count) & ((1 << count) - 1);
+        u32::try_from(bits).unwrap_or_default()
+    }
+
+    fn symbol(&mut self, table: &Table) -> Result<u8, Short> {
+        self.need(8)?;
+        for (len, (end, add)) in (1_u32..).zip(table.ends.iter().skip(1)) {
+            if len > 8 {
+                self.need(len)?;
+            }
+            let code = self.peek(len);
+            if code < *end {
+                self.left -= len;
+                let index = usize::try_from(i64::from(code) + add).unwrap_or(usize::MAX);
+                return Ok(table.values.get(index).copied().unwrap_or_default());
+            }
+        }
+        // No code at all is taken for the shortest value.
+        self.left = self.left.saturating_sub(16);
+        Ok(0)
+    }
+
+    fn skip(&mut self, count: u32) -> Result<(), Short> {
+        if count > 0 {
+            self.need(count)?;
+            self.left = self.left.saturating_sub(count);
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, first: &Table, other: &Table) -> Result<(), Short> {
+        let size = self.symbol(first)?;
+        self.skip(size.into())?;
+        let mut place = 1;
+        while place < 64 {
+            let symbol = self.symbol(other)?;
+            let (run, size) = (symbol >> 4, symbol & 15);
+            if size == 0 {
+                if run != 15 {
+                    break;
+                }
+                place += 16;
+            } else {
+                place += u32::from(run) + 1;
+                self.skip(size.into())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `units` units of `blocks` are there from `from` on.
+pub(super) fn are_there(
+    reader: &mut Reader,
+    from: u64,
+    units: u64,
+    blocks: &[(Huffman, Huffman)],
+) -> Result<bool, ProbeError> {
+    let tables: Vec<_> = blocks.iter().map(|(first, other)| (Table::new(first), Table::new(other))).collect();
+    let far = FAR * tables.len() as u64;
+    let mut bits = Bits { reader, at: from, buffer: 0, left: 0, is_far: false };
+    for _ in 0..units {
+        bits.is_far = bits.at + far <= bits.reader.len();
+        for (first, other) in &tables {
+            match bits.block(first, other) {
+                Ok(()) => {}
+                Err(Short::End) => return Ok(false),
+                Err(Short::Error(error)) => return Err(error),
+            }
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,180 @@
+//! Texts and profiles in PNG chunks, with the limits of Pillow: it refuses a picture whose compressed text or profile is
+//! longer than 1 MiB, or whose texts are longer than 64 MiB together. A text that does not decompress is empty there.
+
+use crate::bytes::MAX_READ_BYTES;
+use crate::{ProbeError, Reader};
+use flate2::{Decompress, FlushDecompress, Status};
+
+/// Longest content of one compressed chunk, in bytes.
+const MAX_CHUNK_BYTES: u64 = 1 << 20;
+/// Longest content of all texts, in bytes, or in characters of an iTXt chunk.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+/// Bytes that are decompressed at once.
+const OUT: usize = 64 << 10;
+
+/// Counts the texts of a picture.
+#[derive(Default)]
+pub(super) struct Texts {
+    total: u64,
+}
+
+impl Texts {
+    /// Takes a chunk with its content from `at`, `len` bytes; chunks that hold no text are accepted.
+    ///
+    /// # Errors
+    /// [`ProbeError::Broken`] where a limit is exceeded.
+    pub(super) fn take(&mut self, reader: &mut Reader, kind: &[u8; 4], at: u64, len: u64) -> Result<(), ProbeError> {
+        let end = at.saturating_add(len).min(reader.len());
+        if !matches!(kind, b"tEXt" | b"zTXt" | b"iTXt" | b"iCCP") {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(kind);
+        let zero = find_zero(reader, at, end)?;
+        let has_key = zero != Some(at) && at < end;
+        let counted = match (kind, zero) {
+            (b"tEXt", Some(zero)) => end - zero - 1,
+            (b"zTXt", Some(zero)) => decompress(reader, &name, zero + 2, end, &mut |_| ())?,
+            (b"iCCP", zero) => {
+                decompress(reader, &name, zero.map_or(at + 1, |zero| zero + 2), end, &mut |_| ())?;
+                0
+            }
+            (b"iTXt", Some(zero)) => international(reader, zero + 1, end)?,
+            _ => 0,
+        };
+        if has_key {
+            self.total = self.total.saturating_add(counted);
+        }
+        if self.total > MAX_TEXT_BYTES {
+            return Err(ProbeError::broken(
+                "the texts of the PNG picture are longer than 64 MiB, which Pillow refuses",
+                at,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Characters of an iTXt chunk from behind its key: two flags, two names, and the text. A chunk that Pillow ignores has none.
+fn international(reader: &mut Reader, at: u64, end: u64) -> Result<u64, ProbeError> {
+    let [is_compressed, method] = *reader.up_to(at, 2)? else { return Ok(0) };
+    if at + 2 > end || is_compressed != 0 && method != 0 {
+        return Ok(0);
+    }
+    let language = at + 2;
+    let Some(first) = find_zero(reader, language, end)? else { return Ok(0) };
+    let Some(second) = find_zero(reader, first + 1, end)? else { return Ok(0) };
+    let mut text = Characters::default();
+    if is_compressed != 0 {
+        decompress(reader, "iTXt", second + 1, end, &mut |bytes| text.take(bytes))?;
+    } else {
+        each_piece(reader, second + 1, end, &mut |bytes| {
+            text.take(bytes);
+            true
+        })?;
+    }
+    let mut names = Characters::default();
+    for (from, to) in [(language, first), (first + 1, second)] {
+        each_piece(reader, from, to, &mut |bytes| {
+            names.take(bytes);
+            true
+        })?;
+        names.end();
+    }
+    text.end();
+    Ok(if text.is_wrong || names.is_wrong { 0 } else { text.count })
+}
+
+/// Counts characters of UTF-8 that arrives in pieces.
+#[derive(Default)]
+struct Characters {
+    count: u64,
+    is_wrong: bool,
+    /// The beginning of a character that the last piece ended in.
+    rest: Vec<u8>,
+}
+
+impl Characters {
+    fn take(&mut self, bytes: &[u8]) {
+        if self.is_wrong {
+            return;
+        }
+        self.rest.extend_from_slice(bytes);
+        let valid = match std::str::from_utf8(&self.rest) {
+            Ok(text) => text.len(),
+            Err(error) => {
+                self.is_wrong = error.error_len().is_some();
+                error.valid_up_to()
+            }
+        };
+        self.count += self.rest.drain(..valid).filter(|byte| byte & 0xc0 != 0x80).count() as u64;
+    }
+
+    fn end(&mut self) {
+        self.is_wrong |= !self.rest.is_empty();
+    }
+}
+
+/// Position of the first zero between two positions.
+fn find_zero(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, ProbeError> {
+    let (mut at, mut found) = (from, None);
+    each_piece(reader, from, end, &mut |bytes| {
+        found = memchr::memchr(0, bytes).map(|zero| at + zero as u64);
+        at += bytes.len() as u64;
+        found.is_none()
+    })?;
+    Ok(found)
+}
+
+/// Hands out the bytes between two positions until `take` has enough.
+fn each_piece(
+    reader: &mut Reader,
+    mut from: u64,
+    end: u64,
+    take: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<(), ProbeError> {
+    while from < end {
+        let count = usize::try_from(end - from).unwrap_or(OUT).min(OUT).min(MAX_READ_BYTES);
+        let bytes = reader.up_to(from, count)?;
+        if bytes.is_empty() || !take(bytes) {
+            break;
+        }
+        from += bytes.len() as u64;
+    }
+    Ok(())
+}
+
+/// Decompresses what is between two positions, and returns its length: 0 where it is damaged, and of data that end early
+/// the length of what is there.
+fn decompress(
+    reader: &mut Reader,
+    name: &str,
+    from: u64,
+    end: u64,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<u64, ProbeError> {
+    let (mut inflate, mut out) = (Decompress::new(true), vec![0; OUT]);
+    let (mut is_damaged, mut is_too_long) = (false, false);
+    each_piece(reader, from, end, &mut |mut bytes| loop {
+        let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
+        let Ok(status) = inflate.decompress(bytes, &mut out, FlushDecompress::None) else {
+            is_damaged = true;
+            return false;
+        };
+        let used = usize::try_from(inflate.total_in() - in_before).unwrap_or(usize::MAX);
+        let made = usize::try_from(inflate.total_out() - out_before).unwrap_or(usize::MAX);
+        bytes = bytes.get(used..).unwrap_or_default();
+        take(out.get(..made).unwrap_or_default());
+        is_too_long = inflate.total_out() > MAX_CHUNK_BYTES;
+        if is_too_long || status == Status::StreamEnd {
+            return false;
+        }
+        if used == 0 && made == 0 || bytes.is_empty() && made < OUT {
+            return true;
+        }
+    })?;
+    if is_too_long {
+        let message = format!("its {name} chunk unpacks to more than 1 MiB, which Pillow refuses");
+        return Err(ProbeError::broken(message, from));
+    }
+    Ok(if is_damaged { 0 } else { inflate.total_out() })
+}

@@ -1,0 +1,28 @@
+use super::super::probe;
+use super::*;
+use gristmill_core::{Cancel, MediaFacts};
+
+/// What Pillow loads is whole, and what it does not load is not. The pictures and what Pillow says of them are those that
+/// the headers are tested with.
+#[test]
+fn pictures_are_whole_where_pillow_loads_them() {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");
+    let folder = std::env::var("GRISTMILL_IMAGE_CORPUS").unwrap_or_else(|_| own.to_owned());
+    let folder = std::path::Path::new(&folder);
+    let expected = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+    let expected: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&expected).unwrap();
+    let mut wrong = Vec::new();
+    for (name, wanted) in &expected {
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        let (source, cancel) = (bytes.as_slice(), Cancel::default());
+        let mut reader = Reader::new(&source, &cancel);
+        let checked = probe(&mut reader).and_then(|probed| {
+            let MediaFacts::Image(facts) = &probed.facts else { panic!("{name}") };
+            check(&mut reader, facts)
+        });
+        if checked.is_ok() != wanted.is_string() {
+            wrong.push(format!("{name}: wanted {wanted}, got {checked:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), expected.len(), wrong.join("\n"));
+}

@@ -1,0 +1,125 @@
+//! The chunks of a WebP file, which libwebp goes through to the end before it decodes the first frame.
+
+use super::super::webp::bitstream;
+use super::cut;
+use crate::{ProbeError, Reader};
+
+const ANIMATION: u8 = 0x02;
+/// What a frame of an animation says before its picture, in bytes.
+const FRAME: u64 = 16;
+
+/// Goes through chunks.
+struct Walk<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    at: u64,
+    end: u64,
+}
+
+fn wrong(at: u64) -> ProbeError {
+    ProbeError::broken("the WebP file has a chunk that does not belong there", at)
+}
+
+/// Whether all chunks make sense, those of later frames as well.
+pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
+    let end = 8 + u64::from(u32::from_le_bytes(reader.array(4)?));
+    if end > reader.len() {
+        return Err(cut(reader));
+    }
+    let mut walk = Walk { reader, at: 12, end };
+    let (kind, len) = walk.header()?;
+    if &kind != b"VP8X" {
+        return walk.room(len);
+    }
+    walk.room(len)?;
+    let flags = walk.reader.array::<1>(walk.at)?[0];
+    walk.at += len;
+    let (is_animation, mut begun) = (flags & ANIMATION != 0, false);
+    while walk.at != walk.end {
+        let start = walk.at;
+        let (kind, len) = walk.header()?;
+        walk.room(len)?;
+        match &kind {
+            b"VP8X" => return Err(wrong(start)),
+            b"ALPH" | b"VP8 " | b"VP8L" => {
+                if begun || is_animation {
+                    return Err(wrong(start));
+                }
+                walk.at = start;
+                walk.picture()?;
+            }
+            b"ANIM" if len < 6 => return Err(wrong(start)),
+            b"ANIM" => {
+                begun = true;
+                walk.at += len;
+            }
+            b"ANMF" => {
+                if !begun || len < FRAME {
+                    return Err(wrong(start));
+                }
+                walk.at += FRAME;
+                walk.picture()?;
+                if walk.at > start + 8 + len {
+                    return Err(wrong(start));
+                }
+            }
+            _ => walk.at += len,
+        }
+    }
+    Ok(())
+}
+
+impl Walk<'_, '_> {
+    /// Name and even length of the chunk at hand.
+    fn header(&mut self) -> Result<([u8; 4], u64), ProbeError> {
+        if self.at + 8 > self.end {
+            return Err(cut(self.reader));
+        }
+        let [a, b, c, d, len @ ..] = self.reader.array::<8>(self.at)?;
+        self.at += 8;
+        Ok(([a, b, c, d], u64::from(u32::from_le_bytes(len)).next_multiple_of(2)))
+    }
+
+    fn room(&self, len: u64) -> Result<(), ProbeError> {
+        if self.at + len > self.end {
+            return Err(wrong(self.at));
+        }
+        Ok(())
+    }
+
+    /// The chunks of one picture: transparency first, then its codes.
+    fn picture(&mut self) -> Result<(), ProbeError> {
+        let (mut alpha, mut codes) = (false, false);
+        loop {
+            let start = self.at;
+            let (kind, len) = self.header()?;
+            self.room(len)?;
+            match &kind {
+                b"ALPH" if !alpha => {
+                    if codes {
+                        return Err(wrong(start));
+                    }
+                    alpha = true;
+                }
+                b"VP8L" if alpha => return Err(wrong(start)),
+                b"VP8 " | b"VP8L" if !codes => {
+                    bitstream(self.reader, &kind, self.at)?;
+                    codes = true;
+                }
+                _ => {
+                    // It belongs to the level above.
+                    self.at = start;
+                    break;
+                }
+            }
+            self.at += len;
+            if self.at == self.end {
+                break;
+            }
+        }
+        if codes || alpha {
+            Ok(())
+        } else {
+            Err(wrong(self.at))
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Icons and cursors: of Windows, whose largest picture counts, and of Apple. Inside are bitmaps, PNG or JPEG 2000 pictures.
+
+use super::{bmp, byte, else_other, jp2, le16, le32, png, Picture, ReadEnd, CUT};
+use crate::{ProbeError, Reader};
+
+pub(super) fn accepts(first: &[u8]) -> bool {
+    first.starts_with(b"\0\0\x01\0")
+}
+
+pub(super) fn accepts_cursor(first: &[u8]) -> bool {
+    first.starts_with(b"\0\0\x02\0")
+}
+
+pub(super) fn accepts_apple(first: &[u8]) -> bool {
+    first.starts_with(b"icns")
+}
+
+/// One line of the list of pictures.
+struct Entry {
+    width: u32,
+    height: u32,
+    depth: u32,
+    bits: u32,
+    at: u64,
+    len: u64,
+}
+
+fn entry(reader: &mut Reader, index: u32) -> Result<Entry, ReadEnd> {
+    let s = reader.up_to(6 + 16 * u64::from(index), 16)?;
+    let side = |s: u8| if s == 0 { 256 } else { u32::from(s) };
+    let (colours, bits) = (byte(s, 2)?, le16(s, 6)?);
+    let depth = match (bits, colours) {
+        (0, 0 | 1) => 256,
+        // As many bits as the number of colours needs.
+        (0, colours) => 32 - u32::from(colours - 1).leading_zeros(),
+        (bits, _) => bits,
+    };
+    Ok(Entry {
+        width: side(byte(s, 0)?),
+        height: side(byte(s, 1)?),
+        depth,
+        bits,
+        at: le32(s, 12)?.into(),
+        len: le32(s, 8)?.into(),
+    })
+}
+
+/// The picture of the best entry.
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
+    let entry = best(reader)?;
+    let mut picture = match png_at(reader, &entry)? {
+        Some(at) => png::read_from(reader, at)?,
+        None => masked(reader, &entry)?,
+    };
+    picture.format = "ICO";
+    Ok(picture)
+}
+
+/// Where the picture begins, if it is a PNG picture.
+pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, ReadEnd> {
+    let entry = best(reader)?;
+    png_at(reader, &entry)
+}
+
+fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, ReadEnd> {
+    Ok(png::accepts(reader.up_to(entry.at, 8)?).then_some(entry.at))
+}
+
+/// The entry of the most pixels; of those, the one of the fewest colours.
+fn best(reader: &mut Reader) -> Result<Entry, ReadEnd> {
+    let count = le16(reader.up_to(0, 6)?, 4)?;
+    let mut best: Option<Entry> = None;
+    for index in 0..count {
+        let next = entry(reader, index)?;
+        let (pixels, depth) = (next.width * next.height, next.depth);
+        if best.as_ref().is_none_or(|best| {
+            pixels > best.width * best.height || (pixels == best.width * best.height && depth < best.depth)
+        }) {
+            best = Some(next);
+        }
+    }
+    best.ok_or_else(|| ReadEnd::other("an icon file without icons"))
+}
+
+/// A bitmap above its mask, which becomes the transparency.
+fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, ReadEnd> {
+    let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
+    let (width, height) = (bitmap.width, bitmap.height / 2);
+    let mut picture = Picture::new(width, height, "ICO", "RGBA")?;
+    if end_of_mask(entry, &bitmap).is_none_or(|end| end > u128::from(reader.len())) {
+        picture.remark(CUT);
+    }
+    Ok(picture)
+}
+
+/// Where the mask of an icon ends; `None` if it would begin before the file.
+fn end_of_mask(entry: &Entry, bitmap: &bmp::Bitmap) -> Option<u128> {
+    let (width, height) = (u128::from(bitmap.width), u128::from(bitmap.height / 2));
+    if entry.bits == 32 {
+        return Some(u128::from(bitmap.pixels) + 4 * width * height);
+    }
+    // The mask is looked for before the end that the list states. Its last row needs no padding.
+    let row = width.next_multiple_of(32) / 8;
+    let start = (u128::from(entry.at) + u128::from(entry.len)).checked_sub(row * height)?;
+    Some(start + row * height.saturating_sub(1) + width.div_ceil(8))
+}
+
+/// The bitmap of an icon, how many of its rows are the picture, and where its mask ends.
+pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), ReadEnd> {
+    let entry = best(reader)?;
+    let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
+    let (rows, end) = (bitmap.height / 2, end_of_mask(&entry, &bitmap));
+    Ok((bitmap, rows, end))
+}
+
+/// The first cursor, or a later one that is both wider and higher.
+pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, ReadEnd> {
+    let bitmap = cursor(reader)?;
+    let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
+    Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
+}
+
+/// Its bitmap. One without colours has its mask in the upper half, which is read with it.
+pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
+    let count = le16(reader.up_to(0, 6)?, 4)?;
+    let mut best: Option<[u8; 16]> = None;
+    for index in 0..count {
+        let entry = else_other(reader.array::<16>(6 + 16 * u64::from(index)))?;
+        if best.is_none_or(|best| entry[0] > best[0] && entry[1] > best[1]) {
+            best = Some(entry);
+        }
+    }
+    let entry = best.ok_or_else(|| ReadEnd::other("a cursor file without cursors"))?;
+    let at = le32(&entry, 12)?;
+    // A bitmap at this place of a file of one cursor has alpha.
+    bmp::bitmap(reader, at.into(), 0, at == 22)
+}
+
+/// One size of Apple's icons.
+struct Apple {
+    /// In pixels.
+    side: u32,
+    /// The part that is a picture file of its own.
+    whole: Option<&'static [u8; 4]>,
+    /// The parts of bare colours, and of their mask.
+    bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
+}
+
+const fn apple(side: u32, whole: &'static [u8; 4]) -> Apple {
+    Apple { side, whole: Some(whole), bare: None }
+}
+
+/// From best to worst; the smaller of two equal ones is the one of a coarser screen.
+const APPLE: [Apple; 12] = [
+    apple(1024, b"ic10"),
+    apple(512, b"ic09"),
+    apple(512, b"ic14"),
+    apple(256, b"ic08"),
+    apple(256, b"ic13"),
+    Apple { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
+    apple(64, b"icp6"),
+    Apple { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
+    apple(64, b"ic12"),
+    Apple { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
+    apple(32, b"ic11"),
+    Apple { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
+];
+/// Parts of a file of Apple's icons; there are no more names.
+const MAX_PARTS: usize = 10_000;
+
+/// What makes the picture of the largest size.
+pub(super) enum Best {
+    /// A picture file of its own.
+    Whole { at: u64, len: u64 },
+    /// Colours, and the mask if there is one.
+    Bare { side: u32, colours: (u64, u64), mask: Option<u64> },
+}
+
+/// The picture of the largest size.
+pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, ReadEnd> {
+    match best_apple(reader)? {
+        Best::Whole { at, .. } => apple_whole(reader, at),
+        Best::Bare { side, mask, .. } => Picture::new(side, side, "ICNS", if mask.is_some() { "RGBA" } else { "RGB" }),
+    }
+}
+
+/// Finds the largest size.
+pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, ReadEnd> {
+    let parts = apple_parts(reader)?;
+    let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
+    for icon in &APPLE {
+        if let Some((at, len)) = icon.whole.and_then(part) {
+            return Ok(Best::Whole { at, len });
+        }
+        let Some((colours, mask)) = icon.bare else { continue };
+        match (part(colours), part(mask)) {
+            (Some(colours), mask) => {
+                return Ok(Best::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });
+            }
+            (None, Some((at, _))) => return Err(ReadEnd::broken("the icon file has a mask of no icon", at)),
+            (None, None) => {}
+        }
+    }
+    Err(ReadEnd::other("an icon file without icons"))
+}
+
+/// One part of a file of Apple's icons: its name, and where its content lies.
+struct ApplePart {
+    name: [u8; 4],
+    at: u64,
+    len: u64,
+}
+
+/// The parts, in their order.
+fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, ReadEnd> {
+    let file = u64::from(u32::from_be_bytes(else_other(reader.array(4))?));
+    let (mut at, mut parts) = (8, Vec::new());
+    while at < file {
+        let [a, b, c, d, len @ ..] = else_other(reader.array::<8>(at))?;
+        let len = u64::from(u32::from_be_bytes(len));
+        if len == 0 || parts.len() >= MAX_PARTS {
+            return Err(ReadEnd::other("an icon file with a part of no length"));
+        }
+        parts.push(ApplePart { name: [a, b, c, d], at: at + 8, len: len.saturating_sub(8) });
+        at += len.max(8);
+    }
+    Ok(parts)
+}
+
+fn apple_whole(reader: &mut Reader, at: u64) -> Result<Picture, ReadEnd> {
+    let first = reader.up_to(at, 12)?;
+    let mut picture = if png::accepts(first) {
+        png::read_from(reader, at)?
+    } else if jp2::accepts(first) {
+        let mut picture = jp2::read_from(reader, at)?;
+        picture.mode = "RGBA";
+        picture
+    } else {
+        return Err(ReadEnd::Error(ProbeError::broken("an icon of an unknown kind", at)));
+    };
+    picture.format = "ICNS";
+    Ok(picture)
+}

@@ -1,0 +1,85 @@
+//! Where the bytes of a JSONL file come from: the file itself, or what is unpacked of it.
+
+use crate::source::text::{Packing, Unpacked};
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::{Fs as _, RealFs, WriteFile};
+use gristmill_storage::read::ReadFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What reading is called in errors.
+pub(super) const WHAT: &str = "reading the lines";
+
+/// Where the bytes of the lines come from, from the first to the last.
+pub(super) trait Bytes {
+    /// The next ones; 0 at the end.
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
+    /// Why the end came before its time.
+    fn cut_short(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The file itself.
+pub(super) struct Plain {
+    file: Arc<ReadFile>,
+    at: u64,
+}
+
+impl Plain {
+    /// From the first byte on.
+    pub(super) fn new(file: Arc<ReadFile>) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+impl Bytes for Plain {
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
+        let failed = |error| Failure::io(WHAT, self.file.path(), &error);
+        let count = self.file.read_at(buffer, self.at).map_err(failed)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Text that is put down as it is unpacked, so that it can be read at any place.
+pub(super) struct Spilled {
+    unpacked: Unpacked,
+    out: Box<dyn WriteFile>,
+    /// Bytes that there is still room for.
+    left: u64,
+    path: PathBuf,
+}
+
+impl Spilled {
+    /// Starts to unpack a file into `text`, `room` bytes of it at most.
+    pub(super) fn new(file: Arc<ReadFile>, packing: Packing, text: &Path, room: u64) -> Outcome<Self> {
+        let path = file.path().to_owned();
+        let out = RealFs.create_file(text)?;
+        Ok(Self { unpacked: Unpacked::new(file, packing)?.named(WHAT), out, left: room, path })
+    }
+}
+
+impl Bytes for Spilled {
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let space = buffer.get_mut(..room).unwrap_or_default();
+        if space.is_empty() {
+            return Ok(0);
+        }
+        let count = self.unpacked.read(space)?;
+        self.out.write_all(space.get(..count).unwrap_or_default())?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+
+    fn cut_short(&self) -> Option<String> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if self.left == 0 {
+            return Some(format!(
+                "scratch has no room for more of {name}; TMPDIR names a folder with more, or unpack it"
+            ));
+        }
+        self.unpacked.broken().map(|why| format!("it cannot be unpacked further: {why}"))
+    }
+}

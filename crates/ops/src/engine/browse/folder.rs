@@ -1,0 +1,286 @@
+//! A folder of loose files: a folder is a group, a file a sample with one part named by its last suffix. The names are listed in the
+//! background and kept packed; sizes are asked for when a row is shown.
+
+use super::packed::PackedNames;
+use super::state::GroupsState;
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use crate::formats::energon::layout::NV_META;
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_storage::read::stamp_at;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const WHAT: &str = "looking into the folder";
+/// Folders inside of each other that are gone into.
+const DEEPEST: usize = 256;
+/// Names between two looks whether to stop.
+const PROGRESS_EVERY: u64 = 512;
+
+/// Opens a folder.
+pub(super) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
+    std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
+    let walker = Arc::clone(&shared);
+    let background: Background = Box::new(move |cancel| walker.walk(cancel));
+    Ok(Opening { catalog: Arc::new(Folder { shared, kind, stop: stop.clone() }), stop, background: vec![background] })
+}
+
+struct Folder {
+    shared: Arc<Shared>,
+    kind: DatasetKind,
+    stop: Cancel,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+struct Shared {
+    root: PathBuf,
+    state: GroupsState,
+    /// One per group.
+    names: Mutex<Vec<Arc<PackedNames>>>,
+}
+
+/// A folder still to be looked into, and the folders above it.
+struct PendingFolder {
+    relative: PathBuf,
+    above: Option<Arc<Above>>,
+    depth: usize,
+}
+
+/// A folder that is being gone through, by device and inode: a link that leads back to it is not followed.
+struct Above {
+    identity: (u64, u64),
+    next: Option<Arc<Above>>,
+}
+
+impl Above {
+    fn holds(start: Option<&Arc<Self>>, identity: (u64, u64)) -> bool {
+        let mut at = start;
+        while let Some(above) = at {
+            if above.identity == identity {
+                return true;
+            }
+            at = above.next.as_ref();
+        }
+        false
+    }
+}
+
+impl Drop for Above {
+    /// One after the other, however long the chain is.
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(above) = next.and_then(Arc::into_inner) {
+            let mut above = above;
+            next = above.next.take();
+        }
+    }
+}
+
+/// What one folder holds.
+#[derive(Default)]
+struct Listing {
+    /// Names of files in one piece of memory, and where each ends.
+    text: Vec<u8>,
+    files: Vec<(usize, u32)>,
+    folders: Vec<OsString>,
+    odd: u64,
+}
+
+impl Shared {
+    fn names(&self) -> MutexGuard<'_, Vec<Arc<PackedNames>>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn walk(&self, cancel: &Cancel) {
+        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), above: None, depth: 0 }];
+        while let Some(folder) = ahead.pop() {
+            if cancel.is_cancelled() {
+                return;
+            }
+            let path = self.root.join(&folder.relative);
+            let Ok(facts) = std::fs::metadata(&path) else { continue };
+            let identity = (facts.dev(), facts.ino());
+            if Above::holds(folder.above.as_ref(), identity) {
+                continue;
+            }
+            let name: Arc<str> = Arc::from(match folder.relative.to_string_lossy() {
+                name if name.is_empty() => ".".into(),
+                name => name,
+            });
+            let listing = match list(&path, cancel) {
+                Ok(listing) => listing,
+                Err(failure) if failure.is_cancelled() => return,
+                Err(failure) => {
+                    self.add(name, PackedNames::default(), Some(Arc::from(failure.why)));
+                    continue;
+                }
+            };
+            if !listing.files.is_empty() || listing.odd > 0 {
+                let entries = gristmill_core::text::count(listing.odd, "entry");
+                let are = gristmill_core::text::agree(listing.odd, "is", "are");
+                let note = (listing.odd > 0)
+                    .then(|| Arc::from(format!("left out: {entries} that {are} no file or whose name is not UTF-8")));
+                self.add(name, PackedNames::new(listing.names()), note);
+            }
+            if folder.depth < DEEPEST {
+                let above = Arc::new(Above { identity, next: folder.above });
+                let below = |name: &OsString| PendingFolder {
+                    relative: folder.relative.join(name),
+                    above: Some(Arc::clone(&above)),
+                    depth: folder.depth + 1,
+                };
+                ahead.extend(listing.folders.iter().rev().map(below));
+            }
+        }
+        self.state.listed();
+    }
+
+    fn add(&self, name: Arc<str>, packed: PackedNames, note: Option<Arc<str>>) {
+        let count = packed.len();
+        self.names().push(Arc::new(packed));
+        self.state.add(name, count, note);
+    }
+
+    fn packed(&self, group: u32) -> Arc<PackedNames> {
+        self.names().get(group as usize).cloned().unwrap_or_default()
+    }
+
+    fn path_of(&self, group: u32, name: &str) -> PathBuf {
+        let groups = self.state.groups();
+        let folder = groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
+        self.root.join(&*folder).join(name)
+    }
+}
+
+impl Listing {
+    fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().map(|&(from, len)| self.text.get(from..from + len as usize).unwrap_or_default())
+    }
+}
+
+fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
+    let mut listing = Listing::default();
+    for (number, entry) in (0u64..).zip(std::fs::read_dir(path).map_err(|error| Failure::io(WHAT, path, &error))?) {
+        if number.is_multiple_of(PROGRESS_EVERY) {
+            cancel.check()?;
+        }
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        let is_text = std::str::from_utf8(name.as_bytes()).is_ok();
+        let kind = match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => std::fs::metadata(entry.path()).map(|facts| facts.file_type()),
+            other => other,
+        };
+        match (kind, u32::try_from(name.len())) {
+            (Ok(kind), _) if kind.is_dir() && name.as_bytes() == NV_META.as_bytes() => {}
+            (Ok(kind), _) if kind.is_dir() && is_text => listing.folders.push(name),
+            (Ok(kind), Ok(len)) if kind.is_file() && is_text => {
+                listing.files.push((listing.text.len(), len));
+                listing.text.extend_from_slice(name.as_bytes());
+            }
+            _ => listing.odd += 1,
+        }
+    }
+    listing.folders.sort_unstable();
+    let text = &listing.text;
+    let name = |&(from, len): &(usize, u32)| text.get(from..from + len as usize).unwrap_or_default();
+    listing.files.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    Ok(listing)
+}
+
+/// Key and part of a file's name: cut at the last dot, unless that is the first character.
+fn split(name: &str) -> (&str, &str) {
+    match name.rsplit_once('.') {
+        Some((key, part)) if !key.is_empty() => (key, part),
+        _ => (name, ""),
+    }
+}
+
+impl Folder {
+    fn row(&self, at: SampleAt, name: &str) -> BrowseSample {
+        let (key, part) = split(name);
+        let (size, defect) = match stamp_at(&self.shared.path_of(at.group, name)) {
+            Ok(stamp) => (stamp.bytes, None),
+            Err(failure) => (0, Some(Arc::from(failure.why))),
+        };
+        let parts = vec![BrowsePart { name: Arc::from(part), byte_offset: 0, byte_size: size }];
+        BrowseSample { at, key: Arc::from(key), byte_offset: 0, byte_size: size, parts, defect }
+    }
+}
+
+impl Catalog for Folder {
+    fn kind(&self) -> DatasetKind {
+        self.kind
+    }
+
+    fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    fn group_word(&self) -> &'static str {
+        "folder"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.shared.state.groups()
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
+            let mut rows = Vec::new();
+            self.shared.packed(group).each(first, |index, name| {
+                rows.push(self.row(SampleAt { group, index }, &String::from_utf8_lossy(name)));
+                (rows.len() as u64) < count && !cancel.is_cancelled()
+            });
+            cancel.check()?;
+            Ok(rows)
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let name = self.shared.packed(sample.at.group).get(sample.at.index).filter(|_| part == 0);
+        let Some(name) = name else {
+            return Err(Failure::usage("reading a part", "there is no such file").on(Subject::path(&self.shared.root)));
+        };
+        let path = self.shared.path_of(sample.at.group, &name);
+        let size = stamp_at(&path)?.bytes;
+        super::read_in_file(&path, 0, size, from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        super::find_by_visits(self, query, cancel, found)
+    }
+
+    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        super::locate_by_visits(self, group, key, cancel)
+    }
+
+    fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        self.shared.packed(group).each(0, |index, name| {
+            let name = String::from_utf8_lossy(name);
+            let (key, part) = split(&name);
+            let byte_size = match wanted.sizes {
+                true => stamp_at(&self.shared.path_of(group, &name)).map_or(0, |stamp| stamp.bytes),
+                false => 0,
+            };
+            let goes_on = take(Visited { index, key, byte_size, parts: &[part] });
+            goes_on && !((wanted.sizes || index.is_multiple_of(PROGRESS_EVERY)) && cancel.is_cancelled())
+        });
+        cancel.check()
+    }
+}

@@ -1,0 +1,403 @@
+//! A JSONL file: a line is a sample whose key is its number, with one part `json`. Places come from `.jsonl.idx` when it fits the file;
+//! else the lines are found while one looks at them. A packed file is unpacked into scratch meanwhile, as far as there is room.
+
+use super::bytes::{Bytes, Plain, Spilled, WHAT};
+use super::packed::PackedOffsets;
+use super::problems::{ProblemList, SampleProblem};
+use super::state::GroupsState;
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
+use crate::source::jsonl::{each_line, is_white, start_of, Checker, FileStart, Issue, LineEnds, Unit};
+use crate::source::text::Packing;
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
+use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::scratch::Scratch;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes read at a time while lines are looked for.
+const PIECE: usize = 256 << 10;
+/// Lines that begin beyond this are not parsed before somebody looks at them, in bytes.
+const MAX_CHECKED: u64 = 4 << 30;
+/// Longer lines are not, in bytes.
+const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
+/// Samples between two looks whether to stop.
+const PROGRESS_EVERY: u64 = 512;
+
+/// Opens the file and its index.
+pub(super) fn open(path: &Path) -> Outcome<Opening> {
+    let file = Arc::new(open_read(path)?);
+    let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
+    match start_of(&file)? {
+        FileStart::Compressed(packed) => match Packing::of(&file)? {
+            Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
+            packing => return unpack(path, file, packing, packed.name),
+        },
+        FileStart::Wide(name) => {
+            return Err(refused(format!("it is text in {name}, not in UTF-8"), "convert it with iconv"))
+        }
+        FileStart::Empty | FileStart::Text => {}
+    }
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared::new(path, path.to_owned()));
+    let index = match state_of(path) {
+        Ok(IndexState::Fits { .. }) => JsonlIdx::open(&index_path(path)).ok(),
+        _ => None,
+    };
+    shared.begin(file.len(), None);
+    let mut background: Vec<Background> = Vec::new();
+    let (checked, checks) = (Arc::clone(&file), Arc::clone(&shared));
+    match &index {
+        Some(index) => shared.state.finish(0, index.samples(), None),
+        None => {
+            let shared = Arc::clone(&shared);
+            background.push(Box::new(move |cancel| shared.find_lines(Plain::new(file), cancel)));
+        }
+    }
+    background.push(Box::new(move |cancel| checks.check_lines(&checked, cancel)));
+    Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
+}
+
+/// The same for a packed file. Its index, where it has one, is none of ours: places in it are those of the text.
+fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
+    let scratch = Scratch::create(None)?;
+    let text = scratch.path().join("text");
+    let source = Spilled::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared::new(path, text));
+    let is_told = super::is_packed_jsonl(path);
+    let hidden = (!is_told)
+        .then(|| format!("it is compressed with {name}, which its name does not say: loaders cannot read it"));
+    shared.begin(file.len(), hidden.map(Arc::from));
+    let finder = Arc::clone(&shared);
+    let background: Vec<Background> = vec![Box::new(move |cancel| finder.find_lines(source, cancel))];
+    let catalog = Jsonl { shared, index: None, stop: stop.clone(), _scratch: Some(scratch) };
+    Ok(Opening { catalog: Arc::new(catalog), stop, background })
+}
+
+struct Jsonl {
+    shared: Arc<Shared>,
+    index: Option<JsonlIdx>,
+    stop: Cancel,
+    /// What a packed file was unpacked into; gone with this.
+    _scratch: Option<Scratch>,
+}
+
+impl Drop for Jsonl {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+struct Shared {
+    path: PathBuf,
+    /// The file that the lines are in: the same, or what it was unpacked into.
+    text: PathBuf,
+    state: GroupsState,
+    lines: Mutex<PackedOffsets>,
+    problems: Mutex<Arc<ProblemList>>,
+}
+
+/// The line that is being gone through.
+#[derive(Default)]
+struct Line {
+    /// Its first byte that is no white space.
+    first: Option<u8>,
+    /// The last one.
+    last: u8,
+}
+
+impl Shared {
+    fn new(path: &Path, text: PathBuf) -> Self {
+        Self {
+            path: path.to_owned(),
+            text,
+            state: GroupsState::default(),
+            lines: Mutex::new(PackedOffsets::new(1)),
+            problems: Mutex::default(),
+        }
+    }
+
+    fn begin(&self, bytes: u64, note: Option<Arc<str>>) {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.state.begin(std::iter::once((Arc::from(name), bytes, note)), None);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, PackedOffsets> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find_lines(&self, mut source: impl Bytes, cancel: &Cancel) {
+        let failure = match self.scan(&mut source, cancel) {
+            Err(failure) if failure.is_cancelled() => return,
+            Err(failure) => Some(failure.why),
+            Ok(()) => source.cut_short(),
+        };
+        self.state.finish(0, self.lines().len(), failure.map(Arc::from));
+    }
+
+    /// Parses the lines that are objects by their ends. What cannot be read is reported where it is looked at.
+    fn check_lines(&self, file: &ReadFile, cancel: &Cancel) {
+        let (mut checker, mut index) = (Checker::default(), 0);
+        let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
+        let checked = each_line(file, unit, MAX_CHECKED_LINE_BYTES, &Mutex::new(()), cancel, |line| {
+            let Some(ends) = LineEnds::of(line.start, line.bytes) else { return Ok(true) };
+            let mut found: Option<SampleProblem> = None;
+            if line.is_whole() && ends.is_object() {
+                checker.check(line.bytes, |at, issue| {
+                    if found.is_none() && issue.is_problem() {
+                        let kind = match issue {
+                            Issue::DuplicateKey => ProblemKind::RepeatedField,
+                            _ => ProblemKind::BadJson,
+                        };
+                        found = Some(SampleProblem::new(kind, format!("column {}: {}", at + 1, issue.title())));
+                    }
+                });
+            }
+            if let Some(known) = found {
+                let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::make_mut(&mut problems).add(SampleAt { group: 0, index }, with_key(known, index));
+            }
+            index += 1;
+            Ok(true)
+        });
+        if let Err(failure) = checked {
+            tracing::debug!("the lines were not checked to the end: {failure}");
+        }
+    }
+
+    fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {
+        let mut buffer = vec![0; PIECE];
+        let (mut at, mut line) = (0u64, Line::default());
+        let mut found = ListBatch { shared: self, begin: 0, batch: Vec::new() };
+        loop {
+            cancel.check()?;
+            let read = source.next(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            let mut rest = buffer.get(..read).unwrap_or_default();
+            while !rest.is_empty() {
+                let newline = memchr::memchr(b'\n', rest);
+                let (text, behind) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
+                line.take(text);
+                at += text.len() as u64;
+                rest = behind;
+                if newline.is_some() {
+                    found.line(std::mem::take(&mut line), at);
+                }
+            }
+            found.hand_over();
+        }
+        found.line(line, at);
+        found.hand_over();
+        let mut lines = self.lines();
+        lines.set_end(at);
+        lines.shrink();
+        Ok(())
+    }
+}
+
+impl Line {
+    fn take(&mut self, text: &[u8]) {
+        if let Some(first) = text.iter().find(|byte| !is_white(**byte)) {
+            self.first.get_or_insert(*first);
+            self.last = text.iter().rev().find(|byte| !is_white(**byte)).copied().unwrap_or(self.last);
+        }
+    }
+}
+
+/// Lines on their way into the list.
+struct ListBatch<'a> {
+    shared: &'a Shared,
+    begin: u64,
+    batch: Vec<(u64, u64, bool)>,
+}
+
+impl ListBatch<'_> {
+    /// Takes a line that ends at `end`. Blank ones belong to the sample before them, at the beginning to the first.
+    fn line(&mut self, line: Line, end: u64) {
+        let Some(first) = line.first else {
+            match self.batch.last_mut() {
+                Some(before) => before.1 = end,
+                None => {
+                    let mut lines = self.shared.lines();
+                    if lines.len() == 0 {
+                        return;
+                    }
+                    lines.set_end(end);
+                }
+            }
+            self.begin = end;
+            return;
+        };
+        self.batch.push((self.begin, end, first == b'{' && line.last == b'}'));
+        self.begin = end;
+    }
+
+    fn hand_over(&mut self) {
+        let mut lines = self.shared.lines();
+        let first = lines.len();
+        let mut bad = Vec::new();
+        for (index, (begin, end, is_object)) in (first..).zip(self.batch.drain(..)) {
+            lines.push(begin, end);
+            if !is_object {
+                bad.push(index);
+            }
+        }
+        let count = lines.len();
+        drop(lines);
+        if !bad.is_empty() {
+            let mut problems = self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner);
+            let list = Arc::make_mut(&mut problems);
+            let why: Arc<str> = Arc::from(NO_OBJECT);
+            for index in bad {
+                let known = SampleProblem::new(ProblemKind::BadLine, Arc::clone(&why));
+                list.add(SampleAt { group: 0, index }, with_key(known, index));
+            }
+        }
+        self.shared.state.grow(0, count);
+    }
+}
+
+/// The key of a line is its number.
+fn with_key(known: SampleProblem, index: u64) -> SampleProblem {
+    SampleProblem { key: Some(Arc::from(index.to_string())), ..known }
+}
+
+/// What is said of a line that is no object by its ends.
+const NO_OBJECT: &str = "the line is not a JSON object";
+
+impl Jsonl {
+    fn spans(&self, first: u64, count: usize) -> Outcome<Vec<(u64, u64)>> {
+        match &self.index {
+            Some(index) => index.spans(first, count),
+            None => Ok(self.shared.lines().spans(first, count)),
+        }
+    }
+
+    fn row(&self, index: u64, (from, to): (u64, u64), problems: &ProblemList) -> BrowseSample {
+        let at = SampleAt { group: 0, index };
+        let size = to.saturating_sub(from);
+        let part = BrowsePart { name: Arc::from("json"), byte_offset: from, byte_size: size };
+        let defect = match to < from {
+            true => Some(Arc::from("the index says that it ends before it begins")),
+            false => problems.get(at).cloned(),
+        };
+        BrowseSample {
+            at,
+            key: Arc::from(index.to_string()),
+            byte_offset: from,
+            byte_size: size,
+            parts: vec![part],
+            defect,
+        }
+    }
+}
+
+impl Catalog for Jsonl {
+    fn kind(&self) -> DatasetKind {
+        DatasetKind::Jsonl
+    }
+
+    fn root(&self) -> &Path {
+        &self.shared.path
+    }
+
+    fn group_word(&self) -> &'static str {
+        "file"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.shared.state.groups()
+    }
+
+    fn problems(&self) -> Arc<ProblemList> {
+        Arc::clone(&self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        cancel.check()?;
+        let problems = self.problems();
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |_, first, count| {
+            let spans = self.spans(first, usize::try_from(count).unwrap_or(usize::MAX))?;
+            Ok(spans.into_iter().zip(first..).map(|(span, index)| self.row(index, span, &problems)).collect())
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let Some(part) = sample.parts.get(part) else {
+            return Err(
+                Failure::usage("reading a part", "the sample has no such part").on(Subject::path(&self.shared.path))
+            );
+        };
+        super::read_in_file(&self.shared.text, part.byte_offset, part.byte_size, from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        super::find_by_visits(self, query, cancel, found)
+    }
+
+    fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
+        Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
+    }
+
+    fn line_start(&self, line: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
+        let file = open_read(&self.shared.text)?;
+        let (mut piece, mut at, mut left) = (vec![0; PIECE], 0u64, line.saturating_sub(1));
+        while left > 0 {
+            cancel.check()?;
+            let read = match file.read_at(&mut piece, at) {
+                Ok(0) => return Ok(None),
+                Ok(read) => read,
+                Err(error) => return Err(Failure::io(WHAT, &self.shared.text, &error)),
+            };
+            let text = piece.get(..read).unwrap_or_default();
+            let ends = memchr::memchr_iter(b'\n', text);
+            match ends.enumerate().find(|(number, _)| *number as u64 + 1 == left) {
+                Some((_, end)) => return Ok(Some(at + end as u64 + 1)),
+                None => left -= memchr::memchr_iter(b'\n', text).count() as u64,
+            }
+            at += read as u64;
+        }
+        Ok(Some(0))
+    }
+
+    fn visit(
+        &self,
+        _group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        const STEP: usize = 4_096;
+        let total = self.groups().total();
+        let (mut first, mut key) = (0u64, String::new());
+        while first < total {
+            cancel.check()?;
+            let spans = match wanted.sizes {
+                true => self.spans(first, STEP)?,
+                false => vec![(0, 0); STEP.min(usize::try_from(total - first).unwrap_or(STEP))],
+            };
+            if spans.is_empty() {
+                break;
+            }
+            for (from, to) in &spans {
+                if first.is_multiple_of(PROGRESS_EVERY) {
+                    cancel.check()?;
+                }
+                key.clear();
+                if wanted.keys {
+                    let _ = write!(key, "{first}");
+                }
+                if !take(Visited { index: first, key: &key, byte_size: to.saturating_sub(*from), parts: &["json"] }) {
+                    return Ok(());
+                }
+                first += 1;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! Where in a data set the subject of a problem is: its sample, or what is nearest to it.
+
+use super::{BrowseSample, Catalog, SampleAt, VisitFields};
+use gristmill_core::{Cancel, DatasetKind, Outcome, Subject};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where a subject is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SubjectLocation {
+    /// It is a sample, or lies in one.
+    Sample {
+        /// Where the sample is.
+        at: SampleAt,
+        /// Its key, raw.
+        key: Arc<str>,
+    },
+    /// It lies between samples or after the last one; this is the sample before it.
+    Near(SampleAt),
+    /// It is in this group, and nothing says where.
+    Group(u32),
+    /// It is not in the data set, as far as that is known by now.
+    Nowhere,
+}
+
+impl SubjectLocation {
+    /// The sample to look at: of a group its first one.
+    pub fn sample(&self, catalog: &dyn Catalog) -> Option<SampleAt> {
+        match self {
+            Self::Sample { at, .. } | Self::Near(at) => Some(*at),
+            Self::Group(group) => {
+                let has_samples = catalog.groups().group(*group).is_some_and(|known| known.samples > 0);
+                has_samples.then_some(SampleAt { group: *group, index: 0 })
+            }
+            Self::Nowhere => None,
+        }
+    }
+}
+
+/// Finds the subject of a problem: by its shard and key (of a sample, or of an entry of one), by a byte of its shard or file, or by
+/// its line. A path is that of the data set, or of a file in its folder.
+pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    if let (Some(path), None) = (&subject.path, &subject.shard) {
+        return in_file(catalog, Path::new(path), subject, cancel);
+    }
+    if let Some(key) = &subject.key {
+        if let Some((at, key)) = named(catalog, subject.shard.as_deref(), key, cancel)? {
+            return Ok(SubjectLocation::Sample { at, key });
+        }
+    }
+    let Some(group) = subject.shard.as_deref().and_then(|shard| catalog.groups().named(shard)) else {
+        return Ok(SubjectLocation::Nowhere);
+    };
+    match subject.byte_offset {
+        Some(offset) => over(catalog, group, offset, cancel),
+        None => Ok(SubjectLocation::Group(group)),
+    }
+}
+
+/// A file that is the data set, or lies in its folder.
+fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    let (root, path) = (absolute(catalog.root()), absolute(path));
+    if root != path {
+        return match catalog.kind() {
+            DatasetKind::PlainFolder | DatasetKind::Filesystem => loose_file(catalog, &root, &path, cancel),
+            _ => Ok(SubjectLocation::Nowhere),
+        };
+    }
+    if catalog.groups().group(0).is_none() {
+        return Ok(SubjectLocation::Nowhere);
+    }
+    if let Some(tokens) = catalog.tokens() {
+        let row = match subject.byte_offset {
+            Some(byte) => tokens.row_holding(0, byte)?,
+            None => None,
+        };
+        return Ok(row.map_or(SubjectLocation::Group(0), SubjectLocation::Near));
+    }
+    let offset = match (subject.byte_offset, subject.line) {
+        (Some(offset), _) => Some(offset),
+        (None, Some(line)) => catalog.line_start(line, cancel)?,
+        (None, None) => return Ok(SubjectLocation::Group(0)),
+    };
+    match offset {
+        Some(offset) => over(catalog, 0, offset, cancel),
+        None => Ok(SubjectLocation::Nowhere),
+    }
+}
+
+fn absolute(path: &Path) -> std::path::PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A file of a folder whose groups are folders and whose samples are files.
+fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    let Ok(relative) = path.strip_prefix(root) else { return Ok(SubjectLocation::Nowhere) };
+    let name = relative.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let folder = relative.parent().map(|folder| folder.to_string_lossy()).filter(|folder| !folder.is_empty());
+    let folder = folder.unwrap_or_else(|| ".".into());
+    let Some(group) = catalog.groups().named(&folder) else { return Ok(SubjectLocation::Nowhere) };
+    let mut found = None;
+    let wanted = VisitFields { keys: true, parts: true, ..VisitFields::default() };
+    catalog.visit(group, wanted, cancel, &mut |sample| {
+        let part = sample.parts.first().copied().unwrap_or_default();
+        let rest = name.strip_prefix(sample.key);
+        if rest.is_some_and(|rest| rest == part || rest.strip_prefix('.') == Some(part)) {
+            found = Some((SampleAt { group, index: sample.index }, Arc::from(sample.key)));
+        }
+        found.is_none()
+    })?;
+    Ok(found.map_or(SubjectLocation::Group(group), |(at, key)| SubjectLocation::Sample { at, key }))
+}
+
+/// The name of a sample, or of an entry of one.
+fn named(
+    catalog: &dyn Catalog,
+    shard: Option<&str>,
+    name: &str,
+    cancel: &Cancel,
+) -> Outcome<Option<(SampleAt, Arc<str>)>> {
+    if let Some(at) = catalog.locate(shard, name, cancel)? {
+        return Ok(Some((at, Arc::from(name))));
+    }
+    let Some((key, _)) = crate::source::tar::split_name(name) else { return Ok(None) };
+    Ok(catalog.locate(shard, key, cancel)?.map(|at| (at, Arc::from(key))))
+}
+
+/// The sample whose bytes hold an offset of a group, or the last one before it.
+fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<SubjectLocation> {
+    let is_in = |sample: &BrowseSample| offset < sample.byte_offset.saturating_add(sample.byte_size);
+    let (mut low, mut high) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));
+    let mut before: Option<BrowseSample> = None;
+    while low < high {
+        let index = low + (high - low) / 2;
+        let Some(sample) = catalog.samples(SampleAt { group, index }, 1, cancel)?.pop() else { break };
+        if sample.at.group != group {
+            break;
+        }
+        if sample.byte_offset > offset {
+            high = index;
+            continue;
+        }
+        low = index + 1;
+        before = Some(sample);
+    }
+    Ok(match before {
+        Some(sample) if is_in(&sample) => SubjectLocation::Sample { at: sample.at, key: sample.key },
+        Some(sample) => SubjectLocation::Near(sample.at),
+        None => SubjectLocation::Group(group),
+    })
+}

@@ -1,0 +1,251 @@
+//! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`, and `.tar.idx` with the tar's own headers where a
+//! sample has no row.
+
+use super::rows::Asking;
+use super::{
+    headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited,
+};
+use crate::formats::energon::info::Info;
+use crate::formats::energon::layout;
+use crate::formats::energon::tables::Tables;
+use crate::formats::energon::tar_idx::TarIdx;
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
+use gristmill_storage::read::{pause, stamp_at};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const WHAT: &str = "looking at the data set";
+/// Connections that are kept for the next question.
+const MAX_KEPT_CONNECTIONS: usize = 4;
+
+/// Opens the small files; the shards are looked at in the background.
+pub(super) fn open(root: &Path) -> Outcome<Opening> {
+    let Some(info) = Info::read(root)? else {
+        return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
+    };
+    let group = |(name, samples): (String, u64)| Group {
+        name: Arc::from(name),
+        samples,
+        is_counted: true,
+        bytes: 0,
+        failure: None,
+    };
+    let groups = info.shard_counts.into_iter().map(group).collect();
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let database_stamp = stamp_at(&database).ok();
+    let has_tables = database_stamp.is_some();
+    let stop = Cancel::default();
+    let state = Arc::new(Mutex::new(Arc::new(Groups::new(0, groups, true))));
+    let mut catalog = Prepared {
+        root: root.to_owned(),
+        groups: Arc::clone(&state),
+        database,
+        database_stamp,
+        has_tables,
+        pool: Mutex::new(Vec::new()),
+        stop: stop.clone(),
+    };
+    // A database without sample tables holds media facts only; the samples are then read from the shards.
+    catalog.has_tables =
+        has_tables && catalog.check_out(&Cancel::default()).map(|tables| catalog.put_back(tables)).is_ok();
+    let root = root.to_owned();
+    let background: Background = Box::new(move |cancel| look_at_shards(&root, &state, cancel));
+    Ok(Opening { catalog: Arc::new(catalog), stop, background: vec![background] })
+}
+
+/// See the module.
+struct Prepared {
+    root: PathBuf,
+    groups: Arc<Mutex<Arc<Groups>>>,
+    database: PathBuf,
+    database_stamp: Option<FileStamp>,
+    has_tables: bool,
+    pool: Mutex<Vec<Tables>>,
+    stop: Cancel,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Size of every shard, and which of them cannot be read.
+fn look_at_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
+    let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut groups = current().groups.clone();
+    for group in &mut groups {
+        if cancel.is_cancelled() {
+            return;
+        }
+        match shard_named(root, &group.name).and_then(|shard| stamp_at(&shard.path)) {
+            Ok(stamp) => {
+                group.bytes = stamp.bytes;
+                group.failure = group.name.ends_with(".tgz").then(|| Arc::from(super::SLOW));
+            }
+            Err(failure) => group.failure = Some(Arc::from(failure.why)),
+        }
+    }
+    let next = Groups::new(current().version + 1, groups, true);
+    *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+}
+
+/// A shard by its relative name, which may come from a file: one that leads out of the data set is refused.
+pub(super) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
+    let inside = |c| matches!(c, Component::Normal(_));
+    if name.is_empty() || !Path::new(name).components().all(inside) {
+        return Err(Failure::data(WHAT, "the name of the shard leads out of the data set").on(Subject::shard(name)));
+    }
+    let stamp = FileStamp::default();
+    Ok(Shard { name: name.to_owned(), path: root.join(name), stamp, mode: 0, is_tgz: name.ends_with(".tgz") })
+}
+
+impl Prepared {
+    /// A connection of its own for each question, used again afterwards.
+    fn check_out(&self, cancel: &Cancel) -> Outcome<Tables> {
+        let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut tables = match kept {
+            Some(tables) => tables,
+            None => {
+                if stamp_at(&self.database).ok() != self.database_stamp {
+                    return Err(Failure::data(WHAT, "its index was replaced since it was opened")
+                        .on(Subject::path(&self.database))
+                        .with_hint("open the data set again"));
+                }
+                Tables::open(&self.database)?
+            }
+        };
+        tables.stop_with(cancel)?;
+        Ok(tables)
+    }
+
+    fn put_back(&self, tables: Tables) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.len() < MAX_KEPT_CONNECTIONS {
+            pool.push(tables);
+        }
+    }
+
+    fn ask<T>(&self, cancel: &Cancel, question: impl FnOnce(&Asking<'_>) -> Outcome<T>) -> Outcome<T> {
+        cancel.check()?;
+        let tables = self.check_out(cancel)?;
+        pause();
+        let answer = question(&Asking { tables: &tables, path: &self.database, cancel });
+        self.put_back(tables);
+        answer
+    }
+
+    fn shard_of(&self, group: u32) -> Outcome<Shard> {
+        let groups = self.groups();
+        let name = groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
+        shard_named(&self.root, &name)
+    }
+
+    /// Rows of one shard. What has none is read from the headers, where `.tar.idx` says.
+    fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        let rows = match self.has_tables {
+            true => self.ask(cancel, |asking| asking.window(group, first, count))?,
+            false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
+        };
+        let lacking = |row: &(u64, Option<BrowseSample>)| row.1.is_none();
+        let mut rows: Vec<(u64, Option<BrowseSample>)> =
+            rows.into_iter().zip(first..).map(|(row, index)| (index, row)).collect();
+        for run in rows.chunk_by_mut(|a, b| lacking(a) == lacking(b)).filter(|run| run.first().is_some_and(lacking)) {
+            let Some(&(start, _)) = run.first() else { continue };
+            let found = self.header_window(group, start, run.len(), cancel);
+            let found = super::or_defects(found, group, start, run.len() as u64)?;
+            run.iter_mut().zip(found).for_each(|((_, slot), row)| *slot = Some(row));
+        }
+        let nowhere =
+            |index| BrowseSample::broken(SampleAt { group, index }, "no index of the shard lists this sample");
+        Ok(rows.into_iter().map(|(index, row)| row.unwrap_or_else(|| nowhere(index))).collect())
+    }
+
+    fn header_window(&self, group: u32, first: u64, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        let shard = self.shard_of(group)?;
+        let idx = TarIdx::open(&self.root.join(shard.index_name()))?;
+        let mut spans = idx.spans(first, count)?;
+        // The loader takes the first sample to begin at byte 0, whatever the file says.
+        if let (0, Some(span)) = (first, spans.first_mut()) {
+            span.0 = 0;
+        }
+        headers::window(&shard, group, first, &spans, cancel)
+    }
+}
+
+impl Catalog for Prepared {
+    fn kind(&self) -> DatasetKind {
+        DatasetKind::PreparedWebDataset
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn group_word(&self) -> &'static str {
+        "shard"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        Arc::clone(&self.groups.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        let groups = self.groups();
+        super::over_groups(&groups, from, count.min(super::MAX_ROWS), |group, first, count| {
+            self.window(group, first, count, cancel)
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        super::read_in_shard(&self.shard_of(sample.at.group)?, sample.parts.get(part), from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        if !self.has_tables {
+            return super::find_by_visits(self, query, cancel, found);
+        }
+        let groups = self.groups();
+        let mut known =
+            |at: SampleAt| groups.group(at.group).is_none_or(|group| at.index >= group.samples) || found(at);
+        self.ask(cancel, |asking| asking.find(query, &mut known))
+    }
+
+    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        if !self.has_tables {
+            return super::locate_by_visits(self, group, key, cancel);
+        }
+        let group = match group {
+            Some(name) => match self.groups().named(name) {
+                Some(group) => Some(group),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        self.ask(cancel, |asking| asking.locate(group, key))
+    }
+
+    fn indexed(&self, at: SampleAt, cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
+        if !self.has_tables {
+            return Ok(None);
+        }
+        Ok(self.ask(cancel, |asking| asking.window(at.group, at.index, 1))?.pop().flatten())
+    }
+
+    fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
+        self.shard_of(group).map(Some)
+    }
+
+    fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        if !self.has_tables {
+            return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);
+        }
+        self.ask(cancel, |asking| asking.visit(group, wanted, take))
+    }
+}

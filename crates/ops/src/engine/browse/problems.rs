@@ -1,0 +1,235 @@
+//! Samples with something wrong, in the order of the data set: what the last run reported, what the scan found, and what was met
+//! while looking.
+
+use super::places::{place_of, SubjectLocation};
+use super::{BrowseSample, Catalog, SampleAt};
+use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The largest report that is read, in bytes.
+const MAX_REPORT_BYTES: u64 = 1 << 28;
+/// Problems that are kept.
+pub const MAX_PROBLEMS: usize = 1_000_000;
+
+/// What is wrong with one sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleProblem {
+    /// What it is about.
+    pub kind: ProblemKind,
+    /// The key of the sample, raw, where it was known when the problem was found.
+    pub key: Option<Arc<str>>,
+    /// What is wrong. Raw.
+    pub why: Arc<str>,
+}
+
+impl SampleProblem {
+    /// A problem of a sample whose key is not known.
+    pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
+        Self { kind, key: None, why: why.into() }
+    }
+}
+
+/// Places with problems; each has the first problem that was found there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProblemList {
+    places: BTreeMap<SampleAt, SampleProblem>,
+    /// Reported problems that are about no sample: of a whole shard, of the plan.
+    others: Vec<Arc<Problem>>,
+    /// There were more than are kept.
+    is_cut: bool,
+}
+
+impl ProblemList {
+    /// How many there are at samples.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether no sample has one.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What is wrong with a sample.
+    pub fn get(&self, at: SampleAt) -> Option<&Arc<str>> {
+        self.known(at).map(|known| &known.why)
+    }
+
+    /// The problem of a sample.
+    pub fn known(&self, at: SampleAt) -> Option<&SampleProblem> {
+        self.places.get(&at)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &SampleProblem)> {
+        self.places.iter().map(|(at, known)| (*at, known))
+    }
+
+    /// Reported problems that are about no sample.
+    pub fn others(&self) -> &[Arc<Problem>] {
+        &self.others
+    }
+
+    /// Whether there were more than are kept.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The first one behind a sample.
+    pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
+        let behind = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
+        self.places.range(behind).next().map(|(at, _)| *at)
+    }
+
+    /// The last one before a sample.
+    pub fn before(&self, at: SampleAt) -> Option<SampleAt> {
+        self.places.range(..at).next_back().map(|(at, _)| *at)
+    }
+
+    /// Adds one; whether it is new.
+    pub fn add(&mut self, at: SampleAt, known: SampleProblem) -> bool {
+        if self.places.contains_key(&at) {
+            return false;
+        }
+        if self.places.len() >= MAX_PROBLEMS {
+            self.is_cut = true;
+            return false;
+        }
+        self.places.insert(at, known);
+        true
+    }
+
+    /// Adds the defects of a window of a data set of this kind; whether there was a new one.
+    pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
+        let kind = match kind {
+            DatasetKind::PlainFolder | DatasetKind::Filesystem => ProblemKind::Unreadable,
+            DatasetKind::RawWebDataset => ProblemKind::Other,
+            _ => ProblemKind::IndexMismatch,
+        };
+        let mut is_new = false;
+        for sample in window {
+            if let Some(defect) = &sample.defect {
+                let key = Some(&sample.key).filter(|key| !key.is_empty()).map(Arc::clone);
+                is_new |= self.add(sample.at, SampleProblem { kind, key, why: Arc::clone(defect) });
+            }
+        }
+        is_new
+    }
+
+    /// Adds what another list has.
+    pub fn merge(&mut self, other: &Self) {
+        for (at, known) in other.iter() {
+            // A key that became known meanwhile is taken over.
+            match self.places.get_mut(&at) {
+                Some(here) if here.key.is_none() => here.key.clone_from(&known.key),
+                Some(_) => {}
+                None => {
+                    self.add(at, known.clone());
+                }
+            }
+        }
+        // They have one source: the report.
+        if self.others.is_empty() {
+            self.others.clone_from(&other.others);
+        }
+        self.is_cut |= other.is_cut;
+    }
+}
+
+/// The part of a report that is wanted here.
+#[derive(Deserialize)]
+struct Report {
+    #[serde(default)]
+    result: ReportedResult,
+}
+
+#[derive(Default, Deserialize)]
+struct ReportedResult {
+    #[serde(default)]
+    problems: Vec<Reported>,
+}
+
+#[derive(Deserialize)]
+struct Reported {
+    #[serde(default)]
+    severity: String,
+    /// As it is written: a kind of a newer version is another one, not a report that cannot be read.
+    #[serde(default)]
+    kind: serde_json::Value,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    hint: Option<String>,
+    #[serde(default)]
+    subject: Subject,
+}
+
+/// The problems (not the notes) of the last run: those that its report lists, and those beyond. A report that is not there, or cannot
+/// be understood, has none.
+pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
+    let mut list = ProblemList::default();
+    let own = RunFolder::for_webdataset(catalog.root());
+    let Some(bytes) = read_whole(&own.report(), MAX_REPORT_BYTES)? else { return Ok(list) };
+    let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
+    let unlisted = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)?.unwrap_or_default();
+    let unlisted = unlisted.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    for problem in report.result.problems.into_iter().chain(unlisted).filter(|problem| problem.severity != "note") {
+        cancel.check()?;
+        add_reported(&mut list, problem, catalog, cancel)?;
+    }
+    Ok(list)
+}
+
+fn add_reported(list: &mut ProblemList, problem: Reported, catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<()> {
+    let kind = serde_json::from_value(problem.kind).unwrap_or(ProblemKind::Other);
+    let Reported { message, hint, subject, .. } = problem;
+    match place_of(catalog, &subject, cancel)? {
+        SubjectLocation::Sample { at, key } => {
+            list.add(at, SampleProblem { kind, key: Some(key), why: Arc::from(message) });
+        }
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere
+            if list.others.len() < MAX_PROBLEMS =>
+        {
+            let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
+            list.others.push(Arc::new(problem));
+        }
+        SubjectLocation::Near(_) | SubjectLocation::Group(_) | SubjectLocation::Nowhere => list.is_cut = true,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_gone_through_forward_and_back_and_keep_their_first_reason() {
+        let at = |group, index| SampleAt { group, index };
+        let mut list = ProblemList::default();
+        let known = |why: &str| SampleProblem::new(ProblemKind::Other, why);
+        assert!(list.add(at(1, 5), known("a")) && list.add(at(0, 9), known("b")));
+        assert!(!list.add(at(1, 5), known("c")));
+        assert_eq!(list.get(at(1, 5)).map(|why| &**why), Some("a"));
+        assert_eq!(list.after(at(0, 0)), Some(at(0, 9)));
+        assert_eq!(list.after(at(0, 9)), Some(at(1, 5)));
+        assert_eq!(list.after(at(1, 5)), None);
+        assert_eq!(list.before(at(1, 5)), Some(at(0, 9)));
+        assert_eq!(list.before(at(0, 9)), None);
+        let mut all = ProblemList::default();
+        all.merge(&list);
+        assert_eq!(all, list);
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_kept_and_it_is_known_that_there_were_more() {
+        let mut list = ProblemList::default();
+        for index in 0..=MAX_PROBLEMS as u64 {
+            list.add(SampleAt { group: 0, index }, SampleProblem::new(ProblemKind::BadLine, Arc::from("")));
+        }
+        assert_eq!((list.len(), list.is_cut()), (MAX_PROBLEMS, true));
+    }
+}

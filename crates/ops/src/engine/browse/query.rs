@@ -1,0 +1,82 @@
+//! What is looked for among keys.
+
+use gristmill_core::{Failure, Outcome};
+use regex::{Regex, RegexBuilder};
+
+/// The most memory that a pattern may take, in bytes.
+const PATTERN_BYTES: usize = 4 << 20;
+
+/// What a key has to be like.
+#[derive(Clone, Debug)]
+pub enum KeyQuery {
+    /// It begins so. Found at once where keys are indexed.
+    Prefix(String),
+    /// It holds this.
+    Substring(String),
+    /// The pattern is found somewhere in it.
+    Regex(Regex),
+}
+
+impl KeyQuery {
+    /// Reads what a person types: `^abc` keys that begin with `abc`, `/abc.*/` a regular expression, anything else keys that hold
+    /// it. Upper and lower case differ; `/(?i)abc/` takes both. `\^abc` and `\/abc/` look for the character itself.
+    ///
+    /// A pattern that does not compile is a usage failure that says where.
+    pub fn parse(text: &str) -> Outcome<Self> {
+        if let Some(prefix) = text.strip_prefix('^') {
+            return Ok(Self::Prefix(prefix.to_owned()));
+        }
+        if let Some(pattern) = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|p| !p.is_empty())
+        {
+            let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).build();
+            return built.map(Self::Regex).map_err(|error| {
+                let why = error.to_string();
+                let last = why.lines().last().unwrap_or_default();
+                let last = last.strip_prefix("error: ").unwrap_or(last).to_owned();
+                Failure::usage("the pattern", last)
+                    .with_hint("/…/ is a regular expression; without slashes it is plain text")
+            });
+        }
+        let plain = text.strip_prefix('\\').filter(|rest| rest.starts_with(['^', '/', '\\'])).unwrap_or(text);
+        Ok(Self::Substring(plain.to_owned()))
+    }
+
+    /// Whether a key fits.
+    pub fn matches(&self, key: &str) -> bool {
+        match self {
+            Self::Prefix(prefix) => key.starts_with(prefix.as_str()),
+            Self::Substring(part) => memchr::memmem::find(key.as_bytes(), part.as_bytes()).is_some(),
+            Self::Regex(pattern) => pattern.is_match(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_told_by_its_marks() {
+        for (text, yes, no) in [
+            ("^ab", "abc", "cab"),
+            ("ab", "cabc", "acb"),
+            ("/^a.c$/", "abc", "abcd"),
+            ("/(?i)AB/", "cab", "ba"),
+            ("\\^ab", "x^ab", "abc"),
+            ("\\/a/", "x/a/b", "a"),
+            ("/", "a/b", "ab"),
+            ("//", "a//b", "a/b"),
+            ("", "", "\u{0}never"),
+        ] {
+            let query = KeyQuery::parse(text).unwrap();
+            assert!(query.matches(yes), "{text} on {yes}");
+            assert!(text.is_empty() || !query.matches(no), "{text} on {no}");
+        }
+    }
+
+    #[test]
+    fn a_broken_or_monstrous_pattern_is_refused_with_a_reason() {
+        assert!(KeyQuery::parse("/a(/").unwrap_err().why.contains("unclosed group"));
+        assert!(KeyQuery::parse("/(((a{1000}){1000}){1000})/").is_err());
+    }
+}

@@ -1,0 +1,315 @@
+//! A WebDataset that is not prepared: its shards are scanned while it is looked at, the shard in view first, and of each sample only
+//! its place is kept.
+
+use super::packed::PackedOffsets;
+use super::problems::{ProblemList, SampleProblem};
+use super::state::{GroupsState, Turns};
+use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use crate::source::discover::{discover, single_shard};
+use crate::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
+use gristmill_core::{
+    Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
+    Severity, Shard,
+};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Samples that are added at a time.
+const BATCH: usize = 256;
+/// Scans at the same time: one long shard does not hold up the one in view.
+const WORKERS: usize = 2;
+/// Problems of one shard that are kept.
+const MAX_KEPT_PROBLEMS: usize = 1_000;
+
+/// Opens the folder, or one shard; even the shards of a folder are searched in the background.
+pub(super) fn open(root: &Path) -> Outcome<Opening> {
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared {
+        root: root.to_owned(),
+        shards: OnceLock::new(),
+        state: GroupsState::default(),
+        turns: Turns::default(),
+        problems: Mutex::default(),
+    });
+    let finder = Arc::clone(&shared);
+    let mut background: Vec<Background> = vec![Box::new(move |cancel| {
+        finder.find_shards();
+        finder.scan_all(cancel);
+    })];
+    for _ in 1..WORKERS {
+        let helper = Arc::clone(&shared);
+        background.push(Box::new(move |cancel| helper.scan_all(cancel)));
+    }
+    Ok(Opening { catalog: Arc::new(Raw { shared, stop: stop.clone() }), stop, background })
+}
+
+struct Raw {
+    shared: Arc<Shared>,
+    stop: Cancel,
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.shared.turns.close();
+    }
+}
+
+struct Shared {
+    root: PathBuf,
+    shards: OnceLock<Vec<RawShard>>,
+    state: GroupsState,
+    turns: Turns,
+    problems: Mutex<Arc<ProblemList>>,
+}
+
+struct RawShard {
+    shard: Shard,
+    offsets: Mutex<PackedOffsets>,
+}
+
+impl RawShard {
+    fn offsets(&self) -> std::sync::MutexGuard<'_, PackedOffsets> {
+        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn find_shards(&self) {
+        let found = match single_shard(&self.root) {
+            Ok(None) => discover(&self.root).map(|found| found.shards),
+            single => single.map(Vec::from_iter),
+        };
+        let (shards, failure) = match found {
+            Ok(shards) => (shards, None),
+            Err(failure) => (Vec::new(), Some(failure.why)),
+        };
+        let names = shards.iter().map(|shard| {
+            let note = shard.is_tgz.then(|| Arc::from(super::SLOW));
+            (Arc::from(shard.name.as_str()), shard.stamp.bytes, note)
+        });
+        self.state.begin(names, failure.as_deref());
+        let count = u32::try_from(shards.len()).unwrap_or(u32::MAX);
+        let shards =
+            shards.into_iter().map(|shard| RawShard { shard, offsets: Mutex::new(PackedOffsets::new(BLOCK_BYTES)) });
+        let _ = self.shards.set(shards.collect());
+        self.turns.begin(count);
+    }
+
+    /// Scans whatever shard nobody scans yet, until there is none.
+    fn scan_all(&self, cancel: &Cancel) {
+        while let Some(group) = self.turns.next(cancel) {
+            let Ok(shard) = self.shard(group) else { continue };
+            let findings = Findings::default();
+            let outcome = self.scan(group, shard, &findings, cancel);
+            self.take_findings(group, shard, findings);
+            match outcome {
+                Err(failure) if failure.is_cancelled() => return,
+                Err(failure) => self.state.finish(group, shard.offsets().len(), Some(Arc::from(failure.why))),
+                Ok(()) => self.state.finish(group, shard.offsets().len(), None),
+            }
+        }
+    }
+
+    fn scan(&self, group: u32, shard: &RawShard, findings: &Findings, cancel: &Cancel) -> Outcome<()> {
+        let progress = Progress::default();
+        let handles = Handles { progress: &progress, cancel, problems: findings };
+        let mut sink = OffsetSink { shard, group, state: &self.state, batch: Vec::with_capacity(BATCH) };
+        let scanned = scan_shard(&shard.shard, &mut sink, &handles);
+        sink.flush();
+        shard.offsets().shrink();
+        scanned.map(drop)
+    }
+
+    fn take_findings(&self, group: u32, shard: &RawShard, findings: Findings) {
+        let found = findings.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if found.is_empty() {
+            return;
+        }
+        let offsets = shard.offsets();
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = Arc::make_mut(&mut problems);
+        for (offset, known) in found {
+            // Damage lies between samples, too; the one before it is then the nearest.
+            let index = offsets.holding(offset).or_else(|| offsets.len().checked_sub(1));
+            if let Some(index) = index {
+                list.add(SampleAt { group, index }, known);
+            }
+        }
+    }
+
+    fn shard(&self, group: u32) -> Outcome<&RawShard> {
+        let shards = self.shards.get().map(Vec::as_slice).unwrap_or_default();
+        shards.get(group as usize).ok_or_else(|| Failure::data("looking at the data set", "there is no such shard"))
+    }
+}
+
+/// Problems of one shard that say where they are.
+#[derive(Default)]
+struct Findings(Mutex<Vec<(u64, SampleProblem)>>);
+
+impl ProblemSink for Findings {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(offset), true) =
+            (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < MAX_KEPT_PROBLEMS)
+        {
+            kept.push((offset, SampleProblem::new(problem.kind, problem.message)));
+        }
+        Ok(())
+    }
+}
+
+/// Keeps where samples begin.
+struct OffsetSink<'a> {
+    shard: &'a RawShard,
+    group: u32,
+    state: &'a GroupsState,
+    batch: Vec<(u64, u64)>,
+}
+
+impl OffsetSink<'_> {
+    fn add(&mut self, offset: u64, size: u64) {
+        self.batch.push((offset, offset.saturating_add(size)));
+        if self.batch.len() >= BATCH {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let mut offsets = self.shard.offsets();
+        for (offset, end) in self.batch.drain(..) {
+            offsets.push(offset, end);
+        }
+        let len = offsets.len();
+        drop(offsets);
+        self.state.grow(self.group, len);
+    }
+}
+
+impl ScanSink for OffsetSink<'_> {
+    fn part(&mut self, _row: PartRow<'_>) -> Outcome<()> {
+        Ok(())
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.add(row.byte_offset, row.byte_size);
+        Ok(())
+    }
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.add(row.byte_offset, row.byte_size);
+        Ok(())
+    }
+}
+
+impl Catalog for Raw {
+    fn kind(&self) -> DatasetKind {
+        DatasetKind::RawWebDataset
+    }
+
+    fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    fn group_word(&self) -> &'static str {
+        "shard"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.shared.state.groups()
+    }
+
+    fn problems(&self) -> Arc<ProblemList> {
+        Arc::clone(&self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        self.shared.turns.prefer(from.group);
+        let groups = self.groups();
+        super::over_groups(&groups, from, count.min(super::MAX_ROWS), |group, first, count| {
+            let shard = self.shared.shard(group)?;
+            let spans = shard.offsets().spans(first, usize::try_from(count).unwrap_or(0));
+            super::or_defects(headers::window(&shard.shard, group, first, &spans, cancel), group, first, count)
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        super::read_in_shard(&self.shared.shard(sample.at.group)?.shard, sample.parts.get(part), from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        super::find_by_visits(self, query, cancel, found)
+    }
+
+    fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        super::locate_by_visits(self, group, key, cancel)
+    }
+
+    fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
+        self.shared.shard(group).map(|shard| Some(shard.shard.clone()))
+    }
+
+    fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        visit_shard(&self.shared.shard(group)?.shard, wanted, cancel, take)
+    }
+}
+
+/// Goes through the headers of a shard.
+pub(super) fn visit_shard(
+    shard: &Shard,
+    wanted: VisitFields,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(Visited<'_>) -> bool,
+) -> Outcome<()> {
+    let progress = Progress::default();
+    let silent = Findings::default();
+    let handles = Handles { progress: &progress, cancel, problems: &silent };
+    let mut sink = VisitSink { wanted, take, cancel, parts: Default::default(), is_over: false };
+    let scanned = scan_shard(shard, &mut sink, &handles);
+    match scanned {
+        Err(_) if sink.is_over => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+struct VisitSink<'a> {
+    wanted: VisitFields,
+    take: &'a mut dyn FnMut(Visited<'_>) -> bool,
+    cancel: &'a Cancel,
+    parts: super::rows::PartNames,
+    is_over: bool,
+}
+
+impl VisitSink<'_> {
+    fn hand(&mut self, index: u64, key: &str, byte_size: u64) -> Outcome<()> {
+        self.cancel.check()?;
+        let take = &mut *self.take;
+        let goes_on = self.parts.with(|parts| take(Visited { index, key, byte_size, parts }));
+        self.parts.clear();
+        if goes_on {
+            return Ok(());
+        }
+        self.is_over = true;
+        Err(Failure::cancelled())
+    }
+}
+
+impl ScanSink for VisitSink<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        if self.wanted.parts {
+            self.parts.push(row.part_name);
+        }
+        Ok(())
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.hand(row.sample_index, row.key, row.byte_size)
+    }
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.hand(row.sample_index, "", row.byte_size)
+    }
+}

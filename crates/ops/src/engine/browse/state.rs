@@ -1,0 +1,198 @@
+//! Groups that grow while they are looked at, and whose turn it is to be scanned.
+
+use super::{Group, Groups};
+use gristmill_core::Cancel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two published states.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The groups of a catalog that is being scanned.
+#[derive(Default)]
+pub(super) struct GroupsState {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    current: Arc<Groups>,
+    groups: Vec<Group>,
+    uncounted: usize,
+    /// All groups are known.
+    is_listed: bool,
+    published: Option<Instant>,
+}
+
+impl Inner {
+    fn publish(&mut self, at_once: bool) {
+        let is_complete = self.is_listed && self.uncounted == 0;
+        if !at_once && !is_complete && self.published.is_some_and(|last| last.elapsed() < PUBLISH_INTERVAL) {
+            return;
+        }
+        self.published = Some(Instant::now());
+        self.current = Arc::new(Groups::new(self.current.version + 1, self.groups.clone(), is_complete));
+    }
+}
+
+fn blank(name: Arc<str>, bytes: u64, failure: Option<Arc<str>>) -> Group {
+    Group { name, samples: 0, is_counted: false, bytes, failure }
+}
+
+impl GroupsState {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last state.
+    pub(super) fn groups(&self) -> Arc<Groups> {
+        Arc::clone(&self.inner().current)
+    }
+
+    /// States all groups: name, bytes and note of each. A failure says why there are none.
+    pub(super) fn begin(&self, groups: impl Iterator<Item = (Arc<str>, u64, Option<Arc<str>>)>, failure: Option<&str>) {
+        let mut inner = self.inner();
+        inner.groups = groups.map(|(name, bytes, note)| blank(name, bytes, note)).collect();
+        inner.uncounted = inner.groups.len();
+        inner.is_listed = true;
+        if let Some(why) = failure {
+            inner.groups.push(Group { is_counted: true, ..blank(Arc::from(""), 0, Some(Arc::from(why))) });
+        }
+        inner.publish(true);
+    }
+
+    /// Adds a group that is counted.
+    pub(super) fn add(&self, name: Arc<str>, samples: u64, failure: Option<Arc<str>>) {
+        let mut inner = self.inner();
+        inner.groups.push(Group { samples, is_counted: true, ..blank(name, 0, failure) });
+        inner.publish(false);
+    }
+
+    /// States that no group will be added any more.
+    pub(super) fn listed(&self) {
+        let mut inner = self.inner();
+        inner.is_listed = true;
+        inner.publish(true);
+    }
+
+    /// States how many samples of a group are known by now.
+    pub(super) fn grow(&self, group: u32, samples: u64) {
+        let mut inner = self.inner();
+        if let Some(group) = inner.groups.get_mut(group as usize) {
+            group.samples = samples;
+        }
+        inner.publish(false);
+    }
+
+    /// States that a group is counted.
+    pub(super) fn finish(&self, group: u32, samples: u64, failure: Option<Arc<str>>) {
+        let mut inner = self.inner();
+        if let Some(group) = inner.groups.get_mut(group as usize) {
+            group.samples = samples;
+            group.failure = failure.or_else(|| group.failure.take());
+            if !std::mem::replace(&mut group.is_counted, true) {
+                inner.uncounted -= 1;
+            }
+        }
+        inner.publish(false);
+    }
+}
+
+/// Hands out groups to scan: the preferred one first, then in their order.
+#[derive(Default)]
+pub(super) struct Turns {
+    inner: Mutex<TurnsInner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct TurnsInner {
+    /// One per group, once they are known: whether somebody took it.
+    taken: Option<Vec<bool>>,
+    first_left: usize,
+    preferred: Option<u32>,
+    is_closed: bool,
+}
+
+impl Turns {
+    fn inner(&self) -> MutexGuard<'_, TurnsInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// States how many groups there are.
+    pub(super) fn begin(&self, count: u32) {
+        self.inner().taken = Some(vec![false; count as usize]);
+        self.changed.notify_all();
+    }
+
+    /// Nobody waits any more.
+    pub(super) fn close(&self) {
+        self.inner().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Asks for a group to be the next one.
+    pub(super) fn prefer(&self, group: u32) {
+        self.inner().preferred = Some(group);
+    }
+
+    /// The group to scan now; waits until they are known. `None` when there is none left, or when asked to stop.
+    pub(super) fn next(&self, cancel: &Cancel) -> Option<u32> {
+        let mut inner = self.inner();
+        loop {
+            if inner.is_closed || cancel.is_cancelled() {
+                return None;
+            }
+            if inner.taken.is_some() {
+                break;
+            }
+            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        let TurnsInner { taken: Some(taken), first_left, preferred, .. } = &mut *inner else { return None };
+        let wish = preferred.map(|group| group as usize).filter(|&group| taken.get(group) == Some(&false));
+        let group = match wish {
+            Some(group) => group,
+            None => {
+                *first_left += taken.get(*first_left..)?.iter().position(|taken| !taken)?;
+                *first_left
+            }
+        };
+        if let Some(taken) = taken.get_mut(group) {
+            *taken = true;
+        }
+        u32::try_from(group).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preferred_group_has_the_next_turn_and_every_group_has_one() {
+        let turns = Turns::default();
+        let cancel = Cancel::default();
+        turns.begin(4);
+        assert_eq!(turns.next(&cancel), Some(0));
+        turns.prefer(2);
+        assert_eq!(turns.next(&cancel), Some(2));
+        assert_eq!((turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)), (Some(1), Some(3), None));
+        turns.prefer(77);
+        assert_eq!(turns.next(&cancel), None);
+    }
+
+    #[test]
+    fn a_state_is_complete_when_every_group_is_counted() {
+        let state = GroupsState::default();
+        assert!(!state.groups().is_complete);
+        state.begin([(Arc::from("a"), 1, None), (Arc::from("b"), 2, None)].into_iter(), None);
+        state.grow(1, 5);
+        state.finish(0, 3, None);
+        assert!(!state.groups().is_complete);
+        state.finish(1, 7, Some(Arc::from("cut")));
+        state.finish(1, 7, None);
+        let groups = state.groups();
+        assert!(groups.is_complete);
+        assert_eq!((groups.total(), groups.group(1).unwrap().failure.as_deref()), (10, Some("cut")));
+    }
+}

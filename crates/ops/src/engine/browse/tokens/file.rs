@@ -1,0 +1,257 @@
+//! A file of tokens: where its data lies, and where a document or a window of it is.
+
+use super::documents::DocumentList;
+use super::TokenCode;
+use crate::formats::nanosets::index::Index;
+use gristmill_core::{DatasetKind, Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Ends of documents in one window that are told, at most.
+pub(super) const MAX_ENDS: usize = 50_000;
+/// Bytes of one row of `sample_locations.bin`.
+pub(super) const ROW: u64 = 24;
+
+/// Where a row lies: bytes from the beginning of the data of its file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RowSpan {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) defect: Option<Arc<str>>,
+}
+
+/// Where documents end.
+pub(super) enum Table {
+    /// The number of tokens up to the end of each document, as u64 (`.ds.index`).
+    Ends(Index),
+    /// Read from the end of a `.pbin`.
+    List(Arc<Mutex<DocumentList>>),
+    /// Some rows of `sample_locations.bin`: the table, its first row that is meant, how many, the number of the file.
+    Rows(Arc<ReadFile>, u64, u64, u64),
+    /// Nothing says so: the file is one row.
+    Whole,
+}
+
+/// Where it stands which tokens are trained on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// A byte for each token of the file, 1 where it is trained on (`.ds.loss`).
+    File(PathBuf),
+    /// A byte for each token behind the tokens of a sample, 1 where it is not trained on. How many tokens a sample has.
+    Behind(u64),
+}
+
+/// See the module.
+pub(super) struct TokenFile {
+    pub(super) name: Arc<str>,
+    pub(super) path: PathBuf,
+    /// Size of the file.
+    pub(super) bytes: u64,
+    /// First byte of its data.
+    pub(super) data_from: u64,
+    /// Length of its data.
+    pub(super) data_bytes: u64,
+    pub(super) code: TokenCode,
+    pub(super) table: Table,
+    pub(super) loss: Option<Loss>,
+    /// Its rows are lines of text, not tokens.
+    pub(super) holds_text: bool,
+    pub(super) trouble: Option<Arc<str>>,
+}
+
+impl TokenFile {
+    pub(super) fn is_text(&self) -> bool {
+        self.holds_text
+    }
+
+    /// Tokens in it.
+    pub(super) fn tokens(&self) -> u64 {
+        self.data_bytes / self.code.size()
+    }
+
+    /// Bytes of tokens in a row of so many bytes: masks may stand behind them.
+    pub(super) fn extent(&self, bytes: u64) -> u64 {
+        match self.loss {
+            Some(Loss::Behind(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
+            _ => bytes,
+        }
+    }
+
+    /// Rows that it has.
+    pub(super) fn rows(&self, window: Option<Window>) -> u64 {
+        match (window, &self.table) {
+            (Some(window), _) if !self.is_text() => window.rows(self.tokens()),
+            (_, Table::Ends(index)) => index.documents(),
+            (_, Table::List(list)) => list.lock().unwrap_or_else(PoisonError::into_inner).len(),
+            (_, Table::Rows(_, _, count, _)) => *count,
+            (_, Table::Whole) => u64::from(self.data_bytes > 0),
+        }
+    }
+
+    /// Where documents lie. What the table claims is held against the file.
+    pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
+        let mut places = match &self.table {
+            Table::Ends(index) => self.by_ends(index, first, count)?,
+            Table::List(list) => {
+                let spans = list.lock().unwrap_or_else(PoisonError::into_inner).spans(first, count);
+                spans.into_iter().map(|(from, to)| RowSpan { from, to, defect: None }).collect()
+            }
+            Table::Rows(table, begin, rows, number) => by_rows(table, *begin, *rows, *number, first, count)?,
+            Table::Whole => vec![RowSpan { from: 0, to: self.data_bytes, defect: None }],
+        };
+        for place in &mut places {
+            let why = match () {
+                () if place.to < place.from => "it ends before it begins",
+                () if place.to > self.data_bytes => "it reaches beyond the end of the file",
+                () if !self.is_text() && !(place.to - place.from).is_multiple_of(self.unit(place)) => {
+                    "its size is not a number of whole tokens"
+                }
+                () => continue,
+            };
+            place.defect.get_or_insert_with(|| Arc::from(why));
+            place.to = place.to.clamp(place.from.min(self.data_bytes), self.data_bytes);
+            place.from = place.from.min(place.to);
+        }
+        Ok(places)
+    }
+
+    /// What the size of a row is a multiple of.
+    fn unit(&self, place: &RowSpan) -> u64 {
+        match self.loss {
+            Some(Loss::Behind(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
+            _ => self.code.size(),
+        }
+    }
+
+    fn by_ends(&self, index: &Index, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
+        let before = u64::from(first > 0);
+        let mut ends = index.ends(first - before, count.saturating_add(1))?.into_iter();
+        let mut from = if first > 0 { ends.next().unwrap_or(0) } else { 0 };
+        let size = self.code.size();
+        let place = |end: u64| {
+            let place = RowSpan { from: from.saturating_mul(size), to: end.saturating_mul(size), defect: None };
+            from = end;
+            place
+        };
+        Ok(ends.take(count).map(place).collect())
+    }
+
+    /// Ends of documents behind token `from` and before token `to`, with the number of the document that holds `from`.
+    pub(super) fn ends_within(&self, from: u64, to: u64) -> Outcome<(Option<u64>, Vec<u64>)> {
+        match &self.table {
+            Table::Ends(index) => {
+                let first = index.document_of(from)?;
+                let most = to.saturating_sub(from).min(MAX_ENDS as u64);
+                let ends = index.ends(first, usize::try_from(most).unwrap_or(MAX_ENDS))?;
+                Ok((Some(first), ends.into_iter().take_while(|end| *end < to).collect()))
+            }
+            Table::List(list) => {
+                let size = self.code.size();
+                let list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = list.holding(from * size);
+                let ends = list.ends(first.unwrap_or(0), to * size, MAX_ENDS);
+                Ok((first, ends.into_iter().map(|end| end / size).filter(|end| *end > from).collect()))
+            }
+            Table::Rows(..) | Table::Whole => Ok((None, Vec::new())),
+        }
+    }
+}
+
+/// Numbers of eight bytes in a file; fewer where it is cut.
+fn numbers(file: &ReadFile, offset: u64, count: u64) -> Outcome<Vec<u64>> {
+    let left = file.len().saturating_sub(offset) / 8;
+    let wanted = usize::try_from(count.min(left)).unwrap_or(0);
+    let mut bytes = vec![0; wanted * 8];
+    file.read_exact_at(&mut bytes, offset).map_err(|error| Failure::io(super::WHAT, file.path(), &error))?;
+    let word = |chunk: &[u8]| chunk.try_into().map(u64::from_le_bytes).unwrap_or(0);
+    Ok(bytes.chunks_exact(8).map(word).collect())
+}
+
+fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
+    let count = (count as u64).min(rows.saturating_sub(first));
+    let words = numbers(table, (begin + first) * ROW, count * 3)?;
+    let place = |row: &[u64]| {
+        let [file, from, length] = row else { return RowSpan::default() };
+        let is_elsewhere = *file != number;
+        let defect =
+            is_elsewhere.then(|| Arc::from("its row names another file: the table is not in the order of files"));
+        RowSpan { from: *from, to: from.saturating_add(*length), defect }
+    };
+    Ok(words.chunks_exact(3).map(place).collect())
+}
+
+/// The numbers of a row of `sample_locations.bin`: file, offset, length.
+pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
+    Ok(numbers(table, row * ROW, 1)?.first().copied())
+}
+
+/// How training cuts a file into windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Tokens of one window: the sequence and the token to be predicted last.
+    pub(super) block: u64,
+    /// Tokens from one window to the next.
+    pub(super) stride: u64,
+}
+
+impl Window {
+    /// Nanosets cuts windows that share nothing; Modalities uses the last target of one as the first token of the next.
+    pub(super) fn of(kind: DatasetKind, sequence_length: u64) -> Self {
+        let length = sequence_length.clamp(1, 1 << 40);
+        let is_modalities = matches!(kind, DatasetKind::PackedTokens | DatasetKind::PackedFolder);
+        let stride = if is_modalities { length } else { length + 1 };
+        Self { block: length + 1, stride }
+    }
+
+    /// Whole windows.
+    pub(super) fn count(self, tokens: u64) -> u64 {
+        match tokens.checked_sub(self.block) {
+            Some(left) => left / self.stride + 1,
+            None => 0,
+        }
+    }
+
+    /// Tokens behind the last whole window.
+    pub(super) fn waste(self, tokens: u64) -> u64 {
+        match self.count(tokens) {
+            0 => tokens,
+            count => tokens - ((count - 1) * self.stride + self.block),
+        }
+    }
+
+    fn rows(self, tokens: u64) -> u64 {
+        self.count(tokens) + u64::from(self.waste(tokens) > 0)
+    }
+
+    pub(super) fn places(self, tokens: u64, code: TokenCode, first: u64, count: usize) -> Vec<RowSpan> {
+        let whole = self.count(tokens);
+        let last = self.rows(tokens).min(first.saturating_add(count as u64));
+        let place = |index: u64| {
+            let (from, to) = match index < whole {
+                true => (index * self.stride, index * self.stride + self.block),
+                false => (tokens - self.waste(tokens), tokens),
+            };
+            RowSpan { from: from * code.size(), to: to * code.size(), defect: None }
+        };
+        (first..last).map(place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_tile_a_file_and_the_rest_is_waste() {
+        let nanosets = Window::of(DatasetKind::TokenFolder, 4);
+        assert_eq!((nanosets.count(14), nanosets.waste(14), nanosets.rows(14)), (2, 4, 3));
+        assert_eq!((nanosets.count(4), nanosets.waste(4), nanosets.rows(0)), (0, 4, 0));
+        let modalities = Window::of(DatasetKind::PackedTokens, 4);
+        // docs/formats/modalities.md §6: (T - B) div (B - 1) + 1 samples.
+        assert_eq!((modalities.count(14), modalities.waste(14), modalities.rows(13)), (3, 1, 3));
+        let places = modalities.places(14, TokenCode::little(2), 1, 9);
+        let spans: Vec<_> = places.iter().map(|place| (place.from, place.to)).collect();
+        assert_eq!(spans, [(8, 18), (16, 26), (26, 28)]);
+    }
+}

@@ -1,0 +1,96 @@
+//! A folder of `.ds` files (docs/formats/nanosets.md §1).
+
+use super::file::{Loss, Table, TokenFile};
+use super::named::Named;
+use super::WHAT;
+use crate::formats::nanosets::index::Index;
+use crate::formats::nanosets::metadata::Metadata;
+use crate::formats::nanosets::{index_path, loss_path, metadata_path, DS};
+use crate::preview::tokens::TokenCode;
+use gristmill_core::{Failure, Outcome, Subject};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files that are listed, at most.
+const MAX_FILES: usize = 100_000;
+
+/// The files of a folder in the order of readers, which is that of their names.
+pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
+    let entries = std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(DS.as_bytes())))
+        .filter(|path| path.is_file())
+        .take(MAX_FILES)
+        .collect();
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Failure::usage(WHAT, "no .ds file is in it").on(Subject::path(root)));
+    }
+    Ok(paths.into_iter().map(|path| file(path, named)).collect())
+}
+
+/// One file. What is wrong with it or beside it is told, never an error: the other files can be looked at.
+fn file(path: PathBuf, named: &mut Named) -> TokenFile {
+    let mut trouble: Option<String> = None;
+    let metadata = Metadata::read(&metadata_path(&path)).unwrap_or_else(|failure| {
+        trouble = Some(failure.why);
+        None
+    });
+    if let Some(found) = &metadata {
+        named.add(&found.tokenizer);
+    }
+    let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+    let size = metadata.as_ref().map_or(2, |found| found.token_size.bytes());
+    let code = TokenCode::little(u8::try_from(size).unwrap_or(2));
+    let table = match Index::open(&index_path(&path)) {
+        Ok(index) => Table::Ends(index),
+        Err(failure) => {
+            trouble.get_or_insert(failure.why);
+            Table::Whole
+        }
+    };
+    let loss = Some(loss_path(&path)).filter(|loss| loss.is_file()).map(Loss::File);
+    if trouble.is_none() {
+        trouble = doubt(bytes, &metadata, &table);
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    TokenFile {
+        name: Arc::from(name),
+        path,
+        bytes,
+        data_from: 0,
+        data_bytes: bytes - bytes % size,
+        code,
+        table,
+        loss,
+        holds_text: false,
+        trouble: trouble.map(Arc::from),
+    }
+}
+
+/// What does not agree between the files of one shard.
+fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
+    let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
+    let size = metadata.token_size.bytes();
+    let tokens = bytes / size;
+    if !bytes.is_multiple_of(size) {
+        return Some(format!("its size is not a multiple of {size} bytes"));
+    }
+    if metadata.tokens != tokens {
+        return Some(format!(
+            "it holds {}, its metadata says {}",
+            gristmill_core::text::count(tokens, "token"),
+            metadata.tokens
+        ));
+    }
+    let Table::Ends(index) = table else { return None };
+    match index.last_end() {
+        Ok(end) if end != tokens => {
+            Some(format!("it holds {}, its index ends at {end}", gristmill_core::text::count(tokens, "token")))
+        }
+        Ok(_) => None,
+        Err(failure) => Some(failure.why),
+    }
+}

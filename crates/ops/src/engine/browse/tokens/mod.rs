@@ -1,0 +1,278 @@
+//! Packed tokens to look at: `.pbin` files, folders of `.ds` files, Forager samples. A file is a group, a document or a sample of a
+//! fixed size a row; or a window is, cut as training cuts it, with what is left over at the end as a row of its own.
+//!
+//! Where documents end stands in a file (`.ds.index`, `sample_locations.bin`), of which a window is read, or is kept packed in memory
+//! (the index at the end of a `.pbin`). Ids become text by the tokenizer that the metadata or the plan names, or a person.
+
+mod documents;
+mod file;
+mod folder;
+mod forager;
+mod hunt;
+mod named;
+mod page;
+mod pbin;
+mod vocabulary;
+
+pub use named::forager_code;
+pub use page::page;
+pub use vocabulary::Vocabulary;
+
+use super::state::GroupsState;
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use crate::preview::tokens::TokenCode;
+use file::{RowSpan, TokenFile};
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const WHAT: &str = "looking at the tokens";
+/// Rows between two looks whether to stop.
+const STEP: usize = 4_096;
+/// Names of the parts of a document.
+const TEXT: &str = "text";
+const IDS: &str = "ids";
+
+/// How tokens are to be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenView {
+    /// The tokenizer, by path or name, where it is not the one that the files name.
+    pub tokenizer: Option<String>,
+    /// Rows are windows of this many tokens to train on, not documents.
+    pub sequence_length: Option<u64>,
+}
+
+/// Opens packed tokens.
+pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<Opening> {
+    let mut files = Vec::new();
+    let mut named = named::find(path);
+    let mut background: Vec<Background> = Vec::new();
+    let state = Arc::new(GroupsState::default());
+    match kind {
+        DatasetKind::TokenFolder => files = folder::files(path, &mut named)?,
+        DatasetKind::ForagerSamples => files = forager::files(path, &named)?,
+        DatasetKind::PackedFolder => {
+            let (found, work) = pbin::files(path, &state, view)?;
+            files = found;
+            background.push(work);
+        }
+        _ => {
+            let (file, work) = pbin::file(path, 0, &state, view)?;
+            files.push(file);
+            background.push(work);
+        }
+    }
+    let (vocabulary, note) = match view.tokenizer.as_ref() {
+        Some(given) => (Some(Arc::new(Vocabulary::load(given)?)), None),
+        None => named.vocabulary(),
+    };
+    let is_listed = |file: &TokenFile| matches!(file.table, file::Table::List(_));
+    state.begin(files.iter().map(|file| (Arc::clone(&file.name), file.bytes, file.trouble.clone())), None);
+    let window = view.sequence_length.map(|length| file::Window::of(kind, length));
+    for (group, file) in (0_u32..).zip(&files).filter(|(_, file)| !is_listed(file) || window.is_some()) {
+        state.finish(group, file.rows(window), None);
+    }
+    let stop = Cancel::default();
+    let set = TokenSet {
+        kind,
+        root: path.to_owned(),
+        files,
+        state,
+        vocabulary,
+        note,
+        end: named.end_id(),
+        window,
+        view: view.clone(),
+        stop: stop.clone(),
+    };
+    Ok(Opening { catalog: Arc::new(set), stop, background })
+}
+
+/// See the module.
+pub struct TokenSet {
+    kind: DatasetKind,
+    root: PathBuf,
+    files: Vec<TokenFile>,
+    state: Arc<GroupsState>,
+    vocabulary: Option<Arc<Vocabulary>>,
+    /// Why there is no vocabulary.
+    note: Option<String>,
+    /// The token that ends a document, where the plan says.
+    end: Option<u32>,
+    window: Option<file::Window>,
+    view: TokenView,
+    stop: Cancel,
+}
+
+impl Drop for TokenSet {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl TokenSet {
+    /// How it is looked at.
+    pub fn view(&self) -> &TokenView {
+        &self.view
+    }
+
+    /// The vocabulary, where one was found.
+    pub fn vocabulary(&self) -> Option<&Arc<Vocabulary>> {
+        self.vocabulary.as_ref()
+    }
+
+    /// Why ids have no text; raw.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// How long a row is, in a person's words.
+    pub fn measure(&self, sample: &BrowseSample) -> Option<String> {
+        let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
+        let tokens = file.extent(sample.byte_size) / file.code.size();
+        let is_tail = self.window.is_some_and(|window| tokens < window.block);
+        Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
+    }
+
+    /// Whole windows of a file, and the tokens after the last of them; `None` where rows are no windows.
+    pub fn windows_of(&self, group: u32) -> Option<(u64, u64)> {
+        let file = self.files.get(group as usize).filter(|file| !file.is_text())?;
+        self.window.map(|window| (window.count(file.tokens()), window.waste(file.tokens())))
+    }
+
+    /// [`windows_of`](Self::windows_of) for all files.
+    pub fn all_windows(&self) -> Option<(u64, u64)> {
+        self.window?;
+        let each = (0..self.files.len()).filter_map(|group| self.windows_of(u32::try_from(group).ok()?));
+        Some(each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+    }
+
+    /// The row that holds a byte of a file; `None` where nothing says so.
+    pub fn row_holding(&self, group: u32, byte: u64) -> Outcome<Option<SampleAt>> {
+        let file = self.file(group)?;
+        let token = byte.saturating_sub(file.data_from) / file.code.size();
+        let index = match self.window {
+            Some(window) => Some((token / window.stride).min(file.rows(self.window).saturating_sub(1))),
+            None => file.ends_within(token, token)?.0,
+        };
+        Ok(index.map(|index| SampleAt { group, index }))
+    }
+
+    fn file(&self, group: u32) -> Outcome<&TokenFile> {
+        self.files
+            .get(group as usize)
+            .ok_or_else(|| Failure::usage(WHAT, "there is no such file").on(Subject::path(&self.root)))
+    }
+
+    /// The rows of a file.
+    fn rows(&self, group: u32, first: u64, count: usize) -> Outcome<Vec<BrowseSample>> {
+        let file = self.file(group)?;
+        let places = match self.window {
+            Some(window) if !file.is_text() => window.places(file.tokens(), file.code, first, count),
+            _ => file.places(first, count)?,
+        };
+        Ok(places.into_iter().zip(first..).map(|(place, index)| row(file, SampleAt { group, index }, place)).collect())
+    }
+}
+
+fn row(file: &TokenFile, at: SampleAt, place: RowSpan) -> BrowseSample {
+    let byte_offset = file.data_from.saturating_add(place.from);
+    let byte_size = place.to.saturating_sub(place.from);
+    let part = |name: &str| BrowsePart { name: Arc::from(name), byte_offset, byte_size };
+    let parts = if file.is_text() { vec![part("json")] } else { vec![part(TEXT), part(IDS)] };
+    BrowseSample { at, key: Arc::from(at.index.to_string()), byte_offset, byte_size, parts, defect: place.defect }
+}
+
+impl Catalog for TokenSet {
+    fn kind(&self) -> DatasetKind {
+        self.kind
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn group_word(&self) -> &'static str {
+        "file"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.state.groups()
+    }
+
+    fn tokens(&self) -> Option<&TokenSet> {
+        Some(self)
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        cancel.check()?;
+        super::over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
+            let rows = self.rows(group, first, usize::try_from(count).unwrap_or(usize::MAX));
+            super::or_defects(rows, group, first, count)
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let file = self.file(sample.at.group)?;
+        let Some(part) = sample.parts.get(part) else {
+            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(&file.path)));
+        };
+        super::read_in_file(&file.path, part.byte_offset, part.byte_size, from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        hunt::run(self, query, cancel, found)
+    }
+
+    fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        let Some(index) = key.parse::<u64>().ok().filter(|index| index.to_string() == key) else { return Ok(None) };
+        let groups = self.groups();
+        Ok(match group {
+            Some(name) => groups
+                .named(name)
+                .filter(|group| groups.group(*group).is_some_and(|known| index < known.samples))
+                .map(|group| SampleAt { group, index }),
+            None => groups.locate(index),
+        })
+    }
+
+    fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        let file = self.file(group)?;
+        let parts: &[&str] = if file.is_text() { &["json"] } else { &[TEXT, IDS] };
+        let total = self.groups().group(group).map_or(0, |known| known.samples);
+        let (mut index, mut key) = (0_u64, String::new());
+        while index < total {
+            cancel.check()?;
+            let here = STEP.min(usize::try_from(total - index).unwrap_or(STEP));
+            let sizes: Vec<u64> = match wanted.sizes {
+                true => self.rows(group, index, here)?.iter().map(|row| row.byte_size).collect(),
+                false => vec![0; here],
+            };
+            if sizes.is_empty() {
+                break;
+            }
+            for byte_size in sizes {
+                key.clear();
+                if wanted.keys {
+                    let _ = write!(key, "{index}");
+                }
+                if !take(Visited { index, key: &key, byte_size, parts }) {
+                    return Ok(());
+                }
+                index += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! What the files beside packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
+
+use super::vocabulary::Vocabulary;
+use crate::engine::plan;
+use crate::preview::tokens::TokenCode;
+use gristmill_core::pack::EndToken;
+use gristmill_core::PackPlan;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_tokenizer::meant_by;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A plan is read up to this size, in bytes.
+const MAX_PLAN: u64 = 1 << 20;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Named {
+    root: PathBuf,
+    /// As they stand in metadata, in the order in which they were found.
+    tokenizers: Vec<String>,
+    plan: Option<Box<PackPlan>>,
+    loaded: std::cell::OnceCell<Result<Arc<Vocabulary>, String>>,
+}
+
+/// Looks for the plan of the run that made the tokens: beside them, or beside the folder of several formats.
+pub(super) fn find(root: &Path) -> Named {
+    let mut named = Named { root: root.to_owned(), ..Named::default() };
+    // A file lies in the folder of its format, or in that of its run.
+    let depth = if root.is_dir() { 2 } else { 3 };
+    let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
+    named.plan = outputs.map(RunFolder::for_output).find_map(|own| read_plan(&own.plan()));
+    if let Some(plan) = &named.plan {
+        named.tokenizers.push(plan.tokenizer.clone());
+        // As it was given: where everything was moved, it may still be found from there.
+        named.tokenizers.extend(plan.tokenizer_name.clone());
+    }
+    named
+}
+
+fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
+    let bytes = read_whole(path, MAX_PLAN).ok().flatten()?;
+    match plan::file::read(std::str::from_utf8(&bytes).ok()?).ok()? {
+        plan::file::PlanFile::Pack(plan) => Some(plan),
+        _ => None,
+    }
+}
+
+/// How the plan that made Forager samples stores their ids; `None` where there is no such plan.
+pub fn forager_code(root: &Path) -> Option<TokenCode> {
+    Some(find(root)).filter(Named::knows_code).map(|named| named.token_code())
+}
+
+impl Named {
+    /// Adds a name out of metadata.
+    pub(super) fn add(&mut self, tokenizer: &str) {
+        if !tokenizer.is_empty() && !self.tokenizers.iter().any(|known| known == tokenizer) && self.tokenizers.len() < 8
+        {
+            self.tokenizers.push(tokenizer.to_owned());
+        }
+    }
+
+    /// Whether the type of an id is known.
+    pub(super) fn knows_code(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
+    }
+
+    /// How ids of Forager samples are stored; two bytes where nothing says so.
+    pub(super) fn token_code(&self) -> TokenCode {
+        let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
+        named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
+    }
+
+    fn load(&self) -> &Result<Arc<Vocabulary>, String> {
+        self.loaded.get_or_init(|| {
+            let mut first: Option<String> = None;
+            for name in &self.tokenizers {
+                for path in meant_by(&self.root, name) {
+                    match Vocabulary::load(&path) {
+                        Ok(vocabulary) => return Ok(Arc::new(vocabulary)),
+                        Err(failure) => first = first.or(Some(format!("{name}: {}", failure.why))),
+                    }
+                }
+            }
+            Err(first.unwrap_or_else(|| "no file next to them names it".to_owned()))
+        })
+    }
+
+    /// The vocabulary, or why there is none.
+    pub(super) fn vocabulary(&self) -> (Option<Arc<Vocabulary>>, Option<String>) {
+        match self.load() {
+            Ok(vocabulary) => (Some(Arc::clone(vocabulary)), None),
+            Err(why) => (None, Some(why.clone())),
+        }
+    }
+
+    /// The token that ends a document, where the plan says so.
+    pub(super) fn end_id(&self) -> Option<u32> {
+        match self.plan.as_ref()?.end.as_ref()? {
+            EndToken::Id(id) => Some(*id),
+            EndToken::Text(text) => self.load().as_ref().ok()?.id_of(text),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Every header read again where its row says it is: sample rows at their first header, part rows one block before their
+//! content. Jumps from row to row; what it cannot judge alone is left to a full scan of the shard.
+
+use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
+use super::sample_checks::Watch;
+use super::tar_idx_reader::TarIdxReader;
+use super::{Checked, Prepared};
+use crate::formats::energon::tables::{self, Tables};
+use crate::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
+use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::sync::Arc;
+
+/// Bytes read at a time while headers lie close together.
+const WINDOW: usize = 32 << 10;
+/// Bytes read where the next header is far from the last.
+const JUMP: usize = 4 << 10;
+/// Bytes of archive between two questions whether to go on.
+const CHECK_EVERY: u64 = 1 << 20;
+
+/// What a way through the rows ends with.
+pub(super) enum Verdict {
+    /// Every row points at what it says.
+    Sound(Checked),
+    /// Something is wrong, or cannot be judged from single headers; a full scan tells.
+    Doubt,
+}
+
+/// Blocks of an archive at any place, with one window of memory.
+struct Blocks {
+    file: ReadFile,
+    buffer: Vec<u8>,
+    start: u64,
+    filled: usize,
+}
+
+impl Blocks {
+    fn open(shard: &Shard) -> Outcome<Self> {
+        Ok(Self { file: open_read(&shard.path)?, buffer: vec![0; WINDOW], start: 0, filled: 0 })
+    }
+    /// The block at `offset`; `None` beyond the end of the file.
+    fn block(&mut self, offset: u64) -> Outcome<Option<&[u8; 512]>> {
+        let size = BLOCK_BYTES as usize;
+        let inside = offset >= self.start && offset - self.start + BLOCK_BYTES <= self.filled as u64;
+        if !inside {
+            let near = offset.saturating_sub(self.start) < 2 * WINDOW as u64;
+            let wanted = if near { WINDOW } else { JUMP };
+            let left = self.file.len().saturating_sub(offset).min(wanted as u64) as usize;
+            if left < size {
+                return Ok(None);
+            }
+            self.file
+                .read_exact_at(&mut self.buffer[..left], offset)
+                .map_err(|e| Failure::io("reading a tar header", self.file.path(), &e))?;
+            (self.start, self.filled) = (offset, left);
+        }
+        let from = (offset - self.start) as usize;
+        Ok(self.buffer.get(from..from + size).and_then(|b| b.try_into().ok()))
+    }
+}
+
+/// Goes through the rows of one plain shard. Only for shards with tables and their indexes.
+pub(super) fn check_rows(
+    prepared: &Prepared,
+    tables: &Tables,
+    id: ShardId,
+    shard: &Shard,
+    watch: &mut Watch<'_>,
+    handles: &Handles<'_>,
+) -> Outcome<Verdict> {
+    let database = prepared.database();
+    let bad = |e: rusqlite::Error| tables::failure(&database, &e);
+    let mut samples = tables.connection().prepare(SAMPLES_SQL).map_err(bad)?;
+    let mut parts = tables.connection().prepare(PARTS_SQL).map_err(bad)?;
+    let mut pass = Pass {
+        blocks: Blocks::open(shard)?,
+        words: match TarIdxReader::open(&prepared.root.join(shard.index_name())) {
+            Ok(words) => words,
+            Err(_) => return Ok(Verdict::Doubt),
+        },
+        samples: Cursor::new(Some(samples.query([id.0]).map_err(bad)?), &database),
+        parts: Cursor::new(Some(parts.query([id.0]).map_err(bad)?), &database),
+        checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
+    };
+    let count = prepared.entry(id).map_or(0, |(_, count)| count);
+    let sound = pass.run(count, watch, handles)?;
+    if !sound {
+        return Ok(Verdict::Doubt);
+    }
+    handles.progress.add(1, 0);
+    Ok(Verdict::Sound(pass.checked))
+}
+
+struct Pass<'s, 'p> {
+    blocks: Blocks,
+    words: TarIdxReader,
+    samples: Cursor<'s, 'p>,
+    parts: Cursor<'s, 'p>,
+    checked: Checked,
+}
+
+impl Pass<'_, '_> {
+    /// Whether every row of the shard points at what it says.
+    fn run(&mut self, count: u64, watch: &mut Watch<'_>, handles: &Handles<'_>) -> Outcome<bool> {
+        if self.words.odd_bytes() != 0 || self.words.count() != count + 1 {
+            return Ok(false);
+        }
+        let Some(mut start) = self.words.next()? else { return Ok(false) };
+        // The loader reads the first sample from the first byte, whatever its row says.
+        if start > 0 && !self.begins_well(start, handles)? {
+            return Ok(false);
+        }
+        let mut told = 0;
+        for index in 0..count {
+            let Some(end) = self.words.next()? else { return Ok(false) };
+            if end < start {
+                return Ok(false);
+            }
+            if end - told >= CHECK_EVERY {
+                handles.cancel.check()?;
+                handles.progress.add(0, end - told);
+                told = end;
+            }
+            if !self.sample(index, start, end, watch)? {
+                return Ok(false);
+            }
+            start = end;
+        }
+        if self.samples.peek()?.is_some() || self.parts.peek()?.is_some() {
+            return Ok(false);
+        }
+        handles.progress.add(0, self.checked.bytes.saturating_sub(told));
+        // The archive must end where the index says: a zero block, or the end of the file.
+        Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
+    }
+
+    /// Whether everything before the first sample can be read, and is no part that is lost.
+    fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
+        let file = Arc::new(open_read(self.blocks.file.path())?);
+        let mut is_sound = true;
+        each_entry(&file, 0, first, handles.cancel, &mut |item| {
+            is_sound &= matches!(item, SpanItem::Entry(entry) if !entry.is_linked_part);
+            is_sound
+        })?;
+        Ok(is_sound)
+    }
+
+    fn sample(&mut self, index: u64, start: u64, end: u64, watch: &mut Watch<'_>) -> Outcome<bool> {
+        let Some(row) = self.samples.take_of(index)? else { return Ok(false) };
+        if row.first != start || row.second != end - start {
+            return Ok(false);
+        }
+        let mut expected_start = start;
+        while let Some(part) = self.parts.take_of(index)? {
+            let header = part.first.wrapping_sub(BLOCK_BYTES);
+            // Bytes between two parts of a sample belong to extended headers or skipped entries: a scan tells which.
+            if header != expected_start || !self.points_at(header, &row.text, &part.text, part.second)? {
+                return Ok(false);
+            }
+            let Some(padded) = part.second.checked_next_multiple_of(BLOCK_BYTES) else { return Ok(false) };
+            expected_start = part.first.saturating_add(padded);
+            // It may be an AppleDouble file: a scan reads its content.
+            if row.text.ends_with('/') && part.text.starts_with('_') {
+                return Ok(false);
+            }
+            watch.part(&part.text);
+            self.checked.parts += 1;
+        }
+        watch.sample(&row.text);
+        self.checked.samples += 1;
+        Ok(expected_start == end)
+    }
+
+    /// Whether the header there is a regular entry of that name and size.
+    fn points_at(&mut self, offset: u64, key: &str, part: &str, size: u64) -> Outcome<bool> {
+        let Some(block) = self.blocks.block(offset)? else { return Ok(false) };
+        let Some(header) = header_at(block) else { return Ok(false) };
+        let name_holds =
+            header.name.strip_prefix(key.as_bytes()).and_then(|rest| rest.strip_prefix(b".")) == Some(part.as_bytes());
+        Ok(name_holds && header.is_regular && header.size == size)
+    }
+}

@@ -1,0 +1,300 @@
+//! `info`: what a prepared data set is, from its small files alone. Works on crude data sets and without a dataset yaml.
+
+use super::Prepared;
+use crate::engine::media::{facts_of, MediaSpread};
+use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
+use crate::formats::energon::layout;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct InfoOptions {
+    /// The dataset yaml, relative to `.nv-meta`.
+    pub dataset_config: String,
+    /// Another file in place of `split.yaml`, relative to `.nv-meta`.
+    pub split_config: Option<String>,
+}
+
+impl Default for InfoOptions {
+    fn default() -> Self {
+        Self { dataset_config: layout::DATASET_YAML.to_owned(), split_config: None }
+    }
+}
+
+/// One split.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SplitInfo {
+    /// Its name.
+    pub name: String,
+    /// Shards in it, excluded ones not counted.
+    pub shards: u64,
+    /// Samples in them, as the loader declares them: single excluded samples still counted.
+    pub samples: u64,
+    /// Share of all samples, from 0 to 1.
+    pub share: f64,
+    /// Bytes of its shards.
+    pub bytes: u64,
+    /// Shards of it that are excluded.
+    pub excluded_shards: u64,
+    /// Single samples of it that are excluded, as far as the items name them.
+    pub excluded_samples: u64,
+    /// Names that the index does not have.
+    pub unknown_shards: u64,
+}
+
+/// What a data set is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InfoReport {
+    /// Last component of its path.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// What it is.
+    pub kind: DatasetKind,
+    /// Samples in all shards.
+    pub samples: u64,
+    /// Bytes of all shards that are there.
+    pub bytes: u64,
+    /// Shards in the index.
+    pub shards: u64,
+    /// The format generation that wrote it.
+    pub version: Option<String>,
+    /// Class name; `None` without a dataset yaml.
+    pub sample_type: Option<String>,
+    /// Module of the class.
+    pub sample_module: Option<String>,
+    /// Samples are plain maps of parts.
+    pub is_crude: bool,
+    /// The field map, when there is one.
+    pub field_map: Option<Vec<FieldExpr>>,
+    /// The function that makes samples, when there is one.
+    pub sample_loader: Option<String>,
+    /// Parts that are read, when a list says so.
+    pub part_filter: Option<Vec<String>>,
+    /// Samples can be found by name (`index.sqlite` is there).
+    pub has_sample_tables: bool,
+    /// What the media tables hold, when there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSpread>,
+    /// This program prepared it.
+    pub by_gristmill: bool,
+    /// train, val, test, then the others as they are written.
+    pub splits: Vec<SplitInfo>,
+    /// Excluded shards.
+    pub excluded_shards: u64,
+    /// Excluded single samples.
+    pub excluded_samples: u64,
+    /// Shards that are in no split, excluded ones not counted.
+    pub unassigned: Vec<String>,
+    /// What could not be told, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks at a data set. Reads small files and the shards' sizes, no tar.
+pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
+    let prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let mut report = bare(root, &prepared);
+    let sizes = sizes(&prepared, &mut report);
+    report.bytes = sizes.values().sum();
+    report.problems.extend(crate::engine::plan::many_shards(prepared.info.shard_counts.len()));
+    loading(root, options, &mut report);
+    splits(&prepared, &sizes, &mut report);
+    match facts_of(root) {
+        Ok(media) => report.media = media,
+        Err(failure) => report.problems.push(super::lint::bad_file(failure)),
+    }
+    Ok(report)
+}
+
+/// What a folder of media is, of which only the media tables were made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MediaFolderInfo {
+    /// Last component of its path.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// What it is.
+    pub kind: DatasetKind,
+    /// Size of the database, in bytes.
+    pub database_bytes: u64,
+    /// What the tables hold.
+    pub media: MediaSpread,
+}
+
+/// Looks at a folder of media. One without media tables is a failure.
+pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
+    let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let Some(media) = facts_of(root)? else {
+        return Err(Failure::data("looking at the folder", "its database has no media tables")
+            .on(Subject::path(path))
+            .with_hint("gristmill prepare-media PATH makes them"));
+    };
+    let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    Ok(MediaFolderInfo {
+        name: absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        path: root.to_string_lossy().into_owned(),
+        kind: DatasetKind::Filesystem,
+        database_bytes: std::fs::metadata(path).map_or(0, |facts| facts.len()),
+        media,
+    })
+}
+
+fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
+    let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let name = absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let own = gristmill_storage::run_folder::RunFolder::for_webdataset(root);
+    InfoReport {
+        name,
+        path: root.to_string_lossy().into_owned(),
+        kind: DatasetKind::PreparedWebDataset,
+        samples: prepared.info.samples(),
+        bytes: 0,
+        shards: prepared.info.shard_counts.len() as u64,
+        version: prepared.info.energon_version.clone(),
+        sample_type: None,
+        sample_module: None,
+        is_crude: false,
+        field_map: None,
+        sample_loader: None,
+        part_filter: None,
+        has_sample_tables: prepared.has_tables,
+        media: None,
+        by_gristmill: own.plan().exists(),
+        splits: Vec::new(),
+        excluded_shards: 0,
+        excluded_samples: 0,
+        unassigned: Vec::new(),
+        problems: Vec::new(),
+    }
+}
+
+fn sizes<'p>(prepared: &'p Prepared, report: &mut InfoReport) -> HashMap<&'p str, u64> {
+    let mut sizes = HashMap::new();
+    let mut missing = 0;
+    for id in (0..prepared.shard_count()).map(ShardId) {
+        let Some((name, _)) = prepared.entry(id) else { continue };
+        match prepared.shard(id) {
+            Ok(shard) => {
+                sizes.insert(name, shard.stamp.bytes);
+            }
+            Err(failure) => {
+                missing += 1;
+                if missing <= 3 {
+                    let message = format!("the index lists this shard, but it cannot be read: {}", failure.why);
+                    report.problems.push(Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message));
+                }
+            }
+        }
+    }
+    if missing > 3 {
+        let message =
+            format!("{} of the index cannot be read", gristmill_core::text::count((missing - 3) as u64, "more shard"));
+        report.problems.push(Problem::problem(ProblemKind::MissingFile, Subject::default(), message));
+    }
+    if prepared.pending.is_some() {
+        let message = "publishing was interrupted: what is shown may be half old, half new";
+        report.problems.push(
+            Problem::problem(ProblemKind::InterruptedPublish, Subject::path(&prepared.root), message)
+                .with_hint("run gristmill prepare on it again with the same answers: that finishes it"),
+        );
+    }
+    sizes
+}
+
+fn loading(root: &Path, options: &InfoOptions, report: &mut InfoReport) {
+    match DatasetYaml::read(root, &options.dataset_config) {
+        Ok(Some(yaml)) => {
+            report.is_crude = yaml.is_crude();
+            report.sample_type = Some(yaml.sample_type.class.clone());
+            report.sample_module = Some(yaml.sample_type.module.clone());
+            match yaml.source {
+                SampleSource::FieldMap(fields) => report.field_map = Some(fields),
+                SampleSource::Loader { function, part_filter } => {
+                    report.sample_loader = Some(function);
+                    report.part_filter = listed(part_filter);
+                }
+                SampleSource::Parts(part_filter) => report.part_filter = listed(part_filter),
+            }
+        }
+        Ok(None) => {
+            let path = layout::in_nv_meta(root, &options.dataset_config);
+            let message = "there is no dataset yaml, so the sample type is not known";
+            report.problems.push(Problem::note(ProblemKind::MissingFile, Subject::path(path), message));
+        }
+        Err(failure) => report.problems.push(super::lint::bad_file(failure)),
+    }
+}
+
+fn listed(filter: Option<PartFilter>) -> Option<Vec<String>> {
+    match filter {
+        Some(PartFilter::Parts(parts)) => Some(parts),
+        Some(PartFilter::Function(_)) | None => None,
+    }
+}
+
+fn splits(prepared: &Prepared, sizes: &HashMap<&str, u64>, report: &mut InfoReport) {
+    if let Some(failure) = &prepared.splits_failure {
+        report.problems.push(super::lint::bad_file(failure.clone()));
+    }
+    let Some(file) = &prepared.splits else {
+        if prepared.splits_failure.is_none() {
+            let path = layout::in_nv_meta(&prepared.root, layout::SPLIT_YAML);
+            report.problems.push(Problem::problem(
+                ProblemKind::MissingFile,
+                Subject::path(path),
+                "split.yaml is missing",
+            ));
+        }
+        return;
+    };
+    let counts: HashMap<&str, u64> = prepared.info.shard_counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
+    let (splits, _) = file.expanded();
+    let (items, _) = file.expanded_excludes();
+    let excluded: HashSet<&str> = items.iter().map(String::as_str).filter(|i| counts.contains_key(i)).collect();
+    let mut excluded_in: HashMap<&str, u64> = HashMap::new();
+    for item in items.iter().filter(|i| !counts.contains_key(i.as_str())) {
+        let shard = item.match_indices('/').map(|(at, _)| &item[..at]).find(|s| counts.contains_key(s));
+        if let Some(shard) = shard {
+            *excluded_in.entry(shard).or_default() += 1;
+        }
+    }
+    report.excluded_shards = excluded.len() as u64;
+    report.excluded_samples = excluded_in.values().sum();
+    let mut assigned: HashSet<&str> = HashSet::new();
+    for (name, shards) in &splits {
+        let mut split = SplitInfo {
+            name: name.clone(),
+            shards: 0,
+            samples: 0,
+            share: 0.0,
+            bytes: 0,
+            excluded_shards: 0,
+            excluded_samples: 0,
+            unknown_shards: 0,
+        };
+        for shard in shards {
+            assigned.insert(shard);
+            match counts.get(shard.as_str()) {
+                None => split.unknown_shards += 1,
+                Some(_) if excluded.contains(shard.as_str()) => split.excluded_shards += 1,
+                Some(count) => {
+                    split.shards += 1;
+                    split.samples += count;
+                    split.bytes += sizes.get(shard.as_str()).copied().unwrap_or(0);
+                    split.excluded_samples += excluded_in.get(shard.as_str()).copied().unwrap_or(0);
+                }
+            }
+        }
+        split.share = if report.samples == 0 { 0.0 } else { split.samples as f64 / report.samples as f64 };
+        report.splits.push(split);
+    }
+    let rank = |name: &str| ["train", "val", "test"].iter().position(|k| *k == name).unwrap_or(3);
+    report.splits.sort_by_key(|s| rank(&s.name));
+    let unassigned = prepared.info.shard_counts.iter().map(|(n, _)| n.as_str());
+    report.unassigned =
+        unassigned.filter(|n| !assigned.contains(n) && !excluded.contains(n)).map(str::to_owned).collect();
+}

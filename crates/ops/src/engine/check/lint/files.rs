@@ -1,0 +1,129 @@
+//! What is on disk against what the index lists: shards that are new or gone, files that lie around.
+
+use super::bad_file;
+use crate::engine::check::Prepared;
+use crate::engine::dataset::{self, has_indexed_twin, left_out_on_purpose};
+use crate::engine::plan::many_shards;
+use crate::formats::energon::layout;
+use crate::source::discover::discover;
+use gristmill_core::shard::index_name;
+use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+/// Shards that are named one by one; more are counted.
+const MAX_NAMED_SHARDS: usize = 20;
+
+pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let found = match discover(&prepared.root) {
+        Ok(found) => found,
+        Err(failure) => return problems.report(bad_file(failure)),
+    };
+    let plan = recorded_plan(prepared);
+    let concerns = dataset::concerns(plan.as_ref());
+    found.findings.into_iter().filter(concerns).try_for_each(|finding| problems.report(finding))?;
+    shards(prepared, plan.as_ref(), &found.shards, problems)?;
+    if let Some(note) = many_shards(prepared.info.shard_counts.len()) {
+        problems.report(note)?;
+    }
+    leftovers(prepared, &found.shards, problems)
+}
+
+fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+    let indexed: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+    let on_purpose = left_out_on_purpose(plan);
+    let rewritten = plan.is_some_and(|plan| plan.tgz == Tgz::Rewrite);
+    let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
+    let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
+    for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
+        problems.report(beside_its_tar(name))?;
+    }
+    for name in new.iter().take(MAX_NAMED_SHARDS) {
+        let message = "this shard is on disk but not in the index; no trainer sees it";
+        problems.report(
+            Problem::problem(ProblemKind::ShardNotIndexed, Subject::shard(*name), message)
+                .with_hint("gristmill prepare PATH --update takes it in"),
+        )?;
+    }
+    if new.len() > MAX_NAMED_SHARDS {
+        let message = format!(
+            "{} on disk but not in the index",
+            gristmill_core::text::count_verb((new.len() - MAX_NAMED_SHARDS) as u64, "more shard", "is", "are")
+        );
+        problems.report(Problem::problem(ProblemKind::ShardNotIndexed, Subject::default(), message))?;
+    }
+    Ok(())
+}
+
+/// The plan of the last run, where one is recorded and can be understood.
+fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
+    let own = RunFolder::for_webdataset(&prepared.root);
+    let bytes = gristmill_storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten()?;
+    crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
+}
+
+/// A `.tgz` beside an indexed `.tar`: what is meant when that was unpacked from it, a finding otherwise.
+fn beside_its_tar(name: &str) -> Problem {
+    let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
+    Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
+        .with_hint("remove one of the two, or rename one and run gristmill prepare PATH --update")
+}
+
+/// Index files without a shard, temporary files, work of a run that is not there any more.
+fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+    let expected: HashSet<String> = (0..prepared.shard_count())
+        .filter_map(|id| prepared.entry(ShardId(id)))
+        .map(|(name, _)| name)
+        .chain(found.iter().map(|s| s.name.as_str()))
+        .map(index_name)
+        .collect();
+    let mut folders: BTreeSet<&str> = found.iter().map(|s| folder_of(&s.name)).collect();
+    folders.insert("");
+    for folder in folders {
+        let Ok(entries) = std::fs::read_dir(prepared.root.join(folder)) else { continue };
+        for entry in entries.flatten() {
+            let Ok(file) = entry.file_name().into_string() else { continue };
+            let name = if folder.is_empty() { file } else { format!("{folder}/{file}") };
+            let message = if name.ends_with(".tar.idx.tmp") {
+                "left over from an interrupted run"
+            } else if name.ends_with(".tar.idx") && !expected.contains(&name) {
+                "an index file whose shard is not there"
+            } else {
+                continue;
+            };
+            problems.report(
+                Problem::note(ProblemKind::Other, Subject::path(prepared.root.join(&name)), message)
+                    .with_hint("it is not used; remove it"),
+            )?;
+        }
+    }
+    own_work(prepared, problems)
+}
+
+fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let own = RunFolder::for_webdataset(&prepared.root);
+    let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
+    if !is_running && prepared.pending.is_none() && holds_files(&own.work()) {
+        let message = "work of a run that did not finish";
+        problems.report(
+            Problem::note(ProblemKind::Other, Subject::path(own.work()), message)
+                .with_hint("the next prepare goes on with it; --restart throws it away"),
+        )?;
+    }
+    let journal = layout::in_nv_meta(&prepared.root, "index.sqlite-journal");
+    if journal.exists() {
+        let message = "an unfinished change of index.sqlite is next to it";
+        problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(journal), message))?;
+    }
+    Ok(())
+}
+
+fn holds_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}

@@ -1,0 +1,212 @@
+//! `lint`: is a prepared data set sound? Small files, database, splits, excludes, and every header at its index row.
+
+pub(super) mod database;
+pub(super) mod files;
+pub(super) mod shard;
+pub(super) mod splits;
+
+use super::media::{self, Depth};
+use super::pieces::KeySpools;
+use super::sample_checks::FieldParts;
+use super::{Checked, Prepared};
+use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
+use crate::formats::energon::layout;
+use gristmill_core::text::count;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct LintOptions {
+    /// The dataset yaml, relative to `.nv-meta`.
+    pub dataset_config: String,
+    /// Another file in place of `split.yaml`, relative to `.nv-meta`.
+    pub split_config: Option<String>,
+    /// Read every header again (the long part).
+    pub headers: bool,
+    /// Decode every picture that has a media row.
+    pub decode: bool,
+}
+
+impl Default for LintOptions {
+    fn default() -> Self {
+        Self { dataset_config: layout::DATASET_YAML.to_owned(), split_config: None, headers: true, decode: false }
+    }
+}
+
+/// What the shards of one data set are checked against; cheap to share between threads.
+pub struct LintContext {
+    /// The data set.
+    pub prepared: Prepared,
+    fields: FieldParts,
+    /// Shard → keys that are excluded in it.
+    excluded_keys: HashMap<String, HashSet<String>>,
+    /// Shards whose samples are loaded for training.
+    trained: HashSet<String>,
+    /// The rows can be walked in order without sorting.
+    rows_are_indexed: bool,
+    /// Where the tables do not keep keys unique: the keys of all shards.
+    keys: Option<KeySpools>,
+    headers: bool,
+    media: Depth,
+    /// Shards whose time differs from the recorded one while their size and headers agree with the index.
+    retimed: AtomicU64,
+}
+
+/// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
+///
+/// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
+pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+    let context = begin(root, options, handles)?;
+    let prepared = &context.prepared;
+    handles.progress.restart(u64::from(prepared.shard_count()), if options.headers { prepared.bytes() } else { 0 });
+    let mut checked = Checked::default();
+    for id in 0..prepared.shard_count() {
+        checked.add(lint_shard(&context, ShardId(id), handles)?);
+    }
+    finish(&context, handles)?;
+    Ok(checked)
+}
+
+/// Reports what concerns several shards together; to be called once all of them were checked.
+pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
+    if let Some(keys) = &context.keys {
+        keys.finish(&context.prepared, handles)?;
+    }
+    let (shards, verb) = match context.retimed.load(Ordering::Relaxed) {
+        0 => return Ok(()),
+        1 => ("1 shard".to_owned(), "has"),
+        many => (count(many, "shard"), "have"),
+    };
+    let message = format!(
+        "{shards} {verb} another modification time than when indexed, as in a copy without times; sizes and headers \
+         agree with the index"
+    );
+    let problem = Problem::note(ProblemKind::ShardChanged, Subject::path(&context.prepared.root), message);
+    handles.problems.report(problem.with_hint("gristmill verify PATH compares everything and records the new times"))
+}
+
+/// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
+pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
+    let mut prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let problems = handles.problems;
+    interrupted(&prepared, problems)?;
+    files::check(&prepared, problems)?;
+    let yaml = dataset_yaml(&prepared, &options.dataset_config, problems)?;
+    let splits = splits::check(&prepared, problems)?;
+    handles.cancel.check()?;
+    database::check(&mut prepared, handles)?;
+    media::check_rows(&prepared, handles)?;
+    let rows_are_indexed = database::is_indexed(&prepared);
+    Ok(LintContext {
+        fields: FieldParts::of(yaml.as_ref()),
+        excluded_keys: splits.excluded_keys,
+        trained: splits.trained,
+        rows_are_indexed,
+        keys: (options.headers && !prepared.has_tables).then(KeySpools::create).transpose()?,
+        headers: options.headers,
+        media: if options.decode { Depth::Decode } else { Depth::Rows },
+        retimed: AtomicU64::new(0),
+        prepared,
+    })
+}
+
+/// Checks one shard: the unit of work. One that is gone or unreadable is a finding, not a failure.
+pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
+    let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
+    super::verify::one_shard(name, handles, |handles| {
+        let checked = shard::check(context, id, handles)?;
+        media::check_shard(&context.prepared, id, context.media, handles)?;
+        Ok(checked)
+    })
+}
+
+/// A publish that was interrupted is finished by the next command that may write.
+pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let Some(files) = &prepared.pending else { return Ok(()) };
+    let own = RunFolder::for_webdataset(&prepared.root);
+    let message = format!(
+        "publishing was interrupted: {} may be old or new ({})",
+        count(files.len() as u64, "file"),
+        files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ")
+    );
+    problems.report(
+        Problem::problem(ProblemKind::InterruptedPublish, Subject::path(own.path()), message)
+            .with_hint("run gristmill prepare on it again with the same answers: that finishes it"),
+    )
+}
+
+pub(super) fn dataset_yaml(
+    prepared: &Prepared,
+    name: &str,
+    problems: &dyn ProblemSink,
+) -> Outcome<Option<DatasetYaml>> {
+    match DatasetYaml::read(&prepared.root, name) {
+        Ok(Some(yaml)) => {
+            splits::check_fields(&yaml, name, problems)?;
+            python_files(prepared, &yaml, problems)?;
+            Ok(Some(yaml))
+        }
+        Ok(None) => {
+            let path = layout::in_nv_meta(&prepared.root, name);
+            let message = "there is no dataset yaml: the trainer cannot load this data set without it";
+            problems.report(
+                Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
+                    .with_hint("gristmill prepare PATH --update --sample-type …"),
+            )?;
+            Ok(None)
+        }
+        Err(failure) => {
+            let problem = bad_file(failure);
+            let way = "correct it, or have it made again: gristmill prepare PATH --update --sample-type …";
+            let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
+            problems.report(problem.with_hint(hint))?;
+            Ok(None)
+        }
+    }
+}
+
+/// Python files that the dataset yaml names must be beside it. What is in them is never run.
+fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemSink) -> Outcome<()> {
+    let (loader, filter) = match &yaml.source {
+        SampleSource::Loader { function, part_filter } => (Some(function), part_filter.as_ref()),
+        SampleSource::Parts(part_filter) => (None, part_filter.as_ref()),
+        SampleSource::FieldMap(_) => (None, None),
+    };
+    let filter = filter.and_then(|f| match f {
+        PartFilter::Function(function) => Some(function),
+        PartFilter::Parts(_) => None,
+    });
+    let mut told = HashSet::new();
+    for function in loader.into_iter().chain(filter) {
+        let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
+        let path = layout::nv_meta(&prepared.root).join(file);
+        if !path.is_file() && told.insert(file) {
+            let message = format!("the dataset yaml names '{function}', and this file is not there");
+            problems
+                .report(Problem::problem(ProblemKind::MissingFile, Subject::path(path), message).with_hint(
+                    "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …",
+                ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A small file that cannot be read or understood, as a finding.
+pub(super) fn bad_file(failure: Failure) -> Problem {
+    let kind = if failure.class == gristmill_core::ExitClass::Environment {
+        ProblemKind::Unreadable
+    } else {
+        ProblemKind::BadFile
+    };
+    Problem {
+        subject: failure.subject,
+        kind,
+        severity: gristmill_core::Severity::Problem,
+        message: failure.why,
+        hint: failure.hint,
+    }
+}

@@ -1,0 +1,337 @@
+//! Media rows held against the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
+
+use super::lint::bad_file;
+use super::Prepared;
+use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
+use crate::formats::energon::layout;
+use crate::formats::energon::media_json::{from_json, to_json};
+use crate::formats::energon::tables::{failure, open_readonly};
+use crate::source::media_folder;
+use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
+use gristmill_core::{
+    text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
+    Subject,
+};
+use gristmill_media::{ByteSource, Part};
+use gristmill_storage::read::open_read;
+use rusqlite::Connection;
+use std::path::{Component, Path};
+
+/// How deep a check goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The rows and the names of the entries.
+    Rows,
+    /// And every picture, decoded whole.
+    Decode,
+    /// And every entry, its header read again and compared with its row.
+    Probe,
+}
+
+/// Rows between two looks at the cancel flag.
+const CANCEL_EVERY: u64 = 1024;
+/// Rows of one slice of a folder's table.
+const SLICE: i64 = 2048;
+const AGAIN: &str = "gristmill prepare-media PATH makes its row again";
+const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
+
+fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
+    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
+}
+
+/// The database, when it has media tables.
+fn open(database: &Path) -> Outcome<Option<Connection>> {
+    let connection = open_readonly(database)?;
+    Ok(has_tables(&connection).map_err(|error| failure(database, &error))?.then_some(connection))
+}
+
+/// The filters that pick by name; what others pick only the content tells.
+fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
+    let mut statement = connection.prepare("SELECT strategy, coalesce(patterns, '') FROM media_filters LIMIT 100")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let filters = rows.filter_map(|row| match row {
+        Ok((strategy, _)) if strategy == "EXTENSION" => Some(Ok(MediaFilter::Extension)),
+        Ok((strategy, patterns)) if strategy == "GLOB" => {
+            Some(Ok(MediaFilter::Glob(patterns.split(',').map(str::to_owned).collect())))
+        }
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    });
+    filters.collect()
+}
+
+/// Checks the media rows of a prepared data set as such: each can be read, and names an entry.
+pub fn check_rows(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+    let database = prepared.database();
+    if !prepared.has_tables {
+        return Ok(());
+    }
+    let Ok(Some(connection)) = open(&database) else { return Ok(()) };
+    let failed = |error: rusqlite::Error| failure(&database, &error);
+    let sql = "SELECT entry_key, metadata_type, metadata_json FROM media_metadata";
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut count = 0_u64;
+    while let Some(row) = rows.next().map_err(failed)? {
+        count += 1;
+        if count.is_multiple_of(CANCEL_EVERY) {
+            handles.cancel.check()?;
+        }
+        let Some(found) = MediaRow::of(row, 0).map_err(failed)? else {
+            handles.problems.report(no_text(&database))?;
+            continue;
+        };
+        let subject = || Subject::path(&database).key(&found.key);
+        found.check_json(subject(), handles)?;
+        if !is_in_samples(&connection, &database, &found.key)? {
+            handles.problems.report(stale(subject()))?;
+        }
+    }
+    Ok(())
+}
+
+fn no_text(database: &Path) -> Problem {
+    Problem::problem(ProblemKind::BadFile, Subject::path(database), "a media row holds something that is no text")
+}
+
+fn stale(subject: Subject) -> Problem {
+    Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that is not there").with_hint(PRUNE)
+}
+
+/// A row.
+struct MediaRow {
+    key: String,
+    kind: String,
+    json: String,
+}
+
+impl MediaRow {
+    /// The row whose three columns begin at `first`; `None` when one of them is no text.
+    fn of(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
+        let text = |column: usize| row.get_ref(first + column).map(|value| value.as_str().ok().map(str::to_owned));
+        let (key, kind, json) = (text(0)?, text(1)?, text(2)?);
+        Ok(key.zip(kind).zip(json).map(|((key, kind), json)| Self { key, kind, json }))
+    }
+
+    fn check_json(&self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
+        match from_json(&self.kind, &self.json) {
+            Ok(_) => Ok(()),
+            Err(why) => {
+                let message = format!("the media row cannot be read: {why}");
+                handles.problems.report(Problem::problem(ProblemKind::BadFile, subject, message).with_hint(AGAIN))
+            }
+        }
+    }
+
+    fn media_type(&self) -> Option<MediaType> {
+        [MediaType::Image, MediaType::Av].into_iter().find(|kind| kind.name() == self.kind)
+    }
+}
+
+/// What entries are looked into with, at a depth.
+struct EntryChecker<'a> {
+    prober: Prober<'a>,
+    depth: Depth,
+    handles: &'a Handles<'a>,
+}
+
+/// Headers only, or pictures whole.
+fn plan_of(depth: Depth) -> MediaPlan {
+    MediaPlan { filter: MediaFilter::Extension, decode: depth == Depth::Decode }
+}
+
+impl EntryChecker<'_> {
+    fn at(&mut self, row: &MediaRow, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
+        let wanted = match self.depth {
+            Depth::Rows => None,
+            Depth::Decode => row.media_type().filter(|kind| *kind == MediaType::Image),
+            Depth::Probe => row.media_type(),
+        };
+        let Some(media_type) = wanted else { return Ok(()) };
+        let report = |kind, message: String| {
+            let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { WHOLE };
+            self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
+        };
+        match self.prober.look_as(media_type, source)? {
+            Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
+            Verdict::Media { facts: Some(facts), damage, .. } => {
+                if let Some(damage) = damage {
+                    report(ProblemKind::BrokenMedia, format!("the picture cannot be decoded: {damage}"))?;
+                }
+                let now = to_json(&facts);
+                if self.depth == Depth::Probe && now != row.json {
+                    let message = format!("its media row says {}, and it holds {now}", row.json);
+                    report(ProblemKind::IndexMismatch, message)?;
+                }
+                Ok(())
+            }
+            Verdict::NotMedia(why) if why == LFS_POINTER => {
+                let message = format!("it has a media row, but {why}");
+                let problem = Problem::problem(ProblemKind::NotMedia, subject(), message);
+                self.handles.problems.report(problem.with_hint(LFS_HINT))
+            }
+            Verdict::NotMedia(why) => report(ProblemKind::NotMedia, format!("it has a media row, but: {why}")),
+            Verdict::Broken(why) => report(ProblemKind::BrokenMedia, format!("it has a media row, but: {why}")),
+            Verdict::Unreadable(error) => {
+                let why = Failure::io("reading a medium", "", &error).why;
+                let problem = Problem::problem(ProblemKind::Unreadable, subject(), format!("it cannot be read: {why}"));
+                self.handles.problems.report(problem)
+            }
+        }
+    }
+}
+
+/// Every entry of a shard with its media row, if it has one.
+const ENTRIES: &str = "SELECT s.sample_key || '.' || p.part_name, p.content_byte_offset, p.content_byte_size, \
+    m.entry_key, m.metadata_type, m.metadata_json FROM sample_parts AS p CROSS JOIN samples AS s \
+    ON s.tar_file_id = p.tar_file_id AND s.sample_index = p.sample_index \
+    LEFT JOIN media_metadata AS m ON m.entry_key = s.sample_key || '.' || p.part_name WHERE p.tar_file_id = ?1";
+
+/// Checks the media rows of one shard's entries, and notes entries that have none.
+pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Handles<'_>) -> Outcome<()> {
+    let database = prepared.database();
+    if !prepared.has_tables {
+        return Ok(());
+    }
+    let Ok(Some(connection)) = open(&database) else { return Ok(()) };
+    let shard = prepared.shard(id)?;
+    let file = if depth == Depth::Rows || shard.is_tgz { None } else { Some(open_read(&shard.path)?) };
+    let file = file.filter(|file| !crate::source::compressed_start(file));
+    let failed = |error: rusqlite::Error| failure(&database, &error);
+    let filters = name_filters(&connection).map_err(failed)?;
+    let mut statement = connection.prepare(ENTRIES).map_err(failed)?;
+    let mut rows = statement.query([id.0]).map_err(failed)?;
+    let plan = plan_of(depth);
+    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut without = Without::default();
+    let mut count = 0_u64;
+    while let Some(row) = rows.next().map_err(failed)? {
+        count += 1;
+        if count.is_multiple_of(CANCEL_EVERY) {
+            handles.cancel.check()?;
+        }
+        let Ok(Ok(name)) = row.get_ref(0).map(|name| name.as_str()) else { continue };
+        let Some(found) = MediaRow::of(row, 3).map_err(failed)? else {
+            without.note(name, filters.iter().any(|filter| picks(filter, name)));
+            continue;
+        };
+        let place = |column| row.get::<_, i64>(column).ok().and_then(|value| u64::try_from(value).ok());
+        if let (Some(file), Some(offset), Some(size)) = (&file, place(1), place(2)) {
+            look.at(&found, &Part::new(file, offset, size), || Subject::shard(&shard.name).key(&found.key))?;
+        }
+    }
+    without.tell(Subject::shard(&shard.name), handles)
+}
+
+/// Entries that a filter picks and that have no row.
+#[derive(Default)]
+struct Without {
+    count: u64,
+    first: String,
+}
+
+impl Without {
+    fn note(&mut self, name: &str, is_picked: bool) {
+        if is_picked {
+            if self.count == 0 {
+                name.clone_into(&mut self.first);
+            }
+            self.count += 1;
+        }
+    }
+
+    fn tell(self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let what = text::count_verb(self.count, "entry", "has", "have");
+        let message = format!(
+            "{what} no media row although a filter picks {}, {} first: broken, no media, or added later",
+            text::agree(self.count, "it", "them"),
+            self.first
+        );
+        let note = Problem::note(ProblemKind::NotMedia, subject, message);
+        handles.problems.report(note.with_hint("gristmill prepare-media PATH describes what can be described"))
+    }
+}
+
+/// Rows of a folder's table that are checked together.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    after: i64,
+    up_to: i64,
+    /// How many there are at most.
+    pub rows: u64,
+}
+
+/// Checks what concerns a folder's table as a whole, and divides its rows. One without media tables is a failure.
+pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> {
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let Some(connection) = open(&database)? else {
+        return Err(Failure::data("checking the folder", "its database has no media tables")
+            .on(Subject::path(&database))
+            .with_hint("gristmill prepare-media PATH makes them"));
+    };
+    let failed = |error: rusqlite::Error| failure(&database, &error);
+    let filters = name_filters(&connection).map_err(failed)?;
+    let mut without = Without::default();
+    {
+        let found = media_folder::walk(root, |name| filters.iter().any(|filter| picks_file(filter, name)), handles)?;
+        let mut known = connection.prepare("SELECT 1 FROM media_metadata WHERE entry_key = ?1").map_err(failed)?;
+        for (number, name) in found.files.names().enumerate() {
+            if (number as u64).is_multiple_of(CANCEL_EVERY) {
+                handles.cancel.check()?;
+            }
+            without.note(name, !known.exists([name]).map_err(failed)?);
+        }
+    }
+    without.tell(Subject::path(root), handles)?;
+    let last: Option<i64> =
+        connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0)).map_err(failed)?;
+    let last = last.unwrap_or(0).max(0);
+    let bounds = (0..=last).step_by(SLICE as usize).take_while(|after| *after < last);
+    Ok(bounds
+        .map(|after| {
+            let up_to = after.saturating_add(SLICE).min(last);
+            Slice { after, up_to, rows: up_to.abs_diff(after) }
+        })
+        .collect())
+}
+
+/// Checks the rows of one slice; answers how many there were. Adds them to the progress.
+pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'_>) -> Outcome<u64> {
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let connection = open_readonly(&database)?;
+    let failed = |error: rusqlite::Error| failure(&database, &error);
+    let sql = "SELECT entry_key, metadata_type, metadata_json FROM media_metadata WHERE rowid > ?1 AND rowid <= ?2";
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let mut rows = statement.query([slice.after, slice.up_to]).map_err(failed)?;
+    let plan = plan_of(depth);
+    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut count = 0;
+    while let Some(row) = rows.next().map_err(failed)? {
+        handles.cancel.check()?;
+        count += 1;
+        handles.progress.add(1, 0);
+        let Some(found) = MediaRow::of(row, 0).map_err(failed)? else {
+            handles.problems.report(no_text(&database))?;
+            continue;
+        };
+        let path = root.join(&found.key);
+        found.check_json(Subject::path(&path), handles)?;
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);
+        if found.key.is_empty() || !Path::new(&found.key).components().all(is_plain) || !path.is_file() {
+            handles.problems.report(stale(Subject::path(&path)))?;
+            continue;
+        }
+        if depth != Depth::Rows {
+            match open_read(&path) {
+                Ok(file) => look.at(&found, &file, || Subject::path(&path))?,
+                Err(failure) if failure.class == ExitClass::Data => handles.problems.report(bad_file(failure))?,
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+    Ok(count)
+}

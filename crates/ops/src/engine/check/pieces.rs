@@ -1,0 +1,101 @@
+//! Samples that are in several pieces: a sample without a row whose key has its row elsewhere, and that has no part in common with
+//! the sample there. Where a data set has no tables, the keys of all shards are sorted instead.
+
+use super::Prepared;
+use crate::engine::index::{self, SpooledShard};
+use crate::engine::plan::scattered_problem;
+use crate::formats::energon::tables::{SampleRecord, Tables};
+use crate::source::tar::{ScanSink, ShardScan};
+use gristmill_core::{DuplicateKeys, Handles, Outcome, ProblemSink, Shard, ShardId};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::scratch::Scratch;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Parts of one sample that are compared.
+const MAX_PARTS: usize = 1 << 16;
+/// Bytes that the keys of one shard may take while they are sorted.
+const SORT_BYTES: usize = 16 << 20;
+
+/// Looks for pieces among the samples of one shard that have no row.
+#[derive(Default)]
+pub(super) struct Pieces {
+    parts: HashSet<String>,
+    samples: u64,
+    first: Option<(String, ShardId)>,
+}
+
+impl Pieces {
+    /// Takes a part of the current sample that has no row.
+    pub(super) fn add_part(&mut self, name: &str) {
+        if self.parts.len() < MAX_PARTS {
+            self.parts.insert(name.to_owned());
+        }
+    }
+
+    /// Begins the next sample.
+    pub(super) fn begin_sample(&mut self) {
+        self.parts.clear();
+    }
+
+    /// Compares the parts of the current sample with those of the sample that has the row of its key.
+    pub(super) fn compare(&mut self, key: &str, kept: &SampleRecord, tables: &Tables) -> Outcome<()> {
+        let other = tables.parts(kept.tar_file_id, kept.sample_index, 1)?;
+        let is_apart = !other.is_empty() && !other.iter().any(|part| self.parts.contains(&part.part_name));
+        if is_apart && !self.parts.is_empty() {
+            self.samples += 1;
+            self.first.get_or_insert_with(|| (key.to_owned(), ShardId(kept.tar_file_id)));
+        }
+        Ok(())
+    }
+
+    /// Reports what was found in this shard.
+    pub(super) fn finish(self, shard: &str, prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+        let Some((key, kept)) = self.first else { return Ok(()) };
+        let one = prepared.entry(kept).map_or("", |(name, _)| name);
+        problems.report(scattered_problem(self.samples, &key, one, shard))
+    }
+}
+
+/// The keys and part names of the shards of a data set without tables.
+pub(super) struct KeySpools {
+    scratch: Scratch,
+    spools: Mutex<Vec<(u32, SpooledShard)>>,
+}
+
+impl KeySpools {
+    pub(super) fn create() -> Outcome<Self> {
+        Ok(Self { scratch: Scratch::create(None)?, spools: Mutex::default() })
+    }
+
+    /// Scans a shard, hands its rows to `sink`, and keeps its keys.
+    pub(super) fn scan(
+        &self,
+        shard: (&Shard, ShardId),
+        handles: &Handles<'_>,
+        sink: &mut dyn ScanSink,
+    ) -> Outcome<ShardScan> {
+        let spooled = index::scan_unit_with(shard, self.scratch.path(), &RealFs, SORT_BYTES, handles, sink)?;
+        let scan = spooled.scan.clone();
+        // What AppleDouble files take apart is reported as that.
+        if !scan.apple_double.as_ref().is_some_and(|entries| entries.is_refused()) {
+            self.spools.lock().unwrap_or_else(PoisonError::into_inner).push((shard.1 .0, spooled));
+        }
+        Ok(scan)
+    }
+
+    /// Reports the samples in several pieces, once all shards were scanned.
+    pub(super) fn finish(&self, prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+        let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        spools.sort_by_key(|(number, _)| *number);
+        let shards: Vec<(u32, &SpooledShard)> = spools.iter().map(|(number, spool)| (*number, spool)).collect();
+        let groups = index::scattered_samples(&RealFs, &shards, self.scratch.path(), handles.cancel)?;
+        let Some(DuplicateKeys { shards, key, .. }) = groups.first() else { return Ok(()) };
+        let name = |at: usize| {
+            let number = shards.get(at).copied().unwrap_or_default();
+            prepared.entry(ShardId(number)).map_or("", |(name, _)| name)
+        };
+        let samples = groups.iter().map(|group| group.keys).sum();
+        handles.problems.report(scattered_problem(samples, key, name(0), name(1)))
+    }
+}

@@ -1,0 +1,141 @@
+//! A prepared data set, opened for checking: its small files read, its shards found again.
+
+use crate::engine::recorded::Recorded;
+use crate::formats::energon::info::Info;
+use crate::formats::energon::layout;
+use crate::formats::energon::split_yaml::SplitFile;
+use crate::formats::energon::tables::{open_readonly, Tables};
+use crate::source::kind::kind_of;
+use gristmill_core::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use gristmill_storage::publish;
+use gristmill_storage::read::stamp_at;
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What the checks of one data set share.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The folder.
+    pub root: PathBuf,
+    /// Shard names and counts, in index order.
+    pub info: Info,
+    /// Splits and excludes as written; `None` when there is no file. Its failure is reported by `lint`.
+    pub splits: Option<SplitFile>,
+    /// Why the splits cannot be read.
+    pub splits_failure: Option<Failure>,
+    /// The sample tables are there.
+    pub has_tables: bool,
+    /// Size, time and inode of each shard when it was indexed, when that run was ours.
+    pub stamps: HashMap<String, FileStamp>,
+    /// Files of an interrupted publish.
+    pub pending: Option<Vec<String>>,
+}
+
+impl Prepared {
+    /// Opens a data set. One that is not prepared is a failure that says what to do.
+    pub fn open(root: &Path) -> Outcome<Self> {
+        Self::open_with(root, None)
+    }
+
+    /// [`open`](Self::open) with another file in place of `split.yaml`, relative to `.nv-meta`.
+    pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
+        let own = RunFolder::for_webdataset(root);
+        let pending = publish::pending(&own)?;
+        let Some(info) = Info::read(root)? else {
+            return Err(not_prepared(root, pending.is_some()));
+        };
+        let splits = match split_config {
+            Some(name) => SplitFile::read_file(&layout::in_nv_meta(root, name)),
+            None => SplitFile::read(root),
+        };
+        let (splits, splits_failure) = match splits {
+            Ok(splits) => (splits, None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let recorded = Recorded::read(&own)?;
+        let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
+        let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+        let has_tables = database.exists() && !only_media(&database);
+        Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
+    }
+
+    /// How many shards the index has.
+    pub fn shard_count(&self) -> u32 {
+        u32::try_from(self.info.shard_counts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Name and sample count of a shard in the index.
+    pub fn entry(&self, id: ShardId) -> Option<(&str, u64)> {
+        self.info.shard_counts.get(id.0 as usize).map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// A shard of the index as it is on disk now; fails when it is gone.
+    pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
+        let name = self.entry(id).map(|(name, _)| name.to_owned()).unwrap_or_default();
+        let inside = |c| matches!(c, std::path::Component::Normal(_));
+        if name.is_empty() || !Path::new(&name).components().all(inside) {
+            return Err(Failure::data("looking at a shard", "its name leads out of the data set")
+                .on(Subject::shard(name))
+                .with_hint("correct .nv-meta/.info.json, or prepare the data set again"));
+        }
+        let path = self.root.join(&name);
+        let stamp = stamp_at(&path)?;
+        Ok(Shard { is_tgz: name.ends_with(".tgz"), name, path, stamp, mode: 0 })
+    }
+
+    /// Opens the sample tables; `None` when the data set has none.
+    pub fn tables(&self) -> Outcome<Option<Tables>> {
+        if !self.has_tables {
+            return Ok(None);
+        }
+        Tables::open(&self.database()).map(Some)
+    }
+
+    /// Where the sample tables are.
+    pub fn database(&self) -> PathBuf {
+        layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
+    }
+
+    /// Bytes of all shards that are there.
+    pub fn bytes(&self) -> u64 {
+        (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
+    }
+}
+
+/// Whether a database has media tables and no sample tables: made for a data set that was prepared without them.
+fn only_media(database: &Path) -> bool {
+    let Ok(connection) = open_readonly(database) else { return false };
+    let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
+               AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";
+    connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
+}
+
+/// Whether a JSONL file, packed or not, lies directly in a folder.
+fn has_jsonl(root: &Path) -> bool {
+    let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
+    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.take(10_000).any(|name| name.to_str().is_some_and(is_jsonl))
+}
+
+fn not_prepared(root: &Path, interrupted: bool) -> Failure {
+    let subject = Subject::path(root);
+    if interrupted {
+        return Failure::data("looking at the data set", "a preparation was interrupted while it was being published")
+            .on(subject)
+            .with_hint("run gristmill prepare on it again: that finishes it");
+    }
+    if !root.exists() {
+        return Failure::environment("looking at the data set", "no such file or folder").on(subject);
+    }
+    let hint = match kind_of(root) {
+        Ok(DatasetKind::PlainFolder) if has_jsonl(root) => {
+            "it holds .jsonl files: info, lint and verify take one of them; pack and dedup take the folder"
+        }
+        Ok(DatasetKind::PlainFolder) => "no tar shard is in it; gristmill prepare-media PATH describes loose media",
+        _ => "gristmill prepare PATH",
+    };
+    Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
+        .on(subject)
+        .with_hint(hint)
+}

@@ -1,0 +1,56 @@
+//! A `.tar.idx` read word by word, in order, with a buffer of fixed size.
+
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+const WORD: usize = 8;
+const BUFFER: usize = 1 << 16;
+
+/// The offsets of one `.tar.idx`; unlike the format's own reader it hands out words in any order of size.
+pub(super) struct TarIdxReader {
+    file: ReadFile,
+    buffer: Vec<u8>,
+    filled: usize,
+    used: usize,
+    at: u64,
+}
+
+impl TarIdxReader {
+    /// Opens a file; its length may be anything.
+    pub(super) fn open(path: &Path) -> Outcome<Self> {
+        Ok(Self { file: open_read(path)?, buffer: vec![0; BUFFER], filled: 0, used: 0, at: 0 })
+    }
+    /// Whole words in the file, the end offset included.
+    pub(super) fn count(&self) -> u64 {
+        self.file.len() / WORD as u64
+    }
+    /// Bytes that are no whole word.
+    pub(super) fn odd_bytes(&self) -> u64 {
+        self.file.len() % WORD as u64
+    }
+    /// The next word; `None` at the end.
+    pub(super) fn next(&mut self) -> Outcome<Option<u64>> {
+        if self.filled - self.used < WORD && !self.fill()? {
+            return Ok(None);
+        }
+        let mut word = [0; WORD];
+        word.copy_from_slice(&self.buffer[self.used..self.used + WORD]);
+        self.used += WORD;
+        Ok(Some(u64::from_le_bytes(word)))
+    }
+
+    fn fill(&mut self) -> Outcome<bool> {
+        let left = self.file.len().saturating_sub(self.at) / WORD as u64 * WORD as u64;
+        let take = left.min(BUFFER as u64) as usize;
+        if take == 0 {
+            return Ok(false);
+        }
+        self.file.read_exact_at(&mut self.buffer[..take], self.at).map_err(|e| {
+            Failure::io("reading a tar index", self.file.path(), &e).on(Subject::path(self.file.path()).at(self.at))
+        })?;
+        self.at += take as u64;
+        (self.filled, self.used) = (take, 0);
+        Ok(true)
+    }
+}

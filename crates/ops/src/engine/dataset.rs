@@ -1,0 +1,276 @@
+//! Opening a data set: what it is, its shards, and what an earlier preparation left behind. Reads no tar.
+
+use super::plan::file as plan_file;
+use super::recorded::Recorded;
+use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
+use crate::source::{discover, kind};
+use gristmill_core::{
+    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
+    ProblemKind, Shard, ShardFacts, Subject,
+};
+use gristmill_pycompat::pattern::Pattern;
+use gristmill_storage::read::{read_whole, stamp_at};
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// The largest plan that is read back, in bytes.
+const MAX_PLAN_BYTES: u64 = 64 << 20;
+
+/// A data set that was opened: its shards as files, and the same as facts for the screens.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// In index order, `--exclude` not yet applied; parallel to `facts.shards`.
+    pub shards: Vec<Shard>,
+    /// What is known before any tar is read.
+    pub facts: DatasetFacts,
+    /// The state of what says that the data set is prepared, before anything was looked at; see [`prepared_stamp`].
+    pub prepared: Option<FileStamp>,
+}
+
+/// Tells one publication from another: it differs after every run that made something visible.
+pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
+    [layout::INFO_JSON, layout::INFO_YAML].iter().find_map(|name| stamp_at(&layout::in_nv_meta(root, name)).ok())
+}
+
+/// Opens the folder of a WebDataset, prepared or not.
+///
+/// A path that is something else is a usage failure that says what it is and what works on it.
+pub fn open(root: &Path) -> Outcome<Opened> {
+    let prepared = prepared_stamp(root);
+    let kind = kind::kind_of(root)?;
+    check_kind(root, kind)?;
+    let found = discover::discover(root)?;
+    if kind == DatasetKind::Filesystem && found.shards.is_empty() {
+        return Err(only_media_metadata(root));
+    }
+    let mut facts = DatasetFacts::new(root.to_path_buf(), kind);
+    facts.opened = true;
+    facts.findings = found.findings;
+    if kind == DatasetKind::Filesystem {
+        facts.findings.push(leftover_database());
+    }
+    facts.prepared = match kind {
+        DatasetKind::PreparedWebDataset => read_prepared(root, &found.shards, &mut facts.findings)?,
+        _ => None,
+    };
+    facts.shards = found.shards.iter().map(shard_facts).collect();
+    if let Some(prepared) = &facts.prepared {
+        take_counts(prepared, &mut facts.shards);
+    }
+    facts.scan_complete = facts.shards.is_empty();
+    Ok(Opened { shards: found.shards, facts, prepared })
+}
+
+fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
+    let (why, hint) = match kind {
+        DatasetKind::PreparedWebDataset
+        | DatasetKind::RawWebDataset
+        | DatasetKind::Filesystem
+        | DatasetKind::PlainFolder => return Ok(()),
+        DatasetKind::Jsonl => {
+            ("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it")
+        }
+        DatasetKind::Metadataset => ("metadatasets cannot be prepared yet", "give a folder of tar shards"),
+        DatasetKind::PackedTokens
+        | DatasetKind::PackedFolder
+        | DatasetKind::TokenFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
+        | DatasetKind::ForagerSamples => {
+            ("it holds packed tokens, which training reads as they are", "browse shows them")
+        }
+        DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),
+    };
+    Err(Failure::usage("opening the data set", why).on(Subject::path(root)).with_hint(hint))
+}
+
+fn only_media_metadata(root: &Path) -> Failure {
+    Failure::data("preparing the data set", "the folder holds media metadata and no tar shard")
+        .on(Subject::path(root))
+        .with_hint("a folder of loose media files is prepared by prepare-media, not by prepare")
+}
+
+fn leftover_database() -> Problem {
+    Problem::note(
+        ProblemKind::LeftoverDatabase,
+        Subject::path(format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE)),
+        "left over from a run that did not finish; it will be replaced (media metadata in it is kept)",
+    )
+}
+
+fn shard_facts(shard: &Shard) -> ShardFacts {
+    ShardFacts { name: shard.name.clone(), stamp: shard.stamp, is_tgz: shard.is_tgz, ..ShardFacts::default() }
+}
+
+/// Of shards that did not change the count is known from the earlier run, before anything is scanned.
+fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
+    let changed: HashSet<&str> = prepared.changed_shards.iter().map(String::as_str).collect();
+    let counts: HashMap<&str, u64> = prepared.shard_counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    for shard in shards.iter_mut().filter(|shard| !changed.contains(shard.name.as_str())) {
+        shard.samples = counts.get(shard.name.as_str()).copied().unwrap_or(0);
+    }
+}
+
+/// What an earlier preparation left behind, compared with the shards that are on disk now.
+fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
+    let info = match Info::read(root) {
+        Ok(Some(info)) => info,
+        Ok(None) => return Ok(None),
+        // What was indexed is unknown, but excludes and splits are still a person's work.
+        Err(failure) if failure.class == ExitClass::Data => {
+            let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+            findings.push(problem.with_hint("--force-overwrite makes it again; excludes stay"));
+            Info::default()
+        }
+        Err(failure) => return Err(failure),
+    };
+    let own = RunFolder::for_webdataset(root);
+    let recorded = Recorded::read(&own)?;
+    let mut prepared = PreparedFacts {
+        version: info.energon_version.clone(),
+        by_gristmill: own.plan().is_file(),
+        plan: recorded_plan(&own)?.map(Box::new),
+        shard_counts: info.shard_counts,
+        ..PreparedFacts::default()
+    };
+    match SplitFile::read(root) {
+        Ok(Some(file)) => {
+            let (splits, bad) = file.expanded();
+            prepared.splits = splits;
+            for item in bad {
+                let subject = Subject::field(item.item.clone());
+                findings.push(Problem::problem(ProblemKind::BadBraces, subject, format!("split.yaml: {}", item.error)));
+            }
+            findings.extend(file.repeated_excludes(&layout::in_nv_meta(root, layout::SPLIT_YAML)));
+            prepared.excludes = file.exclude;
+        }
+        Ok(None) => findings.push(Problem::problem(
+            ProblemKind::MissingFile,
+            Subject::path(root.join(layout::NV_META).join(layout::SPLIT_YAML)),
+            "the data set is prepared but has no split.yaml",
+        )),
+        Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
+    }
+    compare(root, shards, recorded.as_ref(), &mut prepared);
+    if tables_know_more(root, prepared.shard_counts.len()) {
+        // Rows are found by the place of their shard in the list; where one is gone, those behind it have another's.
+        let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+        let names = shards.iter().map(|shard| &shard.name).filter(|name| indexed.contains(name.as_str()));
+        prepared.changed_shards = names.cloned().collect();
+        prepared.retimed_shards.clear();
+        let message =
+            "index.sqlite has rows of more shards than .info.json lists; which rows belong to which is unknown";
+        findings.push(
+            Problem::problem(ProblemKind::IndexMismatch, Subject::path(root.join(layout::NV_META)), message)
+                .with_hint("an update reads every shard again"),
+        );
+    }
+    Ok(Some(prepared))
+}
+
+/// Whether the tables hold rows of a shard beyond the list. Tables that cannot be read are told elsewhere.
+fn tables_know_more(root: &Path, listed: usize) -> bool {
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    if listed == 0 || !database.is_file() {
+        return false;
+    }
+    let last = tables::open_readonly(&database)
+        .ok()
+        .and_then(|db| db.query_row("SELECT max(tar_file_id) FROM samples", [], |row| row.get::<_, i64>(0)).ok());
+    last.is_some_and(|last| usize::try_from(last).is_ok_and(|last| last >= listed))
+}
+
+/// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.
+fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
+    let bytes = read_whole(&own.plan(), MAX_PLAN_BYTES)?;
+    Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
+}
+
+fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared: &mut PreparedFacts) {
+    let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+    let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
+    let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
+    let mut new_shards = Vec::new();
+    let (mut changed, mut retimed) = (Vec::new(), Vec::new());
+    let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
+    for shard in shards {
+        if !indexed.contains(shard.name.as_str()) {
+            if !on_purpose(&shard.name) && !has_indexed_twin(&shard.name, &indexed) {
+                new_shards.push(shard.name.clone());
+            }
+        } else if let Some(change) = change_of(root, shard, &stamps) {
+            changed.push(shard.name.clone());
+            if change == Change::Time {
+                retimed.push(shard.name.clone());
+            }
+        }
+    }
+    let missing: Vec<String> = prepared
+        .shard_counts
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| !on_disk.contains(name.as_str()))
+        .cloned()
+        .collect();
+    prepared.new_shards = new_shards;
+    prepared.changed_shards = changed;
+    prepared.retimed_shards = retimed;
+    prepared.missing_shards = missing;
+}
+
+/// Shards that the recorded plan leaves out are not new ones.
+pub(crate) fn left_out_on_purpose(plan: Option<&PreparePlan>) -> impl Fn(&str) -> bool {
+    let texts = plan.map(|plan| plan.exclude_shards.as_slice()).unwrap_or_default();
+    let patterns: Vec<Pattern> = texts.iter().filter_map(|text| Pattern::compile(text).ok()).collect();
+    move |name| patterns.iter().any(|pattern| pattern.is_found(name))
+}
+
+/// Whether a finding of [`open`] concerns a plan: files that are not read and that the plan leaves out anyway do not.
+pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool {
+    let on_purpose = left_out_on_purpose(plan);
+    move |finding| {
+        finding.kind != ProblemKind::UnreadShard || !finding.subject.shard.as_deref().is_some_and(&on_purpose)
+    }
+}
+
+/// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both want the same `.tar.idx`.
+pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
+    name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
+}
+
+/// How a shard differs from its state at the last run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Its time or inode alone, as in a copy that does not keep times.
+    Time,
+    /// Its size, or it has no index.
+    Content,
+}
+
+/// Compares with the state our last run recorded; for a data set that another program prepared, a shard newer than its
+/// `.tar.idx`, or too short for it, counts as changed.
+fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> Option<Change> {
+    if let Some(stamp) = stamps.get(shard.name.as_str()) {
+        let change = if stamp.bytes == shard.stamp.bytes { Change::Time } else { Change::Content };
+        return (*stamp != shard.stamp).then_some(change);
+    }
+    let index = root.join(shard.index_name());
+    let Ok(meta) = std::fs::metadata(&index) else { return Some(Change::Content) };
+    let index_ns =
+        meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
+    let shard_ns = u128::try_from(shard.stamp.modified_ns).unwrap_or(0);
+    let end = TarIdx::open(&index).and_then(|offsets| offsets.end());
+    if !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes) {
+        return Some(Change::Content);
+    }
+    (shard_ns > index_ns).then_some(Change::Time)
+}
+
+/// Counts shards as unchanged again whose time alone differs, once their headers were found to agree with the index.
+pub fn accept_times(opened: &mut Opened, unchanged: &HashSet<String>) {
+    let Some(prepared) = &mut opened.facts.prepared else { return };
+    prepared.retimed_shards.clear();
+    prepared.changed_shards.retain(|name| !unchanged.contains(name));
+    take_counts(prepared, &mut opened.facts.shards);
+}

@@ -1,0 +1,308 @@
+//! The pieces that lines of output and lines of metadata are made of.
+
+use super::write_back::RangesGo;
+use crate::source::dedup::{Body, Record};
+use gristmill_core::dedup::FIELD_OF_VARIANT_B;
+use gristmill_core::Outcome;
+use gristmill_pycompat::json_again::{is_same_key, JsonRewriter};
+use gristmill_pycompat::json_fields::{slice, Field, Fields};
+use gristmill_pycompat::json_text::{push_again, push_again_part, push_ascii};
+use gristmill_pycompat::json_walk::Kind;
+
+/// Bytes collected before they are handed out.
+const FULL: usize = 256 << 10;
+
+/// A line of output on its way: collected, and handed out in large pieces.
+pub(super) struct Out<'a> {
+    buffer: Vec<u8>,
+    take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
+    handed: u64,
+}
+
+impl<'a> Out<'a> {
+    /// Collects in `buffer`, whatever is in it.
+    pub(super) fn new(mut buffer: Vec<u8>, take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>) -> Self {
+        buffer.clear();
+        Self { buffer, take, handed: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.buffer.extend_from_slice(bytes);
+        self.flush()
+    }
+
+    /// What is collected, to add to; [`flush`](Self::flush) after much of it.
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Hands out what is collected, once it is much.
+    pub(super) fn flush(&mut self) -> Outcome<()> {
+        if self.buffer.len() >= FULL {
+            self.handed += self.buffer.len() as u64;
+            (self.take)(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends it without handing out the rest, which is in the buffer.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
+    /// Hands out the rest; returns how many bytes there were, and the buffer.
+    pub(super) fn finish(mut self) -> Outcome<(u64, Vec<u8>)> {
+        if !self.buffer.is_empty() {
+            self.handed += self.buffer.len() as u64;
+            (self.take)(&self.buffer)?;
+        }
+        Ok((self.handed, self.buffer))
+    }
+}
+
+/// A line and where its fields are.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) body: Body<'a>,
+    pub(super) fields: &'a Fields,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn of(record: &Record<'a>) -> Self {
+        Self { body: record.body, fields: record.fields() }
+    }
+
+    /// What the places of keys are in.
+    fn keys(self) -> &'a [u8] {
+        match self.body {
+            Body::Held(line) => line,
+            Body::Long(line) => line.keys(),
+        }
+    }
+
+    fn key(self, field: &Field) -> &'a [u8] {
+        slice(self.keys(), field.key_from, field.key_to)
+    }
+}
+
+/// Writes fields as Python writes them; its memory is used from record to record.
+#[derive(Default)]
+pub(super) struct Composer {
+    again: JsonRewriter,
+    settled: Vec<Field>,
+    buffer: Vec<u8>,
+}
+
+impl Composer {
+    /// The memory of the last line.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer)
+    }
+
+    pub(super) fn give_buffer(&mut self, buffer: Vec<u8>) {
+        if buffer.capacity() <= 8 * FULL {
+            self.buffer = buffer;
+        }
+    }
+
+    /// Appends all fields but the text, each behind a comma unless it is the very first, with the list of ranges where it belongs.
+    pub(super) fn fields(
+        &mut self,
+        parts: Parts<'_>,
+        ranges: &RangesGo,
+        list: &[u8],
+        is_first: bool,
+        out: &mut Out<'_>,
+    ) -> Outcome<()> {
+        let mut settled = std::mem::take(&mut self.settled);
+        settled.clear();
+        parts.fields.settle(parts.keys(), &mut settled);
+        let result = self.settled_fields(parts, &settled, ranges, list, is_first, out);
+        self.settled = settled;
+        result
+    }
+
+    fn settled_fields(
+        &mut self,
+        parts: Parts<'_>,
+        settled: &[Field],
+        ranges: &RangesGo,
+        list: &[u8],
+        mut is_first: bool,
+        out: &mut Out<'_>,
+    ) -> Outcome<()> {
+        let (mut skipped, mut annotated) = (None, None);
+        match ranges {
+            RangesGo::Away => {}
+            RangesGo::Behind => {
+                // A field of that name in the input wins.
+                skipped = place_of(FIELD_OF_VARIANT_B, settled, |field| parts.key(field));
+                push_key(FIELD_OF_VARIANT_B.as_bytes(), &mut is_first, out);
+                match skipped.and_then(|place| settled.get(place)) {
+                    Some(field) => self.value(parts.body, field, out)?,
+                    None => out.push(list)?,
+                }
+            }
+            RangesGo::Under(way) => {
+                let (first, rest) = way.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+                annotated = Some((place_of(first, settled, |field| parts.key(field)), first, rest));
+            }
+        }
+        for (place, field) in settled.iter().enumerate() {
+            if skipped == Some(place) {
+                continue;
+            }
+            push_key(parts.key(field), &mut is_first, out);
+            match annotated {
+                Some((Some(found), _, rest)) if found == place => {
+                    self.annotated(parts.body, field, rest, list, out)?;
+                }
+                _ => self.value(parts.body, field, out)?,
+            }
+        }
+        if let Some((None, first, rest)) = annotated {
+            let mut key = Vec::new();
+            push_ascii(first, &mut key);
+            push_key(&key, &mut is_first, out);
+            push_fresh(rest, list, out.buffer());
+        }
+        out.flush()
+    }
+
+    /// The value of a field with the list of ranges put in where `rest` leads.
+    fn annotated(
+        &mut self,
+        body: Body<'_>,
+        field: &Field,
+        rest: &[String],
+        list: &[u8],
+        out: &mut Out<'_>,
+    ) -> Outcome<()> {
+        if rest.is_empty() || !matches!(field.kind, Kind::Object | Kind::EmptyObject) {
+            push_fresh(rest, list, out.buffer());
+            return Ok(());
+        }
+        with_value(body, field, |value| push_into(value, rest, list, &mut self.again, out.buffer()))?;
+        out.flush()
+    }
+
+    /// The value of a field as Python writes it.
+    fn value(&mut self, body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+        if field.kind == Kind::String {
+            out.push(b"\"")?;
+            string(body, field, out)?;
+            return out.push(b"\"");
+        }
+        with_value(body, field, |value| self.again.push(value, out.buffer()))?;
+        out.flush()
+    }
+}
+
+/// What stands between the quotes of a string field, as Python writes it.
+pub(super) fn string(body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+    let (from, to) = (field.from + 1, field.to.saturating_sub(1));
+    match body {
+        Body::Held(line) => {
+            push_again(slice(line, from, to), out.buffer());
+            out.flush()
+        }
+        Body::Long(line) => line.each_chunk(from, to, |chunk, is_last| {
+            let taken = push_again_part(chunk, is_last, out.buffer());
+            out.flush().map(|()| taken)
+        }),
+    }
+}
+
+/// Gives `take` the bytes of a value, which are read into memory where the line is not held.
+fn with_value(body: Body<'_>, field: &Field, take: impl FnOnce(&[u8])) -> Outcome<()> {
+    match body {
+        Body::Held(line) => take(slice(line, field.from, field.to)),
+        Body::Long(line) => {
+            let mut value = Vec::new();
+            line.each_chunk(field.from, field.to, |chunk, _| {
+                value.extend_from_slice(chunk);
+                Ok(chunk.len())
+            })?;
+            take(&value);
+        }
+    }
+    Ok(())
+}
+
+fn place_of<'a>(wanted: &str, settled: &[Field], key: impl Fn(&Field) -> &'a [u8]) -> Option<usize> {
+    let mut ascii = Vec::new();
+    push_ascii(wanted, &mut ascii);
+    settled.iter().position(|field| is_same_key(key(field), &ascii))
+}
+
+fn push_key(raw: &[u8], is_first: &mut bool, out: &mut Out<'_>) {
+    push_object_key(raw, is_first, out.buffer());
+}
+
+/// Objects in each other for these keys, the list in the innermost.
+fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
+    for key in way {
+        out.extend_from_slice(b"{\"");
+        push_ascii(key, out);
+        out.extend_from_slice(b"\": ");
+    }
+    out.extend_from_slice(list);
+    out.extend(way.iter().map(|_| b'}'));
+}
+
+/// An object as Python writes it, with the list put in where `way` leads.
+fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewriter, out: &mut Vec<u8>) {
+    let (mut object, mut way) = (object, way);
+    // What follows the objects on the way, outermost first.
+    let mut behind: Vec<Vec<u8>> = Vec::new();
+    while let Some((key, rest)) = way.split_first() {
+        // No field is to be left out: no key has this name.
+        let mut fields = Fields::any();
+        let mut settled = Vec::new();
+        if fields.read(object).is_err() {
+            break;
+        }
+        fields.settle(object, &mut settled);
+        let key_at = |field: &Field| slice(object, field.key_from, field.key_to);
+        let found = place_of(key, &settled, key_at);
+        let mut push = |fields: &[Field], mut is_first: bool, out: &mut Vec<u8>| {
+            for field in fields {
+                push_object_key(key_at(field), &mut is_first, out);
+                again.push(slice(object, field.from, field.to), out);
+            }
+            is_first
+        };
+        out.push(b'{');
+        let (before, after) = settled.split_at(found.unwrap_or(settled.len()));
+        let mut is_first = push(before, true, out);
+        let mut rest_of_object = Vec::new();
+        if let Some((_, after)) = after.split_first() {
+            push(after, false, &mut rest_of_object);
+        }
+        rest_of_object.push(b'}');
+        behind.push(rest_of_object);
+        let mut ascii = Vec::new();
+        push_ascii(key, &mut ascii);
+        push_object_key(&ascii, &mut is_first, out);
+        way = rest;
+        match after.first() {
+            Some(field) if !rest.is_empty() && matches!(field.kind, Kind::Object | Kind::EmptyObject) => {
+                object = slice(object, field.from, field.to);
+            }
+            _ => {
+                push_fresh(rest, list, out);
+                break;
+            }
+        }
+    }
+    for rest in behind.iter().rev() {
+        out.extend_from_slice(rest);
+    }
+}
+
+fn push_object_key(raw: &[u8], is_first: &mut bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(if std::mem::take(is_first) { b"\"" } else { b", \"" });
+    push_again(raw, out);
+    out.extend_from_slice(b"\": ");
+}

@@ -1,0 +1,375 @@
+//! Repeats looked at in the documents themselves: all of it in memory, nothing written.
+
+use crate::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
+use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_dedup::{find_with, RepeatedText, Rule};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The byte before each document.
+const SEPARATOR: u8 = 0xff;
+/// The longest line of a packed file that is looked at, in bytes.
+const MAX_LINE_BYTES: usize = 256 << 20;
+/// Passages that are kept.
+const PASSAGES: usize = 200;
+/// Listed ranges that are kept: of more records what is found is shown.
+const MAX_LISTED_RANGES: usize = 1 << 22;
+/// Troubles that are kept.
+const TROUBLES: usize = 100;
+
+/// What is looked at, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// The files, in the order that decides which copy is the first.
+    pub files: &'a [TextFile],
+    /// The field that holds the text.
+    pub text_key: &'a str,
+    /// What is removable.
+    pub rule: Rule,
+    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. What is listed counts, whatever is
+    /// found by the rule.
+    pub listed_under: &'a [&'a str],
+    /// Bytes of text that are held; what comes behind them is not looked at.
+    pub most_text: usize,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSeen {
+    /// Its name relative to the folder, raw.
+    pub name: String,
+    /// Documents with text.
+    pub documents: u64,
+    /// Bytes of text in them.
+    pub text_bytes: u64,
+    /// Ranges that repeat.
+    pub ranges: u64,
+    /// Bytes in them, cut to whole characters.
+    pub removed_bytes: u64,
+}
+
+/// A document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentSeen {
+    /// Position of its file.
+    pub file: u32,
+    /// Its line, counted from 1.
+    pub line: u64,
+    /// Where that line begins in the unpacked file, in bytes.
+    pub start: u64,
+    from: usize,
+    to: usize,
+    first_range: usize,
+    ranges: usize,
+}
+
+/// A range that repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeSeen {
+    /// Where it begins in the text of its document, in bytes; always between two characters.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// Where the copy that stays begins, in all of the text.
+    kept: u64,
+}
+
+/// A passage that repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassageSeen {
+    /// A document that has it.
+    pub document: usize,
+    /// Where it begins in its text, in bytes; between two characters.
+    pub from: usize,
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// How often it occurs, about.
+    pub count: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Repeats {
+    /// The files that were read, the last one perhaps in part.
+    pub files: Vec<FileSeen>,
+    /// Documents that have ranges, by their positions, in order.
+    pub changed: Vec<usize>,
+    /// The passages that repeat most, those that cost most bytes first.
+    pub passages: Vec<PassageSeen>,
+    /// There is more text than was looked at.
+    pub is_cut: bool,
+    /// Records list their ranges, and those are shown.
+    pub is_listed: bool,
+    /// What could not be read, and why; raw.
+    pub troubles: Vec<String>,
+    text: Vec<u8>,
+    documents: Vec<DocumentSeen>,
+    ranges: Vec<RangeSeen>,
+    /// Ranges as records list them, by document, until they are put beside the text.
+    listed: BTreeMap<usize, Vec<Range<usize>>>,
+    listed_ranges: usize,
+}
+
+/// Reads the documents and finds what repeats in them. `read` counts bytes of text.
+///
+/// # Errors
+/// Where a file cannot be opened, or changes while it is read; when it is cancelled.
+pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
+    let mut seen = Repeats::default();
+    for (index, file) in (0..).zip(scope.files) {
+        if seen.is_cut {
+            break;
+        }
+        seen.read(index, file, scope, read, cancel)?;
+    }
+    let found = find_with(&seen.text, &scope.rule, cancel)?;
+    seen.take(found, scope.rule.min_length);
+    Ok(seen)
+}
+
+impl Repeats {
+    fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
+        let spool = Box::new(InMemorySearch::default());
+        let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
+        let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
+        while let Some(record) = lines.next()? {
+            if record.kind != Kind::Document {
+                if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < TROUBLES) {
+                    self.troubles.push(format!("{}:{}: {}", file.name, record.line + 1, problem.message));
+                }
+                continue;
+            }
+            let from = self.text.len() + 1;
+            self.text.push(SEPARATOR);
+            let (text, most) = (&mut self.text, scope.most_text);
+            let mut fits = true;
+            record.each_piece(&mut spare, &mut |piece| {
+                fits &= text.len() + piece.len() <= most;
+                if fits {
+                    text.extend_from_slice(piece.as_bytes());
+                }
+                Ok(())
+            })?;
+            if !fits {
+                self.text.truncate(from - 1);
+                self.is_cut = true;
+                break;
+            }
+            let to = self.text.len();
+            let (line, start) = (record.line + 1, record.start);
+            if let Body::Held(bytes) = record.body {
+                self.note_listed(bytes, scope.listed_under, to - from);
+            }
+            self.documents.push(DocumentSeen { file: index, line, start, from, to, first_range: 0, ranges: 0 });
+            told.documents += 1;
+            told.text_bytes += (to - from) as u64;
+            read.store(to as u64, Ordering::Relaxed);
+        }
+        if let Some(damage) = lines.damage() {
+            self.troubles.push(format!("{}: {}", file.name, damage.why));
+        }
+        self.files.push(told);
+        Ok(())
+    }
+
+    /// Notes the ranges that the record of the next document lists, if it does.
+    fn note_listed(&mut self, line: &[u8], keys: &[&str], text_bytes: usize) {
+        let listed = keys.iter().find_map(|key| listed_ranges(line, key, text_bytes));
+        let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= MAX_LISTED_RANGES) else {
+            return;
+        };
+        self.listed_ranges += ranges.len();
+        self.is_listed = true;
+        self.listed.insert(self.documents.len(), ranges);
+    }
+
+    /// Puts what was found, or is listed, beside the documents.
+    fn take(&mut self, found: RepeatedText, min_length: u64) {
+        let mut listed = std::mem::take(&mut self.listed);
+        let mut intervals = found.intervals.iter().peekable();
+        for at in 0..self.documents.len() {
+            let Some(document) = self.documents.get(at).copied() else { continue };
+            let mut own: Vec<RangeSeen> = Vec::new();
+            while let Some(interval) = intervals.next_if(|interval| interval.end <= document.to as u64) {
+                let place = |position: u64| usize::try_from(position).ok()?.checked_sub(document.from);
+                if let (Some(from), Some(to)) = (place(interval.start), place(interval.end)) {
+                    own.push(RangeSeen { from, to, kept: interval.first });
+                }
+            }
+            if let Some(ranges) = listed.remove(&at) {
+                own = ranges.into_iter().map(|range| with_copy(&range, &own)).collect();
+            }
+            let text = text_in(&self.text, document.from..document.to);
+            let first_range = self.ranges.len();
+            for range in own {
+                if let Some(whole) = whole(text, range.from, range.to) {
+                    self.ranges.push(RangeSeen { from: whole.start, to: whole.end, kept: range.kept });
+                }
+            }
+            let ranges = self.ranges.get(first_range..).unwrap_or_default();
+            if ranges.is_empty() {
+                continue;
+            }
+            self.changed.push(at);
+            if let Some(file) = self.files.get_mut(document.file as usize) {
+                file.ranges += ranges.len() as u64;
+                file.removed_bytes += ranges.iter().map(|range| (range.to - range.from) as u64).sum::<u64>();
+            }
+            let ranges = ranges.len();
+            if let Some(document) = self.documents.get_mut(at) {
+                (document.first_range, document.ranges) = (first_range, ranges);
+            }
+        }
+        let heaviest = found.passages.shown(PASSAGES, min_length);
+        let passage = |passage: &gristmill_dedup::Passage| {
+            let (document, from) = self.locate(passage.at)?;
+            let text = self.text_of(document);
+            let end = from.saturating_add(usize::try_from(passage.len).ok()?).min(text.len());
+            let range = whole(text, from, end)?;
+            Some(PassageSeen { document, from: range.start, bytes: range.len(), count: passage.count })
+        };
+        self.passages = heaviest.iter().filter_map(passage).collect();
+    }
+
+    /// The document at a position, and where in its text that is, in bytes.
+    fn locate(&self, at: u64) -> Option<(usize, usize)> {
+        let at = usize::try_from(at).ok()?;
+        let index = self.documents.partition_point(|document| document.from <= at).checked_sub(1)?;
+        let document = self.documents.get(index).filter(|document| at < document.to)?;
+        Some((index, at - document.from))
+    }
+
+    /// How many documents were read.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// A document.
+    pub fn document(&self, index: usize) -> Option<&DocumentSeen> {
+        self.documents.get(index)
+    }
+
+    /// The name of the file of a document, raw, and its line.
+    pub fn place_of(&self, index: usize) -> (&str, u64) {
+        let Some(document) = self.documents.get(index) else { return ("", 0) };
+        (self.files.get(document.file as usize).map_or("", |file| &file.name), document.line)
+    }
+
+    /// The text of a document, raw.
+    pub fn text_of(&self, index: usize) -> &str {
+        self.documents.get(index).map_or("", |document| text_in(&self.text, document.from..document.to))
+    }
+
+    /// The ranges of a document, in order.
+    pub fn ranges_of(&self, index: usize) -> &[RangeSeen] {
+        let Some(document) = self.documents.get(index) else { return &[] };
+        self.ranges.get(document.first_range..document.first_range + document.ranges).unwrap_or_default()
+    }
+
+    /// Bytes of a document that repeat, cut to whole characters.
+    pub fn removed_of(&self, index: usize) -> usize {
+        self.ranges_of(index).iter().map(|range| range.to - range.from).sum()
+    }
+
+    /// The document with the copy of a range that stays, and where in its text that begins, in bytes. Under "keep none" and at the
+    /// first place of a text that repeats itself this may be the range itself.
+    pub fn kept(&self, range: &RangeSeen) -> Option<(usize, usize)> {
+        let (document, mut from) = self.locate(range.kept)?;
+        let text = self.text_of(document);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        Some((document, from))
+    }
+
+    /// The document whose line begins at this byte of the file of this name, or the next one in that file.
+    pub fn find(&self, name: &str, start: u64) -> Option<usize> {
+        let file = u32::try_from(self.files.iter().position(|file| file.name == name)?).ok()?;
+        let index = self.documents.partition_point(|document| (document.file, document.start) < (file, start));
+        self.documents.get(index).filter(|document| document.file == file).map(|_| index)
+    }
+
+    /// Bytes of text, and of those in ranges.
+    pub fn totals(&self) -> (u64, u64) {
+        let add = |(text, removed), file: &FileSeen| (text + file.text_bytes, removed + file.removed_bytes);
+        self.files.iter().fold((0, 0), add)
+    }
+}
+
+/// A piece of the text; every document is UTF-8.
+fn text_in(text: &[u8], range: Range<usize>) -> &str {
+    std::str::from_utf8(text.get(range).unwrap_or_default()).unwrap_or_default()
+}
+
+/// A range without the characters that it cuts; `None` where nothing is left.
+pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
+    to = to.min(text.len());
+    while from < to && !text.is_char_boundary(from) {
+        from += 1;
+    }
+    while to > from && !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    (from < to).then_some(from..to)
+}
+
+/// A listed range with the place of its other copy, out of what was found; a place that is nowhere where that is not known.
+fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
+    let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
+    let kept = overlap.map_or(u64::MAX, |known| {
+        let (ahead, behind) = (listed.start.saturating_sub(known.from), known.from.saturating_sub(listed.start));
+        known.kept.saturating_add(ahead as u64).saturating_sub(behind as u64)
+    });
+    RangeSeen { from: listed.start, to: listed.end, kept }
+}
+
+/// The ranges that a record lists under a dotted key; `None` where it lists none, or what stands there are no ranges of its text.
+fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<usize>>> {
+    let last = key.rsplit('.').next()?;
+    memchr::memmem::find(line, last.as_bytes())?;
+    let record: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let value = key.split('.').try_fold(&record, |value, name| value.get(name))?;
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for pair in value.as_array()? {
+        let [from, to] = pair.as_array()?.as_slice() else { return None };
+        let (from, to) = (usize::try_from(from.as_u64()?).ok()?, usize::try_from(to.as_u64()?).ok()?);
+        if from > to || to > text_bytes || ranges.last().is_some_and(|before| from < before.end) {
+            return None;
+        }
+        ranges.push(from..to);
+    }
+    Some(ranges)
+}
+
+/// Lines that are held in memory, up to a length.
+#[derive(Default)]
+pub(super) struct InMemorySearch(Vec<u8>);
+
+impl Spool for InMemorySearch {
+    fn clear(&mut self) -> Outcome<()> {
+        self.0.clear();
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
+        if self.0.len() + bytes.len() > MAX_LINE_BYTES {
+            let why = "a line of a packed file is too long to be looked at";
+            return Err(Failure::data("reading the text", why).with_hint("dedup itself takes it"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_at(&self, at: u64, buf: &mut [u8]) -> Outcome<usize> {
+        Spool::read_at(&self.0, at, buf)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! Exact substring dedup: what is removable, and the records without it (docs/formats/bsade.md).
+
+mod compose;
+pub mod export;
+pub mod look;
+pub mod noted;
+pub mod original;
+pub mod output;
+pub mod removed;
+pub mod verify;
+pub mod write_back;
+mod zip_writer;
+
+#[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
+mod index_tests;
+#[cfg(test)]
+mod write_back_tests;

@@ -1,0 +1,147 @@
+//! What is noted of a line when it is read, so that it can be written without being taken apart once more.
+
+use super::compose::{Out, Parts};
+use super::write_back::{LineResult, Pieces, RangesGo, WriteBack};
+use crate::formats::bsade::Range;
+use crate::source::dedup::{Body, Kind, Record};
+use gristmill_core::Outcome;
+use gristmill_pycompat::json_text::{push_again, unescape};
+
+/// Where the text is in a line whose other fields stand as Python writes them; or that nothing is known of the line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineNote {
+    /// Bytes of the line without its `\n`; 0 where nothing is known.
+    bytes: u32,
+    /// The first byte of the text, behind its quote.
+    from: u32,
+    /// The quote behind the text.
+    to: u32,
+    /// Bytes of the text once its escapes are resolved.
+    text: u32,
+}
+
+impl LineNote {
+    /// Bytes of a note where it is kept.
+    pub const BYTES: usize = 16;
+
+    /// As it is kept.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let parts = [self.bytes, self.from, self.to, self.text];
+        parts.into_iter().rev().fold(0, |all, part| all << 32 | u128::from(part)).to_le_bytes()
+    }
+
+    /// The note again.
+    pub fn of_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let all = u128::from_le_bytes(*bytes);
+        let [bytes, from, to, text] = [0, 32, 64, 96].map(|shift| (all >> shift) as u32);
+        Self { bytes, from, to, text }
+    }
+
+    /// Bytes of the line without its `\n`; `None` where it has to be taken apart.
+    pub fn bytes(&self) -> Option<usize> {
+        (self.bytes > 0).then_some(self.bytes as usize)
+    }
+
+    /// Bytes of the text.
+    pub fn text_bytes(&self) -> u64 {
+        u64::from(self.text)
+    }
+
+    /// The text as it stands in the line, between its quotes.
+    fn text<'l>(&self, line: &'l [u8]) -> &'l [u8] {
+        line.get(self.from as usize..self.to as usize).unwrap_or_default()
+    }
+}
+
+/// A line that was noted; its text in one piece.
+#[derive(Clone, Copy, Debug)]
+pub struct NotedLine<'a> {
+    /// Without its `\n`.
+    pub line: &'a [u8],
+    /// Of this line.
+    pub note: LineNote,
+}
+
+impl Pieces for NotedLine<'_> {
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
+        // It was valid when it was noted.
+        let raw = simdutf8::basic::from_utf8(self.note.text(self.line)).unwrap_or_default();
+        if raw.len() as u64 == self.note.text_bytes() {
+            return take(raw).map(|()| raw.len() as u64);
+        }
+        spare.clear();
+        unescape(raw, spare);
+        take(spare).map(|()| spare.len() as u64)
+    }
+}
+
+impl WriteBack {
+    /// Notes a line that was read, whose text is so many bytes long.
+    pub fn note(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<LineNote> {
+        Ok(self.noted(record, text_bytes)?.unwrap_or_default())
+    }
+
+    fn noted(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<Option<LineNote>> {
+        let (Kind::Document, Body::Held(line), Some(field)) = (record.kind, record.body, record.text_field()) else {
+            return Ok(None);
+        };
+        let number = |bytes: u64| u32::try_from(bytes).ok();
+        let places =
+            (number(record.bytes), number(field.from + 1), number(field.to.saturating_sub(1)), number(text_bytes));
+        let (Some(bytes), Some(from), Some(to), Some(text)) = places else { return Ok(None) };
+        let note = LineNote { bytes, from, to, text };
+        let Some((before, behind)) = self.others(line, &note).filter(|_| self.ranges == RangesGo::Away) else {
+            return Ok(None);
+        };
+        // What is handed out is more than is compared.
+        let mut is_handed = false;
+        let mut none = |_: &[u8]| {
+            is_handed = true;
+            Ok(())
+        };
+        let mut out = Out::new(self.composer.take_buffer(), &mut none);
+        self.composer.fields(Parts::of(record), &self.ranges, &[], false, &mut out)?;
+        let buffer = out.into_buffer();
+        let is_same = match before.strip_suffix(b", ") {
+            Some(before) => {
+                let parts = buffer.strip_prefix(b", ").and_then(|rest| rest.split_at_checked(before.len()));
+                parts.is_some_and(|parts| parts == (before, behind))
+            }
+            None => before.is_empty() && buffer == behind,
+        };
+        self.composer.give_buffer(buffer);
+        Ok((is_same && !is_handed).then_some(note))
+    }
+
+    /// What stands before the text's key and behind the text, if everything is where Python would have it.
+    fn others<'l>(&self, line: &'l [u8], note: &LineNote) -> Option<(&'l [u8], &'l [u8])> {
+        let (_, key) = self.opening.split_first()?;
+        let before = line.get(..note.from as usize)?.strip_suffix(key)?.strip_prefix(b"{")?;
+        let behind = line.get(note.to as usize..)?.strip_prefix(b"\"")?.strip_suffix(b"}")?;
+        Some((before, behind))
+    }
+
+    /// [`write`](Self::write) for a line that was noted; `None` when it is not what it was.
+    pub fn write_noted(
+        &mut self,
+        noted: &NotedLine<'_>,
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<Option<LineResult>> {
+        let NotedLine { line, note } = noted;
+        let Some((before, behind)) = self.others(line, note) else { return Ok(None) };
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        self.text(noted, ranges, &mut out, |out| {
+            push_again(note.text(line), out.buffer());
+            Ok(())
+        })?;
+        let buffer = out.buffer();
+        if let Some(before) = before.strip_suffix(b", ") {
+            buffer.extend_from_slice(b", ");
+            buffer.extend_from_slice(before);
+        }
+        buffer.extend_from_slice(behind);
+        buffer.extend_from_slice(b"}\n");
+        self.written(out).map(Some)
+    }
+}

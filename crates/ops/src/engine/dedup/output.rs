@@ -1,0 +1,116 @@
+//! A file of output, packed by the end of its name (docs/formats/bsade.md §6).
+
+use super::zip_writer::ZipWriter;
+use crate::source::text::Packing;
+use gristmill_core::Outcome;
+use gristmill_storage::fs::BufferedFile;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// The level of zstd: its own default.
+const ZSTD_LEVEL: i32 = 3;
+/// The preset of xz and lzma: higher ones take much more memory and time for a few percent.
+const XZ_PRESET: u32 = 3;
+/// Memory of one zstd encoder at that level with its buffers, in bytes.
+const ZSTD_MEMORY: u64 = 6 << 20;
+/// The same for gzip and zip.
+const GZIP_MEMORY: u64 = 1 << 20;
+/// The same for bzip2.
+const BZIP2_MEMORY: u64 = 8 << 20;
+/// The same for xz and lzma at that preset.
+const XZ_MEMORY: u64 = 32 << 20;
+
+/// Packs what it is given into a file.
+pub struct PackedOutput {
+    encoder: OutputEncoder,
+    bytes: u64,
+}
+
+enum OutputEncoder {
+    Plain(BufferedFile),
+    Gzip(Box<flate2::write::GzEncoder<BufferedFile>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufferedFile>),
+    Bzip2(bzip2::write::BzEncoder<BufferedFile>),
+    Xz(liblzma::write::XzEncoder<BufferedFile>),
+    Zip(Box<ZipWriter<BufferedFile>>),
+}
+
+impl PackedOutput {
+    /// Memory that packing takes, in bytes, without the buffer of the file.
+    pub fn memory(packing: Packing) -> u64 {
+        match packing {
+            Packing::Plain => 0,
+            Packing::Zstd => ZSTD_MEMORY,
+            Packing::Gzip | Packing::Zip => GZIP_MEMORY,
+            Packing::Bzip2 => BZIP2_MEMORY,
+            Packing::Xz | Packing::Lzma => XZ_MEMORY,
+        }
+    }
+
+    /// Packs into a file that is open, as the end of `name` says.
+    pub fn new(file: BufferedFile, name: &str) -> Outcome<Self> {
+        let path = file.path().to_owned();
+        let failed = |error: io::Error| BufferedFile::failure("packing", &path, error);
+        let encoder = match Packing::of_name(name) {
+            Packing::Plain => OutputEncoder::Plain(file),
+            Packing::Gzip => {
+                OutputEncoder::Gzip(Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default())))
+            }
+            Packing::Zstd => OutputEncoder::Zstd(zstd::stream::write::Encoder::new(file, ZSTD_LEVEL).map_err(failed)?),
+            Packing::Bzip2 => OutputEncoder::Bzip2(bzip2::write::BzEncoder::new(file, bzip2::Compression::default())),
+            Packing::Xz => OutputEncoder::Xz(liblzma::write::XzEncoder::new(file, XZ_PRESET)),
+            Packing::Lzma => {
+                let stream = liblzma::stream::LzmaOptions::new_preset(XZ_PRESET)
+                    .and_then(|options| liblzma::stream::Stream::new_lzma_encoder(&options))
+                    .map_err(|error| failed(error.into()))?;
+                OutputEncoder::Xz(liblzma::write::XzEncoder::new_stream(file, stream))
+            }
+            Packing::Zip => OutputEncoder::Zip(Box::new(ZipWriter::new(file, name).map_err(failed)?)),
+        };
+        Ok(Self { encoder, bytes: 0 })
+    }
+
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.bytes += bytes.len() as u64;
+        let result = match &mut self.encoder {
+            OutputEncoder::Plain(file) => return file.write_all(bytes),
+            OutputEncoder::Gzip(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Zstd(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Bzip2(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Xz(encoder) => encoder.write_all(bytes),
+            OutputEncoder::Zip(encoder) => encoder.write_all(bytes),
+        };
+        result.map_err(|error| BufferedFile::failure("packing", self.path(), error))
+    }
+
+    fn path(&self) -> &Path {
+        match &self.encoder {
+            OutputEncoder::Plain(file) => file.path(),
+            OutputEncoder::Gzip(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Zstd(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Bzip2(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Xz(encoder) => encoder.get_ref().path(),
+            OutputEncoder::Zip(encoder) => encoder.get_ref().path(),
+        }
+    }
+
+    /// Bytes that were given, before they were packed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Ends the stream and returns the file, which is still to be finished.
+    pub fn end(self) -> Outcome<BufferedFile> {
+        let path = self.path().to_owned();
+        let ended = match self.encoder {
+            OutputEncoder::Plain(file) => return Ok(file),
+            OutputEncoder::Gzip(encoder) => encoder.finish(),
+            OutputEncoder::Zstd(encoder) => encoder.finish(),
+            OutputEncoder::Bzip2(encoder) => encoder.finish(),
+            OutputEncoder::Xz(encoder) => encoder.finish(),
+            OutputEncoder::Zip(encoder) => encoder.finish(),
+        };
+        ended.map_err(|error| BufferedFile::failure("packing", &path, error))
+    }
+}

@@ -1,0 +1,211 @@
+//! The text of documents whose ranges are known, read from where it was; and where a passage is for the first time.
+
+use super::{Document, Removed, Source};
+use crate::engine::dedup::look::InMemorySearch;
+use crate::source::dedup::{Documents, Kind, Position, TextFile};
+use crate::source::text::Packing;
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
+use gristmill_storage::read::stamp_at;
+use memchr::memmem::Finder;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The longest document that is shown, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 64 << 20;
+
+/// A document as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Its number among all documents with ranges, if it has some.
+    pub number: Option<u64>,
+    /// Its file, among those of the earlier set and behind them those of the set.
+    pub source: usize,
+    /// Where its line begins, in bytes, and its number from 0.
+    pub start: u64,
+    /// See `start`.
+    pub line: u64,
+    /// Its text; raw.
+    pub text: String,
+    /// Its ranges, cut to whole characters.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl Source {
+    /// The file as it is read now; refused where it is not the one that the run read.
+    fn open(&self) -> Outcome<TextFile> {
+        let refuse = |why: &str| {
+            Failure::data("showing what a run removed", why.to_owned())
+                .on(Subject::path(&self.path))
+                .with_hint("what the run found is not of this text; run dedup again")
+        };
+        let stamp = match stamp_at(&self.path) {
+            Ok(stamp) => stamp,
+            Err(failure) if failure.is_missing() => return Err(refuse("the file that the run read is gone")),
+            Err(failure) => return Err(failure),
+        };
+        if (stamp.bytes, stamp.modified_ns) != (self.bytes, self.modified_ns) {
+            return Err(refuse("the file has changed since the run read it"));
+        }
+        Ok(self.file(stamp))
+    }
+
+    fn file(&self, stamp: FileStamp) -> TextFile {
+        let packing = Packing::of_name(&self.name);
+        TextFile { path: self.path.clone(), name: self.name.clone(), bytes: stamp.bytes, stamp, packing }
+    }
+}
+
+/// The text of the document whose line begins at this byte of a file that a run read.
+///
+/// # Errors
+/// Where the file has changed since, or the document is longer than 64 MiB; when it is cancelled.
+pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel: &Cancel) -> Outcome<String> {
+    let file = source.open()?;
+    let from = Position { offset: start, line };
+    let mut documents = Documents::open(&file, text_key, from, Box::new(InMemorySearch::default()), cancel)?;
+    let subject = || Subject::path(&source.path).line(line + 1);
+    let refuse = |why: &str| Failure::data("showing what a run removed", why.to_owned()).on(subject());
+    let Some(record) = documents.next()?.filter(|record| record.kind == Kind::Document) else {
+        return Err(refuse("there is no document here"));
+    };
+    let (mut text, mut spare) = (String::new(), String::new());
+    record.each_piece(&mut spare, &mut |piece| {
+        if text.len() + piece.len() > MAX_DOCUMENT_BYTES {
+            return Err(refuse("it is too long to be shown"));
+        }
+        text.push_str(piece);
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+impl Removed {
+    /// The document with this number among those with ranges.
+    ///
+    /// # Errors
+    /// See [`read_text`].
+    pub fn page(&self, number: u64, cancel: &Cancel) -> Outcome<Option<Page>> {
+        let Some(document) = self.documents(number, 1)?.pop() else { return Ok(None) };
+        let source = self.directory().earlier.len() + document.file;
+        self.page_of(source, document.start, document.line, Some(document), cancel).map(Some)
+    }
+
+    /// The document of a file whose line begins at this byte, with the ranges that it may have.
+    ///
+    /// # Errors
+    /// See [`read_text`].
+    pub fn page_at(&self, source: usize, start: u64, line: u64, cancel: &Cancel) -> Outcome<Page> {
+        let own = source.checked_sub(self.directory().earlier.len());
+        let document = own.map(|file| self.find(file, start)).transpose()?.flatten();
+        self.page_of(source, start, line, document, cancel)
+    }
+
+    fn page_of(
+        &self,
+        source: usize,
+        start: u64,
+        line: u64,
+        document: Option<Document>,
+        cancel: &Cancel,
+    ) -> Outcome<Page> {
+        let known = self.source(source).ok_or_else(|| Failure::data("showing what a run removed", "no such file"))?;
+        let text = read_text(known, &self.directory().text_key, start, line, cancel)?;
+        let number = document.as_ref().map(|document| document.number);
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let ranges = document.map(|document| document.ranges).unwrap_or_default();
+        let ranges = ranges
+            .into_iter()
+            .filter_map(|range| crate::engine::dedup::look::whole(&text, place(range.start), place(range.end)));
+        let ranges = ranges.collect();
+        Ok(Page { number, source, start, line, text, ranges })
+    }
+
+    /// Bytes on disk that are read until a document is come by, at most.
+    pub fn bytes_until(&self, source: usize, start: u64) -> u64 {
+        let whole: u64 = (0..source).filter_map(|number| self.source(number)).map(|source| source.bytes).sum();
+        let last = self.source(source).map_or(0, |source| source.bytes.min(start));
+        whole.saturating_add(last)
+    }
+}
+
+/// Looks for the first place of a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// What is looked for: the text of a window.
+    pub passage: String,
+    /// The document that is the last one to be looked into: by its file, and where its line begins.
+    pub until: (usize, u64),
+}
+
+/// Where a passage is for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstCopy {
+    /// The file, among those of the earlier set and behind them those of the set.
+    pub source: usize,
+    /// Where its line begins, in bytes, and its number from 0.
+    pub start: u64,
+    /// See `start`.
+    pub line: u64,
+    /// Where it begins in the text of the document, in bytes.
+    pub from: u64,
+}
+
+impl Search {
+    /// Reads the documents in their order until one holds the passage; `None` where none does. `read` counts bytes on disk. Memory: a piece
+    /// of text and the passage.
+    ///
+    /// # Errors
+    /// Where a file has changed since the run; when it is cancelled.
+    pub fn run(&self, removed: &Removed, read: &AtomicU64, cancel: &Cancel) -> Outcome<Option<FirstCopy>> {
+        let finder = Finder::new(self.passage.as_bytes());
+        let kept = self.passage.len().saturating_sub(1);
+        let (mut window, mut spare, mut before) = (Vec::new(), String::new(), 0_u64);
+        for number in 0..=self.until.0 {
+            let Some(source) = removed.source(number) else { break };
+            let file = source.open()?;
+            let key = &removed.directory().text_key;
+            let mut documents =
+                Documents::open(&file, key, Position::default(), Box::new(InMemorySearch::default()), cancel)?;
+            loop {
+                read.store(before + documents.consumed(), Ordering::Relaxed);
+                cancel.check()?;
+                let Some(record) = documents.next()? else { break };
+                let place = (number, record.start);
+                if place > self.until {
+                    return Ok(None);
+                }
+                if record.kind != Kind::Document || record.bytes < self.passage.len() as u64 {
+                    continue;
+                }
+                window.clear();
+                let (mut base, mut found) = (0_u64, None);
+                record.each_piece(&mut spare, &mut |piece| {
+                    if found.is_some() {
+                        return Ok(());
+                    }
+                    if window.is_empty() {
+                        // Nearly always the whole document: it need not be copied.
+                        found = finder.find(piece.as_bytes()).map(|at| base + at as u64);
+                    }
+                    let over = piece.len().saturating_sub(kept);
+                    if window.is_empty() {
+                        window.extend_from_slice(piece.as_bytes().get(over..).unwrap_or_default());
+                        base += over as u64;
+                        return Ok(());
+                    }
+                    window.extend_from_slice(piece.as_bytes());
+                    found = finder.find(&window).map(|at| base + at as u64);
+                    let over = window.len().saturating_sub(kept);
+                    window.drain(..over);
+                    base += over as u64;
+                    Ok(())
+                })?;
+                if let Some(from) = found {
+                    return Ok(Some(FirstCopy { source: number, start: record.start, line: record.line, from }));
+                }
+            }
+            before = before.saturating_add(source.bytes);
+        }
+        Ok(None)
+    }
+}

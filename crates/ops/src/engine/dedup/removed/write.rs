@@ -1,0 +1,125 @@
+//! Writes ranges.
+
+use super::{Directory, MAGIC, ROW};
+use crate::formats::bsade::Range;
+use gristmill_core::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
+
+/// A block is ended with the document that reaches so many bytes.
+const BLOCK: usize = 4 << 10;
+
+/// Blocks that are finished or grow.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    bytes: Vec<u8>,
+    /// Where each begins in `bytes`, where the line of its first document begins, and its documents.
+    blocks: Vec<(usize, u64, u32)>,
+    /// Where the line of the last document begins, and its number.
+    last: (u64, u64),
+}
+
+impl Gathered {
+    /// A document with ranges, in order: where its line begins, the number of the line from 0, and the ranges.
+    pub fn add(&mut self, start: u64, line: u64, ranges: &[Range]) {
+        let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK);
+        if is_full {
+            self.blocks.push((self.bytes.len(), start, 0));
+            self.last = (start, 0);
+        }
+        put(&mut self.bytes, start - self.last.0);
+        put(&mut self.bytes, line - self.last.1);
+        put(&mut self.bytes, ranges.len() as u64);
+        let mut end = 0;
+        for range in ranges {
+            put(&mut self.bytes, range.start.saturating_sub(end));
+            put(&mut self.bytes, range.end.saturating_sub(range.start));
+            end = range.end;
+        }
+        self.last = (start, line);
+        if let Some(block) = self.blocks.last_mut() {
+            block.2 += 1;
+        }
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// A number, 7 bits to a byte.
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// How long a section is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionFacts {
+    /// Documents with ranges.
+    pub documents: u64,
+    /// Bytes of its blocks; the table comes behind them.
+    pub block_bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+impl SectionFacts {
+    /// Bytes of all of it.
+    pub fn bytes(&self) -> u64 {
+        self.block_bytes.saturating_add(self.blocks.saturating_mul(ROW as u64))
+    }
+}
+
+/// The section of one file while it is written. Its table is held: 32 bytes for each 4 KiB.
+#[derive(Debug, Default)]
+pub struct Section {
+    facts: SectionFacts,
+    table: Vec<u8>,
+}
+
+impl Section {
+    /// Adds blocks and gives the bytes to write; what was gathered is taken.
+    pub fn add(&mut self, gathered: &mut Gathered) -> Vec<u8> {
+        let gathered = std::mem::take(gathered);
+        let ends = gathered.blocks.iter().skip(1).map(|block| block.0).chain([gathered.bytes.len()]);
+        for (&(at, start, documents), end) in gathered.blocks.iter().zip(ends) {
+            for number in [self.facts.block_bytes + at as u64, self.facts.documents, start] {
+                self.table.extend_from_slice(&number.to_le_bytes());
+            }
+            // One block has the ranges of one document more than it should, at most.
+            let len = u32::try_from(end - at).unwrap_or(u32::MAX);
+            self.table.extend_from_slice(&len.to_le_bytes());
+            self.table.extend_from_slice(&documents.to_le_bytes());
+            self.facts.documents += u64::from(documents);
+            self.facts.blocks += 1;
+        }
+        self.facts.block_bytes += gathered.bytes.len() as u64;
+        gathered.bytes
+    }
+
+    /// Ends it: the last bytes to write, and what is in it.
+    pub fn end(&mut self) -> (Vec<u8>, SectionFacts) {
+        let Self { facts, table } = std::mem::take(self);
+        (table, facts)
+    }
+}
+
+/// The bytes behind the sections, which begin at `at`.
+pub fn end(directory: &Directory, at: u64) -> Outcome<Vec<u8>> {
+    let json = serde_json::to_vec(directory);
+    let mut bytes = json.map_err(|error| Failure::environment("writing the ranges", error.to_string()))?;
+    let len = bytes.len() as u64;
+    bytes.extend_from_slice(&at.to_le_bytes());
+    bytes.extend_from_slice(&len.to_le_bytes());
+    bytes.extend_from_slice(&MAGIC);
+    Ok(bytes)
+}

@@ -1,0 +1,255 @@
+//! A line of input and its ranges as the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text first.
+
+use super::compose::{string, Composer, Out, Parts};
+use crate::formats::bsade::{Range, Shortener};
+use crate::source::dedup::{Body, Kind, Record};
+use gristmill_core::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
+use gristmill_core::{Failure, Outcome};
+use gristmill_pycompat::json_fields::Fields;
+use gristmill_pycompat::json_text::push_ascii;
+
+/// Objects that the dotted key of variant A leads through, at most.
+const MAX_PARTS: usize = 32;
+
+/// Memory beyond this is given back after a line, in bytes.
+const LARGE: usize = 2 << 20;
+
+/// How lines are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The field that holds the text; it comes first.
+    pub text_key: String,
+    /// What happens to the ranges.
+    pub ranges: RangesGo,
+}
+
+/// What happens to the ranges of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RangesGo {
+    /// They are cut out of the text.
+    Away,
+    /// They are listed in the object that these keys lead to (variant A); never empty.
+    Under(Vec<String>),
+    /// They are listed in a field right behind the text (variant B).
+    Behind,
+}
+
+impl Layout {
+    /// By a plan. A dotted key that leads through the text, or through too many objects, is a usage error.
+    pub fn of(plan: &DedupPlan) -> Outcome<Self> {
+        let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
+        let ranges = match (plan.mode, plan.variant) {
+            (Mode::Remove, _) => RangesGo::Away,
+            (Mode::Annotate, Variant::B) if plan.text_key == FIELD_OF_VARIANT_B => {
+                return refused(format!("the text itself is in {FIELD_OF_VARIANT_B}"));
+            }
+            (Mode::Annotate, Variant::B) => RangesGo::Behind,
+            (Mode::Annotate, Variant::A) => {
+                let parts: Vec<String> = plan.annotate_key.split('.').map(str::to_owned).collect();
+                if parts.len() > MAX_PARTS {
+                    return refused(format!("it has more than {MAX_PARTS} parts"));
+                }
+                if parts.first() == Some(&plan.text_key) {
+                    return refused(format!("it leads through {}, which holds the text", plan.text_key));
+                }
+                RangesGo::Under(parts)
+            }
+        };
+        Ok(Self { text_key: plan.text_key.clone(), ranges })
+    }
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineResult {
+    /// Bytes of text inside of the ranges, cut to whole characters: removed, or annotated.
+    pub removed: u64,
+    /// Bytes handed out, with the `\n`; 0 of a blank line.
+    pub bytes: u64,
+}
+
+/// Text in pieces of whole characters, as often as it is asked for.
+pub trait Pieces {
+    /// Hands out the pieces in order and returns their length in bytes. `spare` is memory that may be used.
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
+}
+
+impl Pieces for Record<'_> {
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
+        Record::each_piece(self, spare, take)
+    }
+}
+
+/// Writes lines, one after the other; its memory is used again.
+pub struct WriteBack {
+    pub(super) composer: Composer,
+    pub(super) ranges: RangesGo,
+    /// The text as Python writes its key, with quotes and colon.
+    pub(super) opening: Vec<u8>,
+    shortened: Vec<Range>,
+    spare: String,
+    list: Vec<u8>,
+    /// The fields of a document out of an index.
+    others: Fields,
+}
+
+impl WriteBack {
+    /// For lines of this layout.
+    pub fn new(layout: &Layout) -> Self {
+        let mut opening = b"{\"".to_vec();
+        push_ascii(&layout.text_key, &mut opening);
+        opening.extend_from_slice(b"\": \"");
+        Self {
+            composer: Composer::default(),
+            ranges: layout.ranges.clone(),
+            opening,
+            shortened: Vec::new(),
+            spare: String::new(),
+            list: Vec::new(),
+            others: Fields::new(&layout.text_key),
+        }
+    }
+
+    /// Hands out the line of a record with its `\n`, in pieces. `ranges` are those of this document, relative to its text, in order and not
+    /// overlapping; a record that is no document has none. A blank line becomes nothing, a line that takes no part stays as it is.
+    pub fn write(
+        &mut self,
+        record: &Record<'_>,
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<LineResult> {
+        self.shortened.clear();
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        match record.kind {
+            Kind::Blank => {}
+            Kind::Passed(_) => {
+                copy(record, &mut out)?;
+                out.push(b"\n")?;
+            }
+            Kind::Document => {
+                self.text(record, ranges, &mut out, |out| match record.text_field() {
+                    Some(field) => string(record.body, field, out),
+                    None => Ok(()),
+                })?;
+                self.composer.fields(Parts::of(record), &self.ranges, &self.list, false, &mut out)?;
+                out.push(b"}\n")?;
+            }
+        }
+        self.written(out)
+    }
+
+    /// [`write`](Self::write) for a document out of an index: its text, and its other fields as the object that the index keeps.
+    /// What is no object counts as one without fields.
+    pub fn write_indexed(
+        &mut self,
+        text: &dyn Pieces,
+        others: &[u8],
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<LineResult> {
+        if self.others.read(others).is_err() {
+            self.others.clear();
+        }
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        self.text(text, ranges, &mut out, |out| {
+            text.each_piece(&mut String::new(), &mut |piece| {
+                push_ascii(piece, out.buffer());
+                out.flush()
+            })?;
+            Ok(())
+        })?;
+        let parts = Parts { body: Body::Held(others), fields: &self.others };
+        self.composer.fields(parts, &self.ranges, &self.list, false, &mut out)?;
+        out.push(b"}\n")?;
+        self.written(out)
+    }
+
+    /// The ranges of the record that was written last, cut to whole characters.
+    pub fn shortened(&self) -> &[Range] {
+        &self.shortened
+    }
+
+    /// The beginning of a line up to the end of the text, and the list of ranges. `whole` appends the text when nothing is cut.
+    pub(super) fn text(
+        &mut self,
+        text: &dyn Pieces,
+        ranges: &[Range],
+        out: &mut Out<'_>,
+        whole: impl FnOnce(&mut Out<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.shortened.clear();
+        out.push(&self.opening)?;
+        if !ranges.is_empty() {
+            let mut shortener = Shortener::new(ranges);
+            let shortened = &mut self.shortened;
+            text.each_piece(&mut self.spare, &mut |piece| {
+                shortener.push(piece, shortened);
+                Ok(())
+            })?;
+        }
+        if self.ranges == RangesGo::Away && !self.shortened.is_empty() {
+            let mut ranges = self.shortened.iter().copied().peekable();
+            let mut at = 0;
+            text.each_piece(&mut self.spare, &mut |piece| {
+                cut(piece, at, &mut ranges, out.buffer());
+                at += piece.len() as u64;
+                out.flush()
+            })?;
+        } else {
+            whole(out)?;
+        }
+        out.push(b"\"")?;
+        list(&self.shortened, &mut self.list);
+        Ok(())
+    }
+
+    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<LineResult> {
+        let (bytes, buffer) = out.finish()?;
+        self.composer.give_buffer(buffer);
+        if self.spare.capacity() > LARGE {
+            self.spare = String::new();
+        }
+        Ok(LineResult { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+    }
+}
+
+/// Appends what is outside of the ranges of a piece that begins at `at`.
+fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>, out: &mut Vec<u8>) {
+    let end = at + piece.len() as u64;
+    let mut from = at;
+    loop {
+        let next = ranges.peek().copied().filter(|range| range.start < end);
+        let to = next.map_or(end, |range| range.start.clamp(from, end));
+        push_ascii(piece.get((from - at) as usize..(to - at) as usize).unwrap_or_default(), out);
+        let Some(range) = next else { return };
+        from = range.end.clamp(from, end);
+        if range.end > end {
+            return;
+        }
+        ranges.next();
+    }
+}
+
+/// `[[1, 2], [3, 4]]`.
+fn list(ranges: &[Range], out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    out.clear();
+    out.push(b'[');
+    for (number, range) in ranges.iter().enumerate() {
+        let between = if number > 0 { ", " } else { "" };
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{between}[{}, {}]", range.start, range.end);
+    }
+    out.push(b']');
+}
+
+/// Copies a line as it is.
+fn copy(record: &Record<'_>, out: &mut Out<'_>) -> Outcome<()> {
+    match record.body {
+        Body::Held(line) => out.push(line),
+        Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {
+            out.push(chunk)?;
+            Ok(chunk.len())
+        }),
+    }
+}

@@ -1,0 +1,125 @@
+//! The plain index of Forager: every line of every file is a sample, whatever it holds (docs/formats/forager.md §2).
+
+use crate::formats::forager::sample_locations::{Row, ROW};
+use crate::source::jsonl::{self, Unit};
+use crate::source::text::TextFile;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::read::ReadFile;
+use memchr::memchr_iter;
+
+/// What indexing is called in errors.
+pub const WHAT: &str = "making the index";
+/// Bytes of one range.
+const UNIT: u64 = 1 << 20;
+/// Bytes read at a time: what fits well into the cache of one core.
+const PIECE: usize = 256 << 10;
+/// Rows that are handed on in one go.
+const ROWS: usize = 4 << 10;
+
+/// A range of one of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileUnit {
+    /// Its place among the files that are listed.
+    pub file: usize,
+    /// The range.
+    pub range: Unit,
+    /// It is the last of its file.
+    pub is_last: bool,
+}
+
+/// The files that the index lists: those that have a byte, and so a sample. Packed ones are among them, as there, with a problem: what
+/// takes itself for lines in them is none.
+pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFile>> {
+    let mut listed = Vec::with_capacity(files.len());
+    for file in files {
+        if !file.packing.is_plain() {
+            let message = format!("it is packed with {}, so its samples are no lines of text", file.packing.title());
+            let problem = Problem::problem(ProblemKind::BadFile, Subject::path(&file.path), message);
+            handles.problems.report(problem.with_hint("unpack it, and run again"))?;
+        }
+        if file.bytes > 0 {
+            listed.push(file);
+        }
+    }
+    Ok(listed)
+}
+
+/// The ranges of all files.
+pub fn units(files: &[TextFile]) -> Vec<FileUnit> {
+    let of = |(file, text): (usize, &TextFile)| {
+        let bytes = text.bytes;
+        jsonl::units(bytes, UNIT).into_iter().map(move |range| FileUnit { file, range, is_last: range.end >= bytes })
+    };
+    files.iter().enumerate().flat_map(of).collect()
+}
+
+/// Where lines end in a range: behind their `\n`, counted from the beginning of the range.
+pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<Vec<u32>> {
+    memory.resize(PIECE, 0);
+    let mut ends = Vec::new();
+    let mut at = unit.range.start;
+    while at < unit.range.end {
+        handles.cancel.check()?;
+        let wanted = usize::try_from(unit.range.end - at).unwrap_or(usize::MAX).min(PIECE);
+        let space = memory.get_mut(..wanted).unwrap_or_default();
+        let count = file.read_at(space, at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+        if count == 0 {
+            return Err(Failure::data(WHAT, "the file changed while it was read")
+                .on(Subject::path(file.path()))
+                .with_hint("run it again when no program writes to the file"));
+        }
+        let before = (at - unit.range.start) as u32 + 1;
+        ends.extend(memchr_iter(b'\n', space.get(..count).unwrap_or_default()).map(|end| before + end as u32));
+        at += count as u64;
+    }
+    handles.progress.add(u64::from(unit.is_last), unit.range.end - unit.range.start);
+    Ok(ends)
+}
+
+/// Puts ranges together, in order, and hands the rows to a sink.
+pub struct Merge<S> {
+    sink: S,
+    rows: Vec<u8>,
+    samples: u64,
+    /// Where the line begins that no range has ended yet.
+    start: u64,
+}
+
+impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+    /// Nothing taken yet.
+    pub fn new(sink: S) -> Self {
+        Self { sink, rows: Vec::with_capacity(ROWS * ROW), samples: 0, start: 0 }
+    }
+
+    /// Takes the next range.
+    pub fn take(&mut self, unit: FileUnit, ends: &[u32]) -> Outcome<()> {
+        if unit.range.start == 0 {
+            self.start = 0;
+        }
+        for end in ends {
+            self.sample(unit.file, unit.range.start + u64::from(*end))?;
+        }
+        if unit.is_last && self.start < unit.range.end {
+            self.sample(unit.file, unit.range.end)?;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, file: usize, end: u64) -> Outcome<()> {
+        let row = Row { file: file as u64, offset: self.start, bytes: end - self.start };
+        self.rows.extend_from_slice(&row.to_bytes());
+        self.samples += 1;
+        self.start = end;
+        if self.rows.len() >= ROWS * ROW {
+            (self.sink)(&self.rows)?;
+            self.rows.clear();
+        }
+        Ok(())
+    }
+
+    /// Hands on the last rows, and tells how many samples there are.
+    pub fn finish(mut self) -> Outcome<u64> {
+        (self.sink)(&self.rows)?;
+        Ok(self.samples)
+    }
+}

@@ -1,0 +1,56 @@
+//! Keys that name more than one sample: which they are, and which rows to leave out.
+
+use gristmill_core::ShardId;
+use std::collections::{HashMap, HashSet};
+
+/// A key that names two samples. With three, there are two of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key.
+    pub key: String,
+    /// The sample that has the key first, in index order: its shard, and its number inside the shard. Where only a later
+    /// one can be trained on, that one.
+    pub first: (ShardId, u64),
+    /// Another one.
+    pub second: (ShardId, u64),
+}
+
+/// Samples that no training reads, whatever their keys: of several with one key they are not the one to keep.
+#[derive(Clone, Debug, Default)]
+pub struct UnusedSamples {
+    /// By `tar_file_id`: the shard is in no split, or cannot be read by the loader. Shards beyond the end are trained on.
+    pub shards: Vec<bool>,
+    /// Samples that are excluded one by one, by `tar_file_id` and key.
+    pub keys: HashSet<(u32, String)>,
+}
+
+impl UnusedSamples {
+    pub(super) fn holds(&self, shard: ShardId, key: &[u8]) -> bool {
+        let by_key = || std::str::from_utf8(key).is_ok_and(|key| self.keys.contains(&(shard.0, key.to_owned())));
+        self.shards.get(shard.0 as usize).copied().unwrap_or(false) || !self.keys.is_empty() && by_key()
+    }
+}
+
+/// Numbers in one piece of a [`RowSet`].
+const PIECE: u64 = 1 << 16;
+
+/// A set of row numbers: one bit each where there are any, so that even 10⁹ members take 125 MB.
+#[derive(Debug, Default)]
+pub(super) struct RowSet(HashMap<u64, Box<[u64; (PIECE / 64) as usize]>>);
+
+impl RowSet {
+    pub(super) fn insert(&mut self, row: u64) {
+        let piece = self.0.entry(row / PIECE).or_insert_with(|| Box::new([0; (PIECE / 64) as usize]));
+        piece[(row % PIECE / 64) as usize] |= 1 << (row % 64);
+    }
+
+    /// Whether a member may be among `count` rows from `first` on; a no is certain.
+    pub(super) fn has_any(&self, first: u64, count: u64) -> bool {
+        count > 0 && (first / PIECE..=(first + (count - 1)) / PIECE).any(|piece| self.0.contains_key(&piece))
+    }
+
+    pub(super) fn contains(&self, row: u64) -> bool {
+        !self.0.is_empty()
+            && self.0.get(&(row / PIECE)).is_some_and(|piece| piece[(row % PIECE / 64) as usize] >> (row % 64) & 1 == 1)
+    }
+}

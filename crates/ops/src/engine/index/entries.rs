@@ -1,0 +1,74 @@
+//! The entries of a scanned shard by name, out of its spool: what is looked at for media.
+
+use super::rows::{Record, RowReader};
+use super::SpooledShard;
+use gristmill_core::Outcome;
+
+/// Where the content of one entry lies in the (decompressed) archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub size: u64,
+}
+
+/// Goes through the entries of samples that have a row, in archive order.
+///
+/// A spool names a sample after its parts; one reader is ahead by a sample, so that no sample is held in memory.
+pub struct Entries {
+    ahead: RowReader,
+    behind: RowReader,
+    /// Parts of the sample named by `ahead` that `behind` has not given out.
+    left: u64,
+}
+
+impl Entries {
+    /// Opens a spool.
+    pub fn of(spool: &SpooledShard) -> Outcome<Self> {
+        Ok(Self { ahead: spool.open_rows()?, behind: spool.open_rows()?, left: 0 })
+    }
+
+    /// The next entry. Its name in the media tables, `key.part`, is put into `name`.
+    pub fn next(&mut self, name: &mut String) -> Outcome<Option<Entry>> {
+        if self.left == 0 && !self.next_sample()? {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let entry = self.next_part()?;
+        name.clear();
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| self.behind.damaged());
+        name.push_str(text(self.ahead.key())?);
+        name.push('.');
+        name.push_str(text(self.behind.part_name())?);
+        Ok(Some(entry))
+    }
+
+    /// Moves on to the next sample with parts.
+    fn next_sample(&mut self) -> Outcome<bool> {
+        loop {
+            match self.ahead.next()? {
+                None => return Ok(false),
+                Some(Record::Part { .. }) => self.left += 1,
+                Some(Record::Sample { .. }) if self.left > 0 => return Ok(true),
+                Some(Record::Sample { .. }) => {}
+                Some(Record::Hidden) => {
+                    while self.left > 0 {
+                        self.next_part()?;
+                        self.left -= 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_part(&mut self) -> Outcome<Entry> {
+        loop {
+            match self.behind.next()? {
+                Some(Record::Part { offset, size }) => return Ok(Entry { offset, size }),
+                Some(_) => {}
+                None => return Err(self.behind.damaged()),
+            }
+        }
+    }
+}

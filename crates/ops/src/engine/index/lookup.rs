@@ -1,0 +1,84 @@
+//! Exclude items held against the finished tables: whether the samples they name are there.
+
+use super::runs::CANCEL_EVERY;
+use crate::formats::energon::tables::{self, open_readonly};
+use gristmill_core::{Cancel, Duplicates, Outcome};
+use gristmill_pycompat::braces;
+use rusqlite::{OptionalExtension as _, Statement};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// An exclude item that names samples that are not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostExclude {
+    /// As it was given.
+    pub item: String,
+    /// One name of it that is not there, braces expanded.
+    pub example: String,
+    /// Names that are not there.
+    pub lost: usize,
+    /// Names in all.
+    pub all: usize,
+}
+
+/// Finds the items that name a sample which `database` does not hold. `shards` are the names in index order. Where later
+/// copies of a key were left out of the tables, a key counts as there in whichever shard it stands.
+pub fn unmatched_excludes(
+    database: &Path,
+    shards: &[String],
+    items: &[String],
+    duplicates: Duplicates,
+    cancel: &Cancel,
+) -> Outcome<Vec<LostExclude>> {
+    if items.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: HashMap<&str, usize> = shards.iter().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
+    let connection = open_readonly(database)?;
+    let failed = |error: &rusqlite::Error| tables::failure(database, error);
+    let mut query =
+        connection.prepare("SELECT tar_file_id FROM samples WHERE sample_key = ?1").map_err(|error| failed(&error))?;
+    let (mut found, mut looked_up) = (Vec::new(), 0usize);
+    for item in items {
+        // What cannot be expanded was refused before.
+        let names = braces::expand(item, braces::MAX_RESULTS).unwrap_or_default();
+        let (mut lost, mut example) = (0, None);
+        for name in &names {
+            looked_up += 1;
+            if looked_up.is_multiple_of(CANCEL_EVERY as usize) {
+                cancel.check()?;
+            }
+            if !is_there(&mut query, &ids, name, duplicates).map_err(|error| failed(&error))? {
+                lost += 1;
+                example.get_or_insert(name);
+            }
+        }
+        if let Some(example) = example {
+            found.push(LostExclude { item: item.clone(), example: example.clone(), lost, all: names.len() });
+        }
+    }
+    Ok(found)
+}
+
+fn is_there(
+    query: &mut Statement<'_>,
+    ids: &HashMap<&str, usize>,
+    name: &str,
+    duplicates: Duplicates,
+) -> rusqlite::Result<bool> {
+    if ids.contains_key(name) {
+        return Ok(true);
+    }
+    for (at, _) in name.match_indices('/') {
+        let Some(&id) = ids.get(&name[..at]) else { continue };
+        // AppleDouble entries have no rows, so the tables do not say whether they are there.
+        if name.ends_with('/') {
+            return Ok(true);
+        }
+        let holder: Option<i64> = query.query_row([&name[at + 1..]], |row| row.get(0)).optional()?;
+        if holder.is_some_and(|holder| duplicates == Duplicates::KeepFirst || i64::try_from(id) == Ok(holder)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

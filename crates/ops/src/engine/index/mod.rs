@@ -1,0 +1,177 @@
+//! Tar shards → Energon's tables: `.tar.idx` for each, one `index.sqlite` for all.
+//!
+//! A scan writes each shard into a spool ([`scan_unit`]): the finished `.tar.idx`, its rows in archive order, and its keys
+//! in sorted runs. [`IndexWriter`] then takes the spools in index order. Rows go into the database as they come; the keys
+//! of all shards are merged, which yields them in order for the index that keeps them unique, and shows duplicates as
+//! neighbours. Nothing is held in memory but buffers of bounded size, and the file's bytes depend on the shards alone,
+//! not on the number of workers or the memory they had.
+
+pub(in crate::engine) mod bytes;
+mod duplicates;
+mod entries;
+mod lookup;
+mod media;
+mod parts;
+mod respool;
+mod rows;
+pub(in crate::engine) mod runs;
+mod same_keys;
+mod scattered;
+mod spool;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use bytes::SpoolFile;
+pub use duplicates::{DuplicateKey, UnusedSamples};
+pub use entries::{Entries, Entry};
+pub use lookup::{unmatched_excludes, LostExclude};
+pub(in crate::engine) use media::sql_failure;
+pub use media::{carry_media_tables, CarriedMedia};
+pub use respool::{respool_unit, OldIndex};
+pub use runs::Run;
+pub use same_keys::{same_keys, scattered_samples, KeyGroups};
+pub use spool::SpooledShard;
+pub use writer::IndexWriter;
+
+use crate::source::tar::{scan_shard, ScanSink};
+use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::{
+    Cancel, Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId,
+};
+use gristmill_storage::fs::Fs;
+use spool::SpoolSink;
+use std::path::{Path, PathBuf};
+
+/// How to build the database.
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    /// What to do when one key names two samples.
+    pub duplicates: Duplicates,
+    /// Duplicates that are listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every one that lies in
+    /// another shard than the first is listed on top of that, since it has to be excluded by name.
+    pub listed: usize,
+    /// What [`Duplicates::KeepFirst`] keeps only where there is nothing else.
+    pub untrained: UnusedSamples,
+    /// Bytes of memory that sorting may take.
+    pub sort_memory: usize,
+    /// Sorted runs that are open at once.
+    pub merge_width: usize,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self {
+            duplicates: Duplicates::Fail,
+            listed: KEPT_PROBLEMS,
+            untrained: UnusedSamples::default(),
+            sort_memory: 16 << 20,
+            merge_width: 256,
+        }
+    }
+}
+
+/// What [`IndexWriter::finish`] made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltIndex {
+    /// The database, complete and durable; `None` when duplicates forbid one.
+    pub database: Option<PathBuf>,
+    /// The first duplicates, in order of their keys; see [`BuildOptions::listed`].
+    pub duplicates: Vec<DuplicateKey>,
+    /// All duplicates: samples beyond the first of their key.
+    pub duplicate_count: u64,
+    /// Rows in `samples`.
+    pub samples: u64,
+    /// Rows in `sample_parts`.
+    pub parts: u64,
+    /// Size of the database in bytes; 0 when there is none.
+    pub bytes: u64,
+}
+
+/// What the steps of a build share.
+pub(in crate::engine) struct BuildContext<'a> {
+    pub(in crate::engine) fs: &'a dyn Fs,
+    pub(in crate::engine) scratch: &'a Path,
+    pub(in crate::engine) cancel: &'a Cancel,
+    pub(in crate::engine) merge_width: usize,
+    pub(in crate::engine) sort_memory: usize,
+}
+
+/// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.
+///
+/// `memory` bounds the keys that are sorted at once, in bytes. Nothing is made durable: the files are checked by length
+/// and hash before another run uses them. After a failure nothing of them is left.
+pub fn scan_unit(
+    shard: &Shard,
+    id: ShardId,
+    spool_dir: &Path,
+    fs: &dyn Fs,
+    memory: usize,
+    handles: &Handles<'_>,
+) -> Outcome<SpooledShard> {
+    let scanned = SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).and_then(|mut sink| {
+        let scan = scan_shard(shard, &mut sink, handles)?;
+        sink.finish(scan)
+    });
+    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
+}
+
+/// As [`scan_unit`]; `also` takes the same rows.
+pub fn scan_unit_with(
+    (shard, id): (&Shard, ShardId),
+    spool_dir: &Path,
+    fs: &dyn Fs,
+    memory: usize,
+    handles: &Handles<'_>,
+    also: &mut dyn ScanSink,
+) -> Outcome<SpooledShard> {
+    let scanned = SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).and_then(|mut sink| {
+        let scan = scan_shard(shard, &mut Both(&mut sink, also), handles)?;
+        sink.finish(scan)
+    });
+    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
+}
+
+/// Hands all rows to two sinks.
+struct Both<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
+
+impl ScanSink for Both<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.0.part(row)?;
+        self.1.part(row)
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.0.sample(row)?;
+        self.1.sample(row)
+    }
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.0.hidden_sample(row)?;
+        self.1.hidden_sample(row)
+    }
+    fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.0.apple_double_sample(row)?;
+        self.1.apple_double_sample(row)
+    }
+}
+
+/// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.
+///
+/// The place of a spool in `spools` is its `tar_file_id`. Adds one item per sample to the progress.
+pub fn build(
+    fs: &dyn Fs,
+    spools: &[SpooledShard],
+    work_dir: &Path,
+    scratch_dir: &Path,
+    options: &BuildOptions,
+    handles: &Handles<'_>,
+) -> Outcome<BuiltIndex> {
+    let mut writer = IndexWriter::create(fs, &work_dir.join("index.sqlite"), scratch_dir, options.clone())?;
+    for spool in spools {
+        writer.add_shard(spool, handles)?;
+    }
+    // The rows are the larger share of the work. Where they have to wait, `finish` counts them.
+    let uncounted = Progress::default();
+    let quiet = Handles { progress: &uncounted, ..*handles };
+    writer.finish(if options.duplicates == Duplicates::Fail { &quiet } else { handles })
+}

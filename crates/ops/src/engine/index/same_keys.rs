@@ -1,0 +1,118 @@
+//! Keys that name several samples, found among scanned shards without any table, and which of them are pieces of one sample.
+
+use super::duplicates::RowSet;
+use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
+use super::scattered::{each_scattered, have_common_part};
+use super::spool::SpooledShard;
+use super::{BuildContext, BuildOptions};
+use gristmill_core::{Cancel, DuplicateKeys, Outcome};
+use gristmill_storage::fs::Fs;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Different sets of shards that are listed; a person leaves out a few shards, not ten thousand.
+const MAX_GROUPS: usize = 10_000;
+/// Samples of one key that are listed.
+pub(super) const MAX_PLACES: usize = 16;
+
+/// The keys of several samples, by the shards that these are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyGroups {
+    /// All of them.
+    pub same: Vec<DuplicateKeys>,
+    /// Those whose samples are pieces of one: a later one has no part in common with those before it.
+    pub scattered: Vec<DuplicateKeys>,
+}
+
+/// Finds the keys of several samples. Each shard comes with the number that it has in the answer.
+///
+/// What does not fit into one merge is merged in `scratch` first. Reads spools that others may move meanwhile: a failure means only
+/// that it is not known.
+pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, cancel: &Cancel) -> Outcome<KeyGroups> {
+    let options = BuildOptions::default();
+    let around =
+        BuildContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory };
+    let mut firsts = Vec::with_capacity(shards.len());
+    let mut runs = Vec::new();
+    let mut next = 0;
+    for (_, spool) in shards {
+        firsts.push(next);
+        runs.extend(spool.key_runs(next));
+        next += spool.scan.samples;
+    }
+    let number = |row: u64| {
+        let at = firsts.partition_point(|first| *first <= row).saturating_sub(1);
+        shards.get(at).map_or(0, |(number, _)| *number)
+    };
+    let sources = reduce::<1>(&around, runs, "same-keys")?;
+    let mut merge = Merge::<1>::open(&sources)?;
+    let (mut same, mut doubled) = (Groups::default(), RowSet::default());
+    let (mut key, mut rows): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    while let Some((next, [row])) = merge.next()? {
+        count += 1;
+        if count % CANCEL_EVERY == 0 {
+            cancel.check()?;
+        }
+        if count == 1 || key != next {
+            same.add(&key, &rows, number);
+            rows.clear();
+            key.clear();
+            key.extend_from_slice(next);
+        } else {
+            rows.iter().take(1).chain([&row]).for_each(|row| doubled.insert(*row));
+        }
+        if rows.len() < MAX_PLACES {
+            rows.push(row);
+        }
+    }
+    same.add(&key, &rows, number);
+    drop(merge);
+    remove_temporary(fs, &sources)?;
+    let mut scattered = Groups::default();
+    if !same.0.is_empty() && !have_common_part(shards) {
+        each_scattered(&around, shards, &firsts, &doubled, |key, rows| scattered.add(key, rows, number))?;
+    }
+    Ok(KeyGroups { same: same.finish(), scattered: scattered.finish() })
+}
+
+/// Finds the samples that are in several pieces, where nothing else needs to know which keys are doubled.
+pub fn scattered_samples(
+    fs: &dyn Fs,
+    shards: &[(u32, &SpooledShard)],
+    scratch: &Path,
+    cancel: &Cancel,
+) -> Outcome<Vec<DuplicateKeys>> {
+    if have_common_part(shards) {
+        return Ok(Vec::new());
+    }
+    Ok(same_keys(fs, shards, scratch, cancel)?.scattered)
+}
+
+/// Keys by the shards of their samples.
+#[derive(Default)]
+struct Groups(HashMap<Vec<u32>, DuplicateKeys>);
+
+impl Groups {
+    /// Adds a key with the rows of its samples.
+    fn add(&mut self, key: &[u8], rows: &[u64], number: impl Fn(u64) -> u32) {
+        if rows.len() < 2 {
+            return;
+        }
+        let mut shards: Vec<u32> = rows.iter().map(|row| number(*row)).collect();
+        shards.sort_unstable();
+        let is_full = self.0.len() >= MAX_GROUPS;
+        if let Some(group) = self.0.get_mut(&shards) {
+            group.keys += 1;
+        } else if !is_full {
+            let key = String::from_utf8_lossy(key).into_owned();
+            self.0.insert(shards.clone(), DuplicateKeys { shards, key, keys: 1 });
+        }
+    }
+
+    fn finish(self) -> Vec<DuplicateKeys> {
+        let mut groups: Vec<DuplicateKeys> = self.0.into_values().collect();
+        groups.sort_unstable_by(|a, b| a.shards.cmp(&b.shards));
+        groups
+    }
+}

@@ -1,0 +1,230 @@
+//! What a scan leaves of one shard: `.tar.idx`, the rows, and the keys in sorted runs.
+
+use super::bytes::{SpoolFile, SpoolReader, SpoolWriter};
+use super::rows::{RowReader, RowWriter};
+use super::runs::{Run, RunSource, Sorter};
+use crate::source::tar::{ScanSink, ShardScan};
+use gristmill_core::{HiddenSample, Outcome, PartRow, RecordedProblems, SampleRow, ShardId};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::open_read;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Ends of the file names: `.tar.idx`, rows, keys.
+const SUFFIXES: [&str; 3] = ["tar.idx", "rows", "keys"];
+/// Bytes of a row spool that are read at a time.
+const ROW_CHUNK: usize = 128 * 1024;
+
+/// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and used again by another
+/// run that names the folder, after [`is_intact`](Self::is_intact).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpooledShard {
+    /// The number in the names of its files; the place in the index is decided when the index is built.
+    pub id: ShardId,
+    /// The folder that its files are in. Not stored: a data set is looked at from other places, and moved.
+    #[serde(skip)]
+    pub dir: PathBuf,
+    /// The finished `.tar.idx`.
+    pub tar_idx: SpoolFile,
+    /// Parts and samples in archive order, then the last run of keys: most shards need no other, nor another file.
+    pub rows: SpoolFile,
+    /// Keys with sample numbers, sorted, at the end of `rows`; what is before it are the rows.
+    pub last_run: Run,
+    /// The runs before, when not all keys could be sorted at once.
+    pub keys: Option<SpoolFile>,
+    /// Where they are inside `keys`.
+    pub runs: Vec<Run>,
+    /// Samples that get a row in the tables.
+    pub samples: u64,
+    /// Part rows.
+    pub part_rows: u64,
+    /// What the scan found.
+    pub scan: ShardScan,
+    /// What the scan reported: a run that resumes reports it again.
+    #[serde(default, skip_serializing_if = "RecordedProblems::is_empty")]
+    pub problems: RecordedProblems,
+}
+
+impl SpooledShard {
+    /// Whether all spool files are there, complete and unchanged. Reads them once.
+    pub fn is_intact(&self) -> Outcome<bool> {
+        for file in self.files() {
+            if !file.is_intact(&self.dir)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where the finished `.tar.idx` is; its mode is still private.
+    pub fn tar_idx_path(&self) -> PathBuf {
+        self.dir.join(&self.tar_idx.name)
+    }
+
+    /// Bytes that the spool takes on the disk.
+    pub fn spool_bytes(&self) -> u64 {
+        self.files().map(|file| file.bytes).sum()
+    }
+
+    /// Length of all spool files and one hash over theirs, for a journal line.
+    pub fn fingerprint(&self) -> (u64, u64) {
+        let hashes: Vec<u8> = self.files().flat_map(|file| file.xxh3.to_le_bytes()).collect();
+        (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
+    }
+
+    /// Moves the spool files into another folder, by name where both are on one file system, else by copying.
+    pub fn move_to(mut self, fs: &dyn Fs, dir: &Path) -> Outcome<Self> {
+        let here = gristmill_storage::space::same_filesystem(&self.dir, dir)?;
+        for file in self.files() {
+            let (from, to) = (self.dir.join(&file.name), dir.join(&file.name));
+            // One that a killed run left behind.
+            fs.remove_file(&to)?;
+            if here {
+                fs.rename(&from, &to)?;
+            } else {
+                fs.copy_file(&from, &to)?;
+                fs.remove_file(&from)?;
+            }
+        }
+        self.dir = dir.to_path_buf();
+        Ok(self)
+    }
+
+    /// Removes the spool files.
+    pub fn remove(&self, fs: &dyn Fs) -> Outcome<()> {
+        self.files().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &SpoolFile> {
+        [&self.tar_idx, &self.rows].into_iter().chain(&self.keys)
+    }
+
+    pub(super) fn open_rows(&self) -> Outcome<RowReader> {
+        let file = Arc::new(open_read(&self.dir.join(&self.rows.name))?);
+        let bytes = self.last_run.offset;
+        let chunk = ROW_CHUNK.min(bytes as usize);
+        Ok(RowReader::new(SpoolReader::new(file, 0, bytes, chunk)))
+    }
+
+    /// The key runs; the number of a sample counts from `base`.
+    pub(super) fn key_runs(&self, base: u64) -> impl Iterator<Item = RunSource> + '_ {
+        let source = move |file: &SpoolFile, &run: &Run| {
+            let path = self.dir.join(&file.name);
+            RunSource { path, run, base, temporary: false }
+        };
+        let early = self.keys.iter().flat_map(move |file| self.runs.iter().map(move |run| source(file, run)));
+        early.chain((self.last_run.bytes > 0).then(|| source(&self.rows, &self.last_run)))
+    }
+}
+
+/// Takes the rows of one shard and writes its spool files.
+pub(super) struct SpoolSink<'a> {
+    fs: &'a dyn Fs,
+    dir: &'a Path,
+    id: ShardId,
+    shard: &'a str,
+    tar_idx: SpoolWriter,
+    rows: RowWriter,
+    keys: Option<SpoolWriter>,
+    sorter: Sorter<1>,
+    runs: Vec<Run>,
+    samples: u64,
+    part_rows: u64,
+}
+
+impl<'a> SpoolSink<'a> {
+    /// `memory` bounds the keys that are sorted at once, in bytes.
+    pub(super) fn create(
+        fs: &'a dyn Fs,
+        dir: &'a Path,
+        (id, shard): (ShardId, &'a str),
+        memory: usize,
+    ) -> Outcome<Self> {
+        let create = |suffix| SpoolWriter::create(fs, dir, file_name(id, shard, suffix));
+        let [tar_idx, rows, _] = SUFFIXES;
+        Ok(Self {
+            fs,
+            dir,
+            id,
+            shard,
+            tar_idx: create(tar_idx)?,
+            rows: RowWriter::new(create(rows)?),
+            keys: None,
+            sorter: Sorter::new(memory),
+            runs: Vec::new(),
+            samples: 0,
+            part_rows: 0,
+        })
+    }
+
+    fn place(&mut self, offset: u64) -> Outcome<()> {
+        self.tar_idx.buffer().extend_from_slice(&offset.to_le_bytes());
+        self.tar_idx.check()
+    }
+
+    /// Makes room for more keys.
+    fn spill(&mut self) -> Outcome<()> {
+        let keys = match &mut self.keys {
+            Some(keys) => keys,
+            empty => empty.insert(SpoolWriter::create(self.fs, self.dir, file_name(self.id, self.shard, SUFFIXES[2]))?),
+        };
+        self.runs.push(self.sorter.spill(keys)?);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, scan: ShardScan) -> Outcome<SpooledShard> {
+        self.place(scan.end_offset)?;
+        let (rows, last_run) = self.rows.finish(&mut self.sorter)?;
+        Ok(SpooledShard {
+            id: self.id,
+            dir: self.dir.to_owned(),
+            tar_idx: self.tar_idx.finish()?,
+            rows,
+            last_run,
+            keys: self.keys.map(SpoolWriter::finish).transpose()?,
+            runs: self.runs,
+            samples: self.samples,
+            part_rows: self.part_rows,
+            scan,
+            problems: RecordedProblems::default(),
+        })
+    }
+}
+
+/// Removes whatever there is of a shard's spool, after a failure.
+pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId, shard: &str) {
+    for suffix in SUFFIXES {
+        // The failure that led here is the one to report.
+        let _ = fs.remove_file(&dir.join(file_name(id, shard, suffix)));
+    }
+}
+
+/// A shard that was added since a run was stopped moves the numbers of others: the number alone would let its spool take the
+/// place of one that is still wanted.
+fn file_name(id: ShardId, shard: &str, suffix: &str) -> String {
+    format!("shard-{}-{:016x}.{suffix}", id.0, xxhash_rust::xxh3::xxh3_64(shard.as_bytes()))
+}
+
+impl ScanSink for SpoolSink<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.part_rows += 1;
+        self.rows.part(row)
+    }
+
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.place(row.byte_offset)?;
+        self.rows.sample(row)?;
+        if self.sorter.is_full_for(row.key.len()) {
+            self.spill()?;
+        }
+        self.sorter.push(row.key.as_bytes(), [row.sample_index]);
+        self.samples += 1;
+        Ok(())
+    }
+
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.place(row.byte_offset)?;
+        self.rows.hidden(row)
+    }
+}

@@ -1,0 +1,123 @@
+//! The lines of a file without those that `lint` reports as problems.
+
+use super::lint::problem;
+use super::messages::bad_line;
+use crate::source::jsonl::Unit;
+use crate::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, LONGEST_LINE};
+use gristmill_core::{Failure, Handles, Outcome, Problem, Severity, Subject};
+use gristmill_storage::read::ReadFile;
+use std::sync::Mutex;
+
+/// Bytes of a very long line that are copied at a time.
+const PIECE: usize = 1 << 20;
+
+/// What a file holds without its bad lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CleanLines {
+    /// Lines that are samples.
+    pub samples: u64,
+    /// Bytes of all lines that stay, blank ones too.
+    pub bytes: u64,
+    /// Lines that are left out.
+    pub left_out: u64,
+}
+
+/// Whether a line is one that is left out.
+pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
+    let mut is_bad = false;
+    each_judged(file, handles, |line, bad| {
+        is_bad = bad.is_some();
+        handles.progress.add(0, line.len + 1);
+        Ok(!is_bad)
+    })?;
+    Ok(is_bad)
+}
+
+/// Hands the bytes of the lines that stay to `sink`, and reports each line that does not.
+pub fn clean_lines(
+    file: &ReadFile,
+    handles: &Handles<'_>,
+    sink: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+) -> Outcome<CleanLines> {
+    let mut clean = CleanLines::default();
+    each_judged(file, handles, |line, bad| {
+        let end = (line.start + line.len + 1).min(file.len());
+        handles.progress.add(0, end - line.start);
+        if let Some(mut bad) = bad {
+            clean.left_out += 1;
+            bad.message.push_str("; the line is left out");
+            bad.hint = None;
+            handles.problems.report(bad)?;
+            return Ok(true);
+        }
+        clean.samples += u64::from(LineEnds::of(line.start, line.bytes).is_some() || !line.is_whole());
+        clean.bytes += end - line.start;
+        if line.is_whole() {
+            sink(line.bytes)?;
+            if end > line.start + line.len {
+                sink(b"\n")?;
+            }
+        } else {
+            pieces(file, line.start, end, handles, |_, piece| sink(piece))?;
+        }
+        Ok(true)
+    })?;
+    Ok(clean)
+}
+
+/// Hands out every line with the first problem that `lint` would report of it.
+fn each_judged(
+    file: &ReadFile,
+    handles: &Handles<'_>,
+    mut take: impl FnMut(Line<'_>, Option<Problem>) -> Outcome<bool>,
+) -> Outcome<()> {
+    let mut checker = Checker::default();
+    let all = Unit { start: 0, end: file.len() };
+    each_line(file, all, LONGEST_LINE, &Mutex::new(()), handles.cancel, |line| {
+        let mut ends = LineEnds::of(line.start, line.bytes);
+        if !line.is_whole() {
+            ends = None;
+            pieces(file, line.start, line.start + line.len, handles, |at, piece| {
+                ends = LineEnds::join(ends, LineEnds::of(at, piece));
+                Ok(())
+            })?;
+        }
+        let mut bad = None;
+        match ends {
+            None => {}
+            Some(ends) if !ends.is_object() => {
+                bad = Some(bad_line(file, &BadLine { line: line.number, start: line.start, ends }));
+            }
+            Some(_) if line.is_whole() => checker.check(line.bytes, |at, issue| {
+                let place = Subject::path(file.path()).line(line.number + 1).at(line.start + at as u64);
+                let found = problem(place, line, at, issue);
+                if bad.is_none() && found.severity >= Severity::Problem {
+                    bad = Some(found);
+                }
+            }),
+            Some(_) => {}
+        }
+        take(line, bad)
+    })
+}
+
+/// Reads a range of the file piece by piece.
+fn pieces(
+    file: &ReadFile,
+    from: u64,
+    to: u64,
+    handles: &Handles<'_>,
+    mut take: impl FnMut(u64, &[u8]) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut buffer = vec![0; PIECE];
+    let mut at = from;
+    while at < to {
+        handles.cancel.check()?;
+        let wanted = usize::try_from(to - at).map_or(PIECE, |left| left.min(PIECE));
+        let piece = buffer.get_mut(..wanted).unwrap_or_default();
+        file.read_exact_at(piece, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
+        take(at, piece)?;
+        at += wanted as u64;
+    }
+    Ok(())
+}

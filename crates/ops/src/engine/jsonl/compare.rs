@@ -1,0 +1,81 @@
+//! The index on disk against the one that the file calls for.
+
+use crate::formats::energon::jsonl_idx::WORD;
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_storage::read::ReadFile;
+use std::path::PathBuf;
+
+/// Compares piece by piece.
+pub struct IndexCompare {
+    index: ReadFile,
+    path: PathBuf,
+    at: u64,
+    differing: u64,
+    /// The first value that differs: its number, what is there, and what should be.
+    first: Option<(u64, u64, u64)>,
+    found: Vec<u8>,
+}
+
+impl IndexCompare {
+    /// Nothing compared yet.
+    pub fn new(index: ReadFile) -> Self {
+        let path = index.path().to_path_buf();
+        Self { index, path, at: 0, differing: 0, first: None, found: Vec::new() }
+    }
+
+    /// Takes the next bytes as they should be: whole values.
+    pub fn take(&mut self, wanted: &[u8]) -> Outcome<()> {
+        let left = usize::try_from(self.index.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
+        self.found.resize(wanted.len().min(left), 0);
+        self.index
+            .read_exact_at(&mut self.found, self.at)
+            .map_err(|error| Failure::io("reading the index", &self.path, &error))?;
+        if self.found != wanted.get(..self.found.len()).unwrap_or_default() {
+            let values = self.found.chunks_exact(WORD).zip(wanted.chunks_exact(WORD)).enumerate();
+            for (number, (found, wanted)) in values.filter(|(_, (found, wanted))| found != wanted) {
+                self.differing += 1;
+                let place = self.at / WORD as u64 + number as u64;
+                self.first.get_or_insert((place, value(found), value(wanted)));
+            }
+        }
+        self.at += wanted.len() as u64;
+        Ok(())
+    }
+
+    /// Reports what differs. The last value is the file's size.
+    pub fn tell(&self, problems: &dyn ProblemSink) -> Outcome<()> {
+        let (has, wanted) = (self.index.len(), self.at);
+        let report = |message: String| {
+            let problem = Problem::problem(ProblemKind::IndexMismatch, Subject::path(&self.path), message);
+            problems.report(problem.with_hint("gristmill prepare makes the index again"))
+        };
+        if has % WORD as u64 != 0 {
+            report(format!("its length of {} is not a multiple of {WORD}", count(has, "byte")))?;
+        } else if has != wanted {
+            let (ours, theirs) = (samples(has), samples(wanted));
+            report(format!("it lists {}, and the file holds {}", count(ours, "sample"), grouped(theirs)))?;
+        }
+        if let Some((number, found, wanted)) = self.first {
+            let more = match self.differing {
+                1 => String::new(),
+                many => format!("; {} differ in all", count(many, "value")),
+            };
+            let of = if number + 1 == self.at / WORD as u64 {
+                "the size of the file".to_owned()
+            } else {
+                format!("the place of sample {number}")
+            };
+            report(format!("value {number}, {of}, is {found} and should be {wanted}{more}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn samples(bytes: u64) -> u64 {
+    (bytes / WORD as u64).saturating_sub(1)
+}
+
+fn value(bytes: &[u8]) -> u64 {
+    bytes.try_into().map(u64::from_le_bytes).unwrap_or(0)
+}

@@ -1,0 +1,254 @@
+//! What the first records of a JSONL file tell: for the facts view, for Home and for `info`.
+
+use super::{messages, Lengths};
+use crate::formats::energon::jsonl_idx::{self, IndexState};
+use crate::source::jsonl::{each_line, start_of, FileStart, Line, LineEnds, Unit};
+use gristmill_core::{Cancel, Failure, Outcome, Problem};
+use gristmill_storage::read::open_read;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Bytes of records that are looked at, at most.
+const MAX_BYTES: u64 = 64 << 20;
+/// A longer record is counted and not looked into, in bytes.
+const MAX_RECORD_BYTES: usize = 1 << 20;
+/// Keys that are told apart.
+const MAX_KEYS: usize = 200;
+/// Records that are kept whole.
+const KEPT_RECORDS: usize = 20;
+/// Bad lines that are reported one by one.
+const KEPT_PROBLEMS: usize = 20;
+/// Bytes of a record that are kept as text.
+const KEPT_TEXT: usize = 16 << 10;
+
+/// Bytes of one value of an index.
+const WORD: u64 = jsonl_idx::WORD as u64;
+/// Values of an index that are read in one go.
+const STRETCH: u64 = 8 << 10;
+/// So many goes, at most.
+const STRETCHES: u64 = 512;
+
+/// One key of the records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KeyFacts {
+    /// Its name; raw.
+    pub name: String,
+    /// Records that have it.
+    pub seen: u64,
+    /// Kinds of its values with how often each came: `string`, `number`, `bool`, `null`, `array`, `object`.
+    pub kinds: Vec<(&'static str, u64)>,
+    /// Characters in its strings.
+    pub text: Lengths,
+}
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordFacts {
+    /// Counted from 1.
+    pub line: u64,
+    /// Where its line begins, in bytes.
+    pub byte_offset: u64,
+    /// Length of its line, in bytes.
+    pub bytes: u64,
+    /// Its beginning, made valid UTF-8; raw.
+    pub text: String,
+    /// What it says; `None` when it cannot be parsed or is too long.
+    pub value: Option<Value>,
+}
+
+/// What is known of a JSONL file without reading all of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JsonlFacts {
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// How its index stands.
+    pub index: IndexState,
+    /// Samples, where the index fits or the whole file was looked at.
+    pub samples: Option<u64>,
+    /// Records looked at.
+    pub looked_at: u64,
+    /// The whole file was looked at.
+    pub is_complete: bool,
+    /// Bytes of all samples where the index fits (of evenly spread ones where there are millions), else of the records looked at.
+    pub line_bytes: Lengths,
+    /// Keys in order of their first appearance.
+    pub keys: Vec<KeyFacts>,
+    /// The key that holds the text, as far as can be told: `text`, else the one with the longest strings.
+    pub text_key: Option<String>,
+    /// The first records.
+    pub records: Vec<RecordFacts>,
+    /// Records looked at that cannot be parsed.
+    pub unparsed: u64,
+    /// Lines looked at that are no JSON objects.
+    pub bad_lines: u64,
+    /// Why `prepare` would refuse it, as far as was looked: the first of those lines.
+    pub problems: Vec<Problem>,
+}
+
+impl JsonlFacts {
+    /// Characters of the texts; `None` where no key holds any.
+    pub fn text_lengths(&self) -> Option<&Lengths> {
+        let name = self.text_key.as_ref()?;
+        self.keys.iter().find(|key| key.name == *name).map(|key| &key.text)
+    }
+}
+
+/// Looks at the first `sample_limit` records of a file, at most, and at its index. Reads at most 64 MiB.
+pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
+    let file = open_read(path)?;
+    let index = jsonl_idx::state_of(path)?;
+    let mut facts = JsonlFacts {
+        bytes: file.len(),
+        samples: match index {
+            IndexState::Fits { samples } => Some(samples),
+            _ => None,
+        },
+        index,
+        looked_at: 0,
+        is_complete: false,
+        line_bytes: Lengths::default(),
+        keys: Vec::new(),
+        text_key: None,
+        records: Vec::new(),
+        unparsed: 0,
+        bad_lines: 0,
+        problems: Vec::new(),
+    };
+    match start_of(&file)? {
+        FileStart::Text => {}
+        start => {
+            facts.is_complete = file.is_empty();
+            facts.problems.extend(messages::refused_start(path, start));
+            return Ok(facts);
+        }
+    }
+    let mut seen = FactsVisitor { places: HashMap::new(), facts: &mut facts };
+    let (turn, cancel) = (Mutex::new(()), Cancel::default());
+    let all = Unit { start: 0, end: file.len() };
+    let mut was_stopped = false;
+    each_line(&file, all, MAX_RECORD_BYTES, &turn, &cancel, |line| {
+        if seen.facts.looked_at >= sample_limit || line.start >= MAX_BYTES {
+            was_stopped = true;
+            return Ok(false);
+        }
+        match LineEnds::of(line.start, line.bytes) {
+            None => {}
+            Some(ends) if line.is_whole() && !ends.is_object() => {
+                let bad = crate::source::jsonl::BadLine { line: line.number, start: line.start, ends };
+                seen.facts.bad_lines += 1;
+                if seen.facts.problems.len() < KEPT_PROBLEMS {
+                    seen.facts.problems.push(messages::bad_line(&file, &bad));
+                }
+            }
+            Some(_) => seen.record(line),
+        }
+        Ok(true)
+    })?;
+    facts.is_complete = !was_stopped;
+    if facts.is_complete && facts.samples.is_none() {
+        facts.samples = Some(facts.looked_at);
+    }
+    facts.text_key = text_key(&facts.keys);
+    if matches!(facts.index, IndexState::Fits { .. }) {
+        // Where the index cannot be read any more, the lines looked at have to do.
+        facts.line_bytes = lengths_of_index(path).unwrap_or(facts.line_bytes);
+    }
+    Ok(facts)
+}
+
+/// Lengths of all samples, or of evenly spread stretches of very many, as the index has them: blank lines behind a sample count.
+fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
+    let index = open_read(&jsonl_idx::index_path(path))?;
+    let words = index.len() / WORD;
+    let stretch = words.min(STRETCH);
+    let stretches = if words <= STRETCHES * STRETCH { words.div_ceil(STRETCH.max(1)) } else { STRETCHES };
+    let mut lengths = Lengths::default();
+    let mut bytes = Vec::new();
+    for number in 0..stretches {
+        let first = if stretches == STRETCHES { (words - stretch) / STRETCHES * number } else { number * STRETCH };
+        // One more value: where the last sample of the stretch ends.
+        let count = (stretch + 1).min(words - first);
+        bytes.resize(usize::try_from(count * WORD).unwrap_or(0), 0);
+        let failed = |error: std::io::Error| Failure::io("reading the index", path, &error);
+        index.read_exact_at(&mut bytes, first * WORD).map_err(failed)?;
+        let values = bytes.chunks_exact(WORD as usize).map(|word| word.try_into().map(u64::from_le_bytes).unwrap_or(0));
+        let mut before = None;
+        for value in values {
+            if let Some(before) = before.replace(value) {
+                lengths.add(value.saturating_sub(before));
+            }
+        }
+    }
+    Ok(lengths)
+}
+
+struct FactsVisitor<'a> {
+    /// Where each key is in `facts.keys`.
+    places: HashMap<String, usize>,
+    facts: &'a mut JsonlFacts,
+}
+
+impl FactsVisitor<'_> {
+    fn record(&mut self, line: Line<'_>) {
+        self.facts.looked_at += 1;
+        self.facts.line_bytes.add(line.len);
+        let value: Option<Value> = line.is_whole().then(|| serde_json::from_slice(line.bytes).ok()).flatten();
+        match &value {
+            Some(Value::Object(map)) => map.iter().for_each(|(key, value)| self.key(key, value)),
+            _ => self.facts.unparsed += 1,
+        }
+        if self.facts.records.len() < KEPT_RECORDS {
+            let beginning = line.bytes.get(..KEPT_TEXT).unwrap_or(line.bytes);
+            self.facts.records.push(RecordFacts {
+                line: line.number + 1,
+                byte_offset: line.start,
+                bytes: line.len,
+                text: String::from_utf8_lossy(beginning).trim_end().to_owned(),
+                value,
+            });
+        }
+    }
+
+    fn key(&mut self, name: &str, value: &Value) {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None if self.facts.keys.len() < MAX_KEYS => {
+                let place = self.facts.keys.len();
+                self.places.insert(name.to_owned(), place);
+                self.facts.keys.push(KeyFacts { name: name.to_owned(), ..KeyFacts::default() });
+                place
+            }
+            None => return,
+        };
+        let Some(facts) = self.facts.keys.get_mut(place) else { return };
+        facts.seen += 1;
+        let kind = kind_of(value);
+        match facts.kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, number)) => *number += 1,
+            None => facts.kinds.push((kind, 1)),
+        }
+        if let Value::String(text) = value {
+            facts.text.add(text.chars().count() as u64);
+        }
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn text_key(keys: &[KeyFacts]) -> Option<String> {
+    let texts = || keys.iter().filter(|key| key.text.count > 0);
+    let named = texts().find(|key| key.name == "text");
+    named.or_else(|| texts().max_by_key(|key| key.text.total)).map(|key| key.name.clone())
+}

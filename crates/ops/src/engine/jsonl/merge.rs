@@ -1,0 +1,123 @@
+//! Puts the ranges of a file together, in order.
+
+use crate::source::jsonl::{BadLine, LineEnds, UnitLines};
+use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::Outcome;
+
+/// Bytes handed on at a time.
+const PIECE: usize = 64 << 10;
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lines that are samples.
+    pub samples: u64,
+    /// Lines without anything but white space.
+    pub blank: u64,
+    /// All lines; a last one without line end counts.
+    pub lines: u64,
+    /// Line ends.
+    pub line_ends: u64,
+    /// The first lines that are neither; `line` is counted from 0.
+    pub bad: Vec<BadLine>,
+    /// All of them.
+    pub bad_count: u64,
+}
+
+/// Takes ranges in order and hands the bytes of the index to `sink`, in pieces.
+pub struct Merge<S> {
+    sink: S,
+    waiting: Vec<u8>,
+    counts: Counts,
+    /// Where the line begins that is not ended yet.
+    start: u64,
+    /// Its ends so far.
+    ends: Option<LineEnds>,
+}
+
+impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+    /// Nothing taken yet.
+    pub fn new(sink: S) -> Self {
+        Self { sink, waiting: Vec::with_capacity(PIECE + 8), counts: Counts::default(), start: 0, ends: None }
+    }
+
+    /// Takes the next range.
+    pub fn take(&mut self, unit: &UnitLines) -> Outcome<()> {
+        self.ends = LineEnds::join(self.ends, unit.head);
+        if unit.line_ends == 0 {
+            return Ok(());
+        }
+        self.end_line()?;
+        self.counts.samples += unit.starts.len() as u64;
+        let mut starts = unit.starts.as_slice();
+        if self.counts.samples == unit.starts.len() as u64 {
+            if let Some((_, others)) = starts.split_first() {
+                // The first sample of the file: what comes before it belongs to it.
+                self.word(0)?;
+                starts = others;
+            }
+        }
+        for piece in starts.chunks(PIECE / 8) {
+            self.waiting.extend(piece.iter().flat_map(|start| (unit.base + u64::from(*start)).to_le_bytes()));
+            self.hand_on(PIECE)?;
+        }
+        let lines = self.counts.line_ends;
+        self.counts.blank += unit.blank;
+        self.counts.bad_count += unit.bad_count;
+        let room = KEPT_PROBLEMS.saturating_sub(self.counts.bad.len());
+        self.counts.bad.extend(unit.bad.iter().take(room).map(|bad| BadLine { line: lines + bad.line, ..*bad }));
+        self.counts.line_ends += unit.line_ends;
+        self.start = unit.tail_start;
+        self.ends = unit.tail;
+        Ok(())
+    }
+
+    /// Line ends taken so far.
+    pub fn line_ends(&self) -> u64 {
+        self.counts.line_ends
+    }
+
+    /// Takes the end of a file of `len` bytes.
+    pub fn finish(mut self, len: u64) -> Outcome<Counts> {
+        self.counts.lines = self.counts.line_ends;
+        if self.start < len {
+            self.counts.lines += 1;
+            self.end_line()?;
+        }
+        self.word(len)?;
+        self.hand_on(1)?;
+        Ok(self.counts)
+    }
+
+    /// Ends the line that is not ended yet.
+    fn end_line(&mut self) -> Outcome<()> {
+        match self.ends {
+            None => self.counts.blank += 1,
+            Some(ends) if ends.is_object() => {
+                self.counts.samples += 1;
+                self.word(if self.counts.samples == 1 { 0 } else { self.start })?;
+            }
+            Some(ends) => {
+                self.counts.bad_count += 1;
+                if self.counts.bad.len() < KEPT_PROBLEMS {
+                    self.counts.bad.push(BadLine { line: self.counts.line_ends, start: self.start, ends });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: u64) -> Outcome<()> {
+        self.waiting.extend_from_slice(&word.to_le_bytes());
+        self.hand_on(PIECE)
+    }
+
+    /// Hands on what waits once it is enough.
+    fn hand_on(&mut self, enough: usize) -> Outcome<()> {
+        if self.waiting.len() >= enough {
+            (self.sink)(&self.waiting)?;
+            self.waiting.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! What is said about lines and files that are none, and the way out of each.
+
+use super::Counts;
+use crate::engine::plan::shell_quote;
+use crate::source::jsonl::{is_white, start_of, BadLine, FileStart};
+use gristmill_core::text::{agree, count, count_verb, display_safe_bytes, grouped};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+/// Bytes of a line that are shown.
+const MAX_SHOWN_BYTES: usize = 48;
+/// Bytes at the beginning in which lines that end with CR alone are looked for.
+const CR_LOOKED_AT: usize = 64 << 10;
+/// What a UTF-8 file may begin with and a JSONL file may not.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Opens a file of lines. One without text, or with text that is packed or encoded otherwise, is refused.
+pub fn open(path: &Path) -> Outcome<ReadFile> {
+    let file = open_read(path)?;
+    match refused_start(path, start_of(&file)?) {
+        None => Ok(file),
+        Some(problem) => {
+            let mut failure = problem.into_failure();
+            "reading the lines".clone_into(&mut failure.what);
+            Err(failure)
+        }
+    }
+}
+
+/// Reports lines that are no objects: the first of them one by one, the others counted.
+pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
+    for bad in &counts.bad {
+        problems.report(bad_line(file, bad))?;
+    }
+    let more = counts.bad_count - counts.bad.len() as u64;
+    problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
+    Ok(())
+}
+
+/// Why these lines cannot be indexed; `None` when they can.
+pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
+    let path = file.path();
+    if let Some(first) = counts.bad.first() {
+        let lines = count(counts.lines, "line");
+        let are = agree(counts.bad_count, "is not a JSON object", "are not JSON objects");
+        let why = format!("{} of {lines} {are}; nothing was written", grouped(counts.bad_count));
+        let subject = Subject::path(path).line(first.line + 1).at(first.start);
+        let quoted = shell_quote(&path.to_string_lossy());
+        let hint = format!(
+            "the loader fails on such lines: correct them, or leave them out: gristmill prepare {quoted} --skip-bad-lines \
+             indexes a copy without them, NAME.clean.jsonl"
+        );
+        return Some(Failure::data("indexing the lines", why).on(subject).with_hint(hint));
+    }
+    (counts.samples == 0).then(|| {
+        let why =
+            format!("{} blank, so it holds no sample", agree(counts.lines, "its only line is", "all its lines are"));
+        Failure::data("indexing the lines", why)
+            .on(Subject::path(path))
+            .with_hint("write one JSON object a line into it, or leave the file out")
+    })
+}
+
+/// Why a file that begins like this has no lines to index; `None` for text.
+pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
+    let quoted = shell_quote(&path.to_string_lossy());
+    let refuse = |message: String, hint: String| {
+        Some(Problem::problem(ProblemKind::BadLine, Subject::path(path), message).with_hint(hint))
+    };
+    match start {
+        FileStart::Text => None,
+        FileStart::Empty => refuse(
+            "the file is empty, and a JSONL file needs one line at least".to_owned(),
+            "remove it from the mixture, or write one JSON object a line into it".to_owned(),
+        ),
+        FileStart::Wide(encoding) => refuse(
+            format!("the text is encoded in {encoding}, and JSONL is UTF-8"),
+            format!("convert it: iconv -f {encoding} -t UTF-8 {quoted} > NEW.jsonl"),
+        ),
+        FileStart::Compressed(packed) => {
+            let named = path.as_os_str().as_encoded_bytes().ends_with(packed.suffix.as_bytes());
+            let command = match named {
+                true => format!("{} {quoted}", packed.command),
+                // Their own names decide what these tools take; from standard input they take anything.
+                false => format!("{} -dc < {quoted} > NEW.jsonl", packed.name),
+            };
+            refuse(
+                format!(
+                    "it is compressed with {}, and a loader cannot jump to a line of a compressed file",
+                    packed.name
+                ),
+                format!("unpack it first: {command}"),
+            )
+        }
+    }
+}
+
+/// A line that is not an object: what it is instead, where, and how it begins.
+pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
+    let shown = beginning(file, bad.ends.first_at);
+    let (at, what, hint) = judge(file, bad, &shown);
+    let column = at - bad.start + 1;
+    let end = shown.iter().position(|byte| *byte == b'\n').unwrap_or(shown.len());
+    let cut =
+        if end == shown.len() && bad.ends.last_at >= bad.ends.first_at + MAX_SHOWN_BYTES as u64 { "…" } else { "" };
+    let text = display_safe_bytes(shown.get(..end).unwrap_or_default());
+    let message = format!("column {column}: {what}; it begins with {}{cut}", text.trim_end());
+    let subject = Subject::path(file.path()).line(bad.line + 1).at(at);
+    Problem::problem(ProblemKind::BadLine, subject, message).with_hint(hint)
+}
+
+/// The place that is wrong, what is wrong there, and the way out.
+fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, String) {
+    let quoted = shell_quote(&file.path().to_string_lossy());
+    let one_line = || format!("each object must be on a line of its own: jq -c . {quoted} > NEW.jsonl");
+    let ends = bad.ends;
+    if shown.starts_with(BYTE_ORDER_MARK) {
+        let hint = match ends.first_at {
+            0 => format!("cut it off: tail -c +4 {quoted} > NEW.jsonl"),
+            _ => format!("cut it out: LC_ALL=C sed 's/^\\xEF\\xBB\\xBF//' {quoted} > NEW.jsonl"),
+        };
+        return (ends.first_at, "the line begins with a byte order mark (EF BB BF)", hint);
+    }
+    if ends.first != b'{' {
+        let (what, hint) = match ends.first {
+            b'[' => ("the line is an array, not an object", format!("take it apart: jq -c '.[]' {quoted} > NEW.jsonl")),
+            0 => (
+                "the line holds NUL bytes, as files have after a crash",
+                format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),
+            ),
+            b'"' => ("the line is a string or goes on from the line before, not an object", one_line()),
+            b'}' | b']' | b',' => ("the line goes on from the line before", one_line()),
+            b'-' | b'0'..=b'9' => {
+                ("the line is a number, not an object", "wrap each value in an object: {\"value\": …}".to_owned())
+            }
+            _ => ("the line does not begin with {", "each line must be one JSON object".to_owned()),
+        };
+        return (ends.first_at, what, hint);
+    }
+    let (what, hint) = match ends.last {
+        0 => (
+            "the line ends with NUL bytes, as files have after a crash",
+            format!("take them out: tr -d '\\000' < {quoted} > NEW.jsonl"),
+        ),
+        b'{' | b'[' | b',' | b':' => ("the object goes on in the next line", one_line()),
+        _ => (
+            "the line does not end with }",
+            "each line must be one whole JSON object; it may have been cut short".to_owned(),
+        ),
+    };
+    (ends.last_at, what, hint)
+}
+
+fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
+    let mut bytes = vec![0; MAX_SHOWN_BYTES];
+    // What cannot be read is only not shown.
+    let count = file.read_at(&mut bytes, at).unwrap_or(0);
+    bytes.truncate(count);
+    // A character that is cut in two is left out.
+    if count == MAX_SHOWN_BYTES {
+        let whole = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+        bytes.truncate(count - whole);
+    }
+    bytes
+}
+
+/// Blank lines are no samples; where their bytes go.
+pub fn blank_lines(path: &Path, counts: &Counts) -> Option<Problem> {
+    let lines = count_verb(counts.blank, "blank line", "is no sample; its", "are no samples; their");
+    let message = format!("{lines} bytes belong to the sample before");
+    (counts.blank > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(path), message))
+}
+
+/// Lines that end with CR alone are one line for the loader.
+pub fn cr_only(file: &ReadFile, counts: &Counts) -> Option<Problem> {
+    if counts.lines != 1 || counts.samples != 1 {
+        return None;
+    }
+    let mut bytes = vec![0; CR_LOOKED_AT];
+    let read = file.read_at(&mut bytes, 0).unwrap_or(0);
+    bytes.truncate(read);
+    let found = has_cr_between_objects(&bytes);
+    found.then(|| {
+        let quoted = shell_quote(&file.path().to_string_lossy());
+        let message = "lines seem to end with CR alone, which ends no line: the whole file is one sample";
+        Problem::note(ProblemKind::BadLine, Subject::path(file.path()), message)
+            .with_hint(format!("turn them into line ends: tr '\\r' '\\n' < {quoted} > NEW.jsonl"))
+    })
+}
+
+/// Whether somewhere an object ends, a CR comes, and the next object begins.
+fn has_cr_between_objects(bytes: &[u8]) -> bool {
+    let (mut closed, mut broken) = (false, false);
+    for byte in bytes {
+        match byte {
+            b'\r' => broken = closed,
+            b'{' if broken => return true,
+            byte if is_white(*byte) => {}
+            byte => (closed, broken) = (*byte == b'}', false),
+        }
+    }
+    false
+}

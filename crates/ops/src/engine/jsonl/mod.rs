@@ -1,0 +1,50 @@
+//! The index of a JSONL file: ranges are scanned in any order and put together in theirs (docs/formats/energon.md §11).
+
+mod clean;
+mod compare;
+mod facts;
+mod lengths;
+mod lint;
+mod merge;
+mod messages;
+#[cfg(test)]
+mod tests;
+
+pub use clean::{clean_lines, has_bad_line, CleanLines};
+pub use compare::IndexCompare;
+pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
+pub use lengths::Lengths;
+pub use lint::lint_unit;
+pub use merge::{Counts, Merge};
+pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
+
+use crate::source::jsonl::{self, Unit, UnitLines};
+use gristmill_core::{Cancel, Outcome, Progress};
+use gristmill_storage::read::ReadFile;
+
+/// The largest range that one thread reads, in bytes.
+const MAX_RANGE_BYTES: u64 = 8 << 20;
+/// The smallest one, in bytes.
+const SMALLEST: u64 = 1 << 20;
+/// Memory that a range may take for each of its bytes, as one part in this many: a line has three bytes at least, and its place
+/// four.
+const PLACE_SHARE: u64 = 2;
+
+/// Divides a file of `len` bytes into ranges for `threads` threads that take no more than `memory_bytes` together.
+pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
+    let threads = threads.max(1) as u64;
+    // Ranges that wait for an earlier one are kept: as many as there are threads, at most.
+    let fits = memory_bytes * PLACE_SHARE / (4 * threads);
+    jsonl::units(len, len.div_ceil(threads).min(fits).clamp(SMALLEST, MAX_RANGE_BYTES))
+}
+
+/// Scans one range. `buffer` is memory that is used again.
+pub fn index_unit(
+    file: &ReadFile,
+    unit: Unit,
+    buffer: &mut Vec<u8>,
+    progress: &Progress,
+    cancel: &Cancel,
+) -> Outcome<UnitLines> {
+    jsonl::scan_unit(file, unit, buffer, cancel, |bytes| progress.add(0, bytes))
+}

@@ -1,0 +1,154 @@
+//! Names: records by the last component of a key, and the keys of what was found.
+
+use super::group::{Group, Grouped, Matcher};
+use super::sample_hasher::PartRef;
+use super::search::NullProblemSink;
+use super::LeakKind;
+use crate::engine::check::Prepared;
+use crate::source::tar::{scan_shard, ScanSink};
+use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// A name that more folders have is a number within its folder.
+const MAX_FOLDERS: u64 = 8;
+/// Digits alone, fewer than these, are a number too.
+const FEWEST_DIGITS: usize = 6;
+
+/// The text of a name's record: last component, a slash, the folders. The last component holds no slash, so equal ones stand
+/// together.
+pub(super) fn record(key: &str, out: &mut Vec<u8>) {
+    let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+    out.clear();
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'/');
+    // A key without folders is not one below a folder without a name.
+    if name.len() < key.len() {
+        out.push(b'/');
+    }
+    out.extend_from_slice(folder.as_bytes());
+}
+
+fn name_of(record: &[u8]) -> &[u8] {
+    record.split(|byte| *byte == b'/').next().unwrap_or(record)
+}
+
+/// Records by name; equal keys among them.
+#[derive(Default)]
+pub(super) struct Names {
+    key: Vec<u8>,
+    same_key: Group,
+    folders: u64,
+}
+
+impl Names {
+    fn end_key(&mut self, found: &mut Grouped) {
+        if self.same_key.is_leak() {
+            found.keep(LeakKind::Key, &self.same_key);
+        }
+        self.same_key.clear();
+    }
+}
+
+impl Matcher<3> for Names {
+    fn is_same(&self, before: &[u8], text: &[u8]) -> bool {
+        name_of(before) == name_of(text)
+    }
+
+    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; 3], found: &mut Grouped) {
+        if self.folders == 0 || self.key != text {
+            self.end_key(found);
+            self.key.clear();
+            self.key.extend_from_slice(text);
+            self.folders += 1;
+        }
+        let which = PartRef { name: 0, ordinal: 0 };
+        self.same_key.add(numbers, which, 0);
+        group.add(numbers, which, 0);
+    }
+
+    fn end(&mut self, group: &Group, found: &mut Grouped) {
+        self.end_key(found);
+        let folders = std::mem::take(&mut self.folders);
+        if folders < 2 || !group.is_leak() {
+            return;
+        }
+        let name = name_of(&self.key);
+        let is_number = name.is_empty() || (name.len() < FEWEST_DIGITS && name.iter().all(u8::is_ascii_digit));
+        if folders > MAX_FOLDERS || is_number {
+            found.common_names += 1;
+        } else {
+            found.keep(LeakKind::Name, group);
+        }
+    }
+}
+
+/// Keys of samples, by shard and sample number.
+pub(super) type Keys = HashMap<(u32, u64), String>;
+
+/// The keys of everything kept: from the table, and where that does not know them, from the shard itself.
+pub(super) fn keys(found: &Grouped, prepared: &Prepared, changed: &HashSet<u32>, cancel: &Cancel) -> Outcome<Keys> {
+    let mut wanted: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    for (kind, group) in found.kept() {
+        if kind != LeakKind::Shard {
+            group.places().for_each(|place| {
+                wanted.entry(place.shard).or_default().insert(place.sample);
+            });
+        }
+    }
+    let tables = prepared.tables()?;
+    let mut keys = Keys::new();
+    for (shard, mut samples) in wanted {
+        cancel.check()?;
+        if let Some(tables) = tables.as_ref().filter(|_| !changed.contains(&shard)) {
+            for &sample in &samples {
+                if let Some(row) = tables.sample(shard, sample)? {
+                    keys.insert((shard, sample), row.key);
+                }
+            }
+            samples.retain(|sample| !keys.contains_key(&(shard, *sample)));
+        }
+        if !samples.is_empty() {
+            read_keys(prepared, shard, samples, &mut keys, cancel)?;
+        }
+    }
+    Ok(keys)
+}
+
+fn read_keys(prepared: &Prepared, shard: u32, samples: BTreeSet<u64>, keys: &mut Keys, cancel: &Cancel) -> Outcome<()> {
+    let file = prepared.shard(ShardId(shard))?;
+    let progress = Progress::default();
+    let mut sink = Reader { shard, samples, keys };
+    let scanned = scan_shard(&file, &mut sink, &Handles { progress: &progress, cancel, problems: &NullProblemSink });
+    cancel.check()?;
+    match scanned {
+        // The last wanted one was found: the rest of the shard is not read.
+        Err(failure) if !failure.is_cancelled() => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+struct Reader<'a> {
+    shard: u32,
+    samples: BTreeSet<u64>,
+    keys: &'a mut Keys,
+}
+
+impl ScanSink for Reader<'_> {
+    fn part(&mut self, _row: PartRow<'_>) -> Outcome<()> {
+        Ok(())
+    }
+
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        if self.samples.remove(&row.sample_index) {
+            self.keys.insert((self.shard, row.sample_index), row.key.to_owned());
+        }
+        if self.samples.is_empty() {
+            return Err(Failure::cancelled());
+        }
+        Ok(())
+    }
+
+    fn hidden_sample(&mut self, _row: HiddenSample) -> Outcome<()> {
+        Ok(())
+    }
+}

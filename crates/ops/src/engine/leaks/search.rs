@@ -1,0 +1,489 @@
+//! The search itself: what takes part, a unit for each shard, and the merge of all records.
+
+use super::group::{repairs, Contents, Group, Grouped, Matcher, SamplePosition};
+use super::names;
+use super::sample_hasher::{bit, PartRef, SampleHasher};
+use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
+use crate::engine::check::Prepared;
+use crate::engine::index::bytes::SpoolWriter;
+use crate::engine::index::runs::{reduce, remove_temporary, Merge, RunSource, Sorter, CANCEL_EVERY};
+use crate::engine::index::BuildContext;
+use crate::source::compressed_start;
+use crate::source::tar::scan_shard;
+use gristmill_core::{
+    Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
+};
+use gristmill_pycompat::braces;
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::open_read;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Part names that are told apart; further ones have no name in the report.
+const PART_NAMES: usize = 4_096;
+/// The most names that the brace expressions of all excludes stand for together.
+const MAX_EXCLUDED: usize = 4_000_000;
+/// Sorted runs that are open at once.
+const MERGE_WIDTH: usize = 256;
+/// Rows of the sample table that are read at a time.
+const ROWS: u64 = 4_096;
+/// Numbers of a content record: split, shard, sample, part, tag of the whole sample.
+pub(super) const CONTENT: usize = 5;
+/// Numbers of a name record: split, shard, sample.
+pub(super) const NAME: usize = 3;
+
+/// One shard that takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeakUnit {
+    id: ShardId,
+}
+
+/// What one shard came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ShardTotals {
+    /// Shards that were compared.
+    pub shards: u64,
+    /// Samples that take part.
+    pub samples: u64,
+    /// Contents that were compared.
+    pub contents: u64,
+    /// Which of the parts that were asked for were there, a bit for each of the first 64.
+    #[serde(skip)]
+    pub met: u64,
+}
+
+impl ShardTotals {
+    /// Adds what another shard came to.
+    pub fn add(&mut self, other: Self) {
+        self.shards += other.shards;
+        self.samples += other.samples;
+        self.contents += other.contents;
+        self.met |= other.met;
+    }
+
+    /// Those of the parts that were asked for that no sample has.
+    pub fn missing<'p>(&self, parts: &'p [String]) -> impl Iterator<Item = &'p str> {
+        let met = self.met;
+        let is_missing = move |place: usize| bit(place) != 0 && met & bit(place) == 0;
+        parts.iter().enumerate().filter(move |(place, _)| is_missing(*place)).map(|(_, part)| part.as_str())
+    }
+}
+
+/// A search over one data set, shared by all workers.
+pub struct LeakSearch {
+    prepared: Prepared,
+    options: LeakOptions,
+    /// Split names, in their order.
+    pub(super) splits: Vec<Arc<str>>,
+    /// Numbers of the splits that a shard is in, excluded shards left out; by shard.
+    members: BTreeMap<u32, Vec<u32>>,
+    excluded: HashMap<u32, HashSet<Box<str>>>,
+    part_names: Arc<PartNames>,
+    /// Shards that are not what was indexed: their rows are not asked for keys.
+    changed: Mutex<HashSet<u32>>,
+}
+
+/// Part names by number, from 1.
+#[derive(Default)]
+struct PartNames(Mutex<(Vec<String>, HashMap<String, u64>)>);
+
+impl PartNames {
+    fn number(&self, name: &str) -> u64 {
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (names, numbers) = &mut *guard;
+        if let Some(&number) = numbers.get(name) {
+            return number;
+        }
+        if names.len() >= PART_NAMES {
+            return PART_NAMES as u64 + 1;
+        }
+        names.push(name.to_owned());
+        numbers.insert(name.to_owned(), names.len() as u64);
+        names.len() as u64
+    }
+    fn name(&self, number: u64) -> Option<String> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.0.get(usize::try_from(number).ok()?.checked_sub(1)?).cloned()
+    }
+}
+
+/// The records of one worker: sorted in memory, and in runs beyond it. Goes from shard to shard.
+pub struct RecordBuffer {
+    fs: Arc<dyn Fs>,
+    dir: PathBuf,
+    number: usize,
+    names: Side<NAME>,
+    contents: Side<CONTENT>,
+    part_names: Arc<PartNames>,
+    /// Numbers of part names that this worker met.
+    known_parts: HashMap<String, u64>,
+    text: Vec<u8>,
+    /// Its files cannot be written.
+    is_broken: bool,
+}
+
+struct Side<const N: usize> {
+    sorter: Sorter<N>,
+    out: Option<SpoolWriter>,
+    runs: Vec<crate::engine::index::Run>,
+    records: u64,
+}
+
+impl<const N: usize> Side<N> {
+    fn new(memory: usize) -> Self {
+        Self { sorter: Sorter::new(memory), out: None, runs: Vec::new(), records: 0 }
+    }
+
+    fn push(&mut self, text: &[u8], numbers: [u64; N], at: (&dyn Fs, &Path, String)) -> Outcome<()> {
+        if self.sorter.is_full_for(text.len()) {
+            self.spill(at)?;
+        }
+        self.sorter.push(text, numbers);
+        self.records += 1;
+        Ok(())
+    }
+
+    fn spill(&mut self, (fs, dir, name): (&dyn Fs, &Path, String)) -> Outcome<()> {
+        let out = match &mut self.out {
+            Some(out) => out,
+            none => none.insert(SpoolWriter::create(fs, dir, name)?),
+        };
+        self.runs.push(self.sorter.spill(out)?);
+        Ok(())
+    }
+
+    /// The runs, everything in memory written too.
+    fn finish(mut self, at: (&dyn Fs, &Path, String)) -> Outcome<Vec<RunSource>> {
+        if self.records == 0 {
+            return Ok(Vec::new());
+        }
+        let dir = at.1.to_path_buf();
+        self.spill(at)?;
+        let Some(out) = self.out else { return Ok(Vec::new()) };
+        let file = out.finish()?;
+        let path = dir.join(file.name);
+        let last = self.runs.len().saturating_sub(1);
+        // The file of all runs goes when the last of them was merged.
+        let source = |(n, run)| RunSource { path: path.clone(), run, base: 0, temporary: n == last };
+        Ok(self.runs.into_iter().enumerate().map(source).collect())
+    }
+}
+
+impl RecordBuffer {
+    /// Its number, as it was given.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(super) fn push_name(&mut self, key: &str, numbers: [u64; NAME]) -> Outcome<()> {
+        names::record(key, &mut self.text);
+        let text = std::mem::take(&mut self.text);
+        let at = (&*self.fs, self.dir.as_path(), format!("names-{}", self.number));
+        let pushed = self.names.push(&text, numbers, at);
+        self.text = text;
+        self.is_broken |= pushed.is_err();
+        pushed
+    }
+
+    pub(super) fn push_content(&mut self, hash: &[u8], numbers: [u64; CONTENT]) -> Outcome<()> {
+        let at = (&*self.fs, self.dir.as_path(), format!("contents-{}", self.number));
+        let pushed = self.contents.push(hash, numbers, at);
+        self.is_broken |= pushed.is_err();
+        pushed
+    }
+
+    pub(super) fn part_number(&mut self, name: &str) -> u64 {
+        if let Some(&number) = self.known_parts.get(name) {
+            return number;
+        }
+        let number = self.part_names.number(name);
+        if self.known_parts.len() < PART_NAMES {
+            self.known_parts.insert(name.to_owned(), number);
+        }
+        number
+    }
+}
+
+impl LeakSearch {
+    /// Opens a data set. One that is not prepared is a failure that says what to do. Shards that the index does not know are left
+    /// out: no loader reads them.
+    pub fn open(root: &Path, layout: &SplitLayout, options: LeakOptions) -> Outcome<Self> {
+        let prepared = Prepared::open(root)?;
+        let ids: HashMap<&str, u32> =
+            (0..).zip(&prepared.info.shard_counts).map(|(id, (name, _))| (name.as_str(), id)).collect();
+        let (shards, excluded) = excludes(&layout.excludes, &ids);
+        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (split, (_, names)) in (0..).zip(&layout.splits) {
+            for name in names {
+                let Some(id) = ids.get(&**name).filter(|id| !shards.contains(id)) else { continue };
+                let splits = members.entry(*id).or_default();
+                if !splits.contains(&split) {
+                    splits.push(split);
+                }
+            }
+        }
+        Ok(Self {
+            splits: layout.splits.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            members,
+            excluded,
+            options,
+            prepared,
+            part_names: Arc::default(),
+            changed: Mutex::default(),
+        })
+    }
+
+    /// The shards to look at, in the order of the index.
+    pub fn units(&self) -> Vec<LeakUnit> {
+        self.members.keys().map(|id| LeakUnit { id: ShardId(*id) }).collect()
+    }
+
+    /// Bytes of these shards where contents are compared, else 0.
+    pub fn bytes(&self) -> u64 {
+        let size = |id: &u32| self.prepared.shard(ShardId(*id)).map_or(0, |shard| shard.stamp.bytes);
+        if self.options.content {
+            self.members.keys().map(size).sum()
+        } else {
+            0
+        }
+    }
+
+    /// An empty sack for the worker of that number. `memory` bounds what is sorted at once, in bytes.
+    pub fn sack(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
+        RecordBuffer {
+            fs,
+            dir: dir.to_path_buf(),
+            number,
+            names: Side::new(memory / 3),
+            contents: Side::new(memory / 3 * 2),
+            part_names: Arc::clone(&self.part_names),
+            known_parts: HashMap::new(),
+            text: Vec::new(),
+            is_broken: false,
+        }
+    }
+
+    /// Puts the records of one shard into a sack. A shard that cannot be read is a finding, not a failure.
+    pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
+        handles.cancel.check()?;
+        let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
+        match self.take_shard(unit.id, sack, handles) {
+            Err(failure) if !failure.is_cancelled() && !sack.is_broken => {
+                handles.progress.add(1, 0);
+                let message = format!("it was not compared: {}", failure.why);
+                let problem = Problem::problem(ProblemKind::Unreadable, Subject::shard(name), message);
+                handles.problems.report(Problem { hint: failure.hint, ..problem })?;
+                Ok(ShardTotals::default())
+            }
+            taken => taken,
+        }
+    }
+
+    fn take_shard(&self, id: ShardId, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
+        let count = self.prepared.entry(id).map_or(0, |(_, count)| count);
+        if !self.options.content {
+            if let Some(taken) = self.take_rows(id, count, sack, handles)? {
+                return Ok(taken);
+            }
+        }
+        let shard = self.prepared.shard(id)?;
+        let file = open_read(&shard.path)?;
+        if compressed_start(&file) {
+            handles.progress.add(1, 0);
+            let message = "it was not compared: it is compressed, and no loader reads it";
+            let subject = Subject::shard(&shard.name);
+            handles.problems.report(Problem::note(ProblemKind::CompressedShard, subject, message))?;
+            return Ok(ShardTotals::default());
+        }
+        let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
+        // What is damaged is told by lint and verify.
+        let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &NullProblemSink, ..*handles })?;
+        let taken = ShardTotals { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
+        if scan.samples != count {
+            self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
+            let message = "it has changed since it was indexed; it was compared as it is now";
+            let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
+            handles.problems.report(problem.with_hint("gristmill prepare PATH --update indexes it again"))?;
+        }
+        Ok(taken)
+    }
+
+    fn sieve<'a>(
+        &'a self,
+        id: ShardId,
+        file: Option<&'a gristmill_storage::read::ReadFile>,
+        cancel: &'a Cancel,
+        sack: &'a mut RecordBuffer,
+    ) -> SampleHasher<'a> {
+        let splits = self.members.get(&id.0).map(Vec::as_slice).unwrap_or_default();
+        SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
+    }
+
+    /// The names alone, from the sample table; `None` where it does not have them all.
+    fn take_rows(
+        &self,
+        id: ShardId,
+        count: u64,
+        sack: &mut RecordBuffer,
+        handles: &Handles<'_>,
+    ) -> Outcome<Option<ShardTotals>> {
+        let Some(tables) = self.prepared.tables()? else { return Ok(None) };
+        let rows = |from| tables.samples(id.0, from, ROWS);
+        let last = rows(count.saturating_sub(1))?;
+        if count > 0 && (last.len() != 1 || last.iter().any(|row| row.sample_index + 1 != count)) {
+            return Ok(None);
+        }
+        let mut sieve = self.sieve(id, None, handles.cancel, sack);
+        let mut from = 0;
+        loop {
+            handles.cancel.check()?;
+            let rows = rows(from)?;
+            let Some(last) = rows.last() else { break };
+            from = last.sample_index + 1;
+            for row in &rows {
+                sieve.name(&row.key, row.sample_index)?;
+            }
+        }
+        handles.progress.add(1, 0);
+        Ok(Some(ShardTotals { shards: 1, samples: sieve.samples, ..ShardTotals::default() }))
+    }
+
+    /// Merges the records of all workers and says what they have in common.
+    pub fn finish(
+        &self,
+        sacks: Vec<RecordBuffer>,
+        fs: &dyn Fs,
+        scratch: &Path,
+        options: &RunOptions,
+        handles: &Handles<'_>,
+    ) -> Outcome<Leaks> {
+        let records = sacks.iter().map(|sack| sack.names.records + sack.contents.records).sum();
+        let (mut name_runs, mut content_runs) = (Vec::new(), Vec::new());
+        for sack in sacks {
+            name_runs.extend(sack.names.finish((fs, scratch, format!("names-{}", sack.number)))?);
+            content_runs.extend(sack.contents.finish((fs, scratch, format!("contents-{}", sack.number)))?);
+        }
+        handles.progress.restart(records, 0);
+        let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
+        let around =
+            BuildContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
+        let mut found = Grouped::default();
+        merge(&around, name_runs, "names-merged", handles.progress, &mut names::Names::default(), &mut found)?;
+        merge(&around, content_runs, "contents-merged", handles.progress, &mut Contents, &mut found)?;
+        self.report(found, handles.cancel)
+    }
+
+    /// Shards in several splits, then everything that was found by its records, with names in place of numbers.
+    fn report(&self, mut found: Grouped, cancel: &Cancel) -> Outcome<Leaks> {
+        for (id, splits) in self.members.iter().filter(|(_, splits)| splits.len() > 1) {
+            let mut group = Group::default();
+            let whole = PartRef { name: 0, ordinal: 0 };
+            splits.iter().for_each(|split| group.add([u64::from(*split), u64::from(*id), 0], whole, 0));
+            found.keep(LeakKind::Shard, &group);
+        }
+        let keys = names::keys(&found, &self.prepared, &self.changed(), cancel)?;
+        let sizes = self.sizes();
+        let leaks = found.kept().into_iter().filter_map(|(kind, group)| {
+            let places = group.places().map(|place| self.place(kind, place, &keys)).collect::<Option<Vec<_>>>()?;
+            let more = group.more();
+            let repairs = if more > 0 { Vec::new() } else { repairs(kind, &places, &sizes) };
+            Some(Leak { kind, places, more, repairs })
+        });
+        Ok(Leaks {
+            leaks: leaks.collect(),
+            counts: found.counts(),
+            between: found.between(&self.splits),
+            common_names: found.common_names,
+        })
+    }
+
+    /// `None` for a sample whose key nobody finds any more: its shard changes while it is looked at.
+    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakPlace> {
+        let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
+        let key = match kind {
+            LeakKind::Shard => None,
+            _ => Some(keys.get(&(place.shard, place.sample))?.clone()),
+        };
+        let part = (kind == LeakKind::Part).then(|| self.part_names.name(place.part)).flatten();
+        Some(LeakPlace { split: Arc::clone(self.splits.get(place.split as usize)?), shard, key, part })
+    }
+
+    fn changed(&self) -> HashSet<u32> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Samples of each split, excludes of single samples not subtracted.
+    fn sizes(&self) -> HashMap<Arc<str>, u64> {
+        let mut sizes = HashMap::new();
+        for (id, splits) in &self.members {
+            let count = self.prepared.entry(ShardId(*id)).map_or(0, |(_, count)| count);
+            for name in splits.iter().filter_map(|split| self.splits.get(*split as usize)) {
+                *sizes.entry(Arc::clone(name)).or_default() += count;
+            }
+        }
+        sizes
+    }
+}
+
+/// Excluded shards, and excluded keys by shard. What cannot be expanded excludes nothing: the loader refuses it.
+fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, HashMap<u32, HashSet<Box<str>>>) {
+    let (mut shards, mut keys) = (HashSet::new(), HashMap::<u32, HashSet<Box<str>>>::new());
+    let mut left = MAX_EXCLUDED;
+    for item in items {
+        let Ok(names) = braces::expand(item, braces::MAX_RESULTS.min(left.max(1))) else { continue };
+        left = left.saturating_sub(names.len() - 1);
+        for name in names {
+            if let Some(&id) = ids.get(name.as_str()) {
+                shards.insert(id);
+            }
+            for (at, _) in name.match_indices('/') {
+                if let Some(&id) = ids.get(&name[..at]) {
+                    keys.entry(id).or_default().insert(name[at + 1..].into());
+                }
+            }
+        }
+    }
+    (shards, keys)
+}
+
+fn merge<const N: usize>(
+    around: &BuildContext<'_>,
+    runs: Vec<RunSource>,
+    name: &str,
+    progress: &Progress,
+    matcher: &mut impl Matcher<N>,
+    found: &mut Grouped,
+) -> Outcome<()> {
+    let runs = reduce::<N>(around, runs, name)?;
+    let mut merge = Merge::<N>::open(&runs)?;
+    let (mut before, mut group, mut count) = (Vec::new(), Group::default(), 0);
+    while let Some((text, numbers)) = merge.next()? {
+        if count > 0 && !matcher.is_same(&before, text) {
+            matcher.end(&group, found);
+            group.clear();
+        }
+        before.clear();
+        before.extend_from_slice(text);
+        matcher.add(&mut group, text, numbers, found);
+        count += 1;
+        if count % CANCEL_EVERY == 0 {
+            around.cancel.check()?;
+            progress.add(CANCEL_EVERY, 0);
+        }
+    }
+    matcher.end(&group, found);
+    progress.add(count % CANCEL_EVERY, 0);
+    drop(merge);
+    remove_temporary(around.fs, &runs)
+}
+
+/// What a scan finds is not what is looked for.
+pub(super) struct NullProblemSink;
+
+impl ProblemSink for NullProblemSink {
+    fn report(&self, _problem: Problem) -> Outcome<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! What a filter would pick, before anything is done: for questions and `--dry-run`.
+
+use super::pick::{picks, picks_file, Prober, Verdict};
+use crate::source::compressed_start;
+use crate::source::media_folder;
+use gristmill_core::{
+    Cancel, DatasetFacts, Handles, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome, ProblemLog, Progress,
+};
+use gristmill_media::kind::{type_by_extension, type_by_header, HEADER_BYTES};
+use gristmill_media::{ByteSource, Part};
+use gristmill_storage::read::{open_read, ReadFile};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Entries that are looked into.
+const PROBED: usize = 3;
+/// Kinds of entries that are listed; the rest counts as one more.
+const MAX_LISTED_KINDS: usize = 40;
+
+/// What a filter would pick.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MediaOutlook {
+    /// Endings (`jpg`), or `by header: xyz` where only the content tells; with their type, and the entries seen so far. Most first.
+    pub by_type: Vec<(String, MediaType, u64)>,
+    /// The first entries that are picked, each with its facts or with what is wrong with it; at most 3.
+    #[serde(serialize_with = "as_pairs")]
+    pub probed: Vec<(String, Result<MediaFacts, String>)>,
+    /// Entries that would be looked at, as far as they are counted.
+    pub candidates: u64,
+}
+
+fn as_pairs<S: serde::Serializer>(
+    probed: &[(String, Result<MediaFacts, String>)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct One<'a> {
+        entry: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        facts: Option<&'a MediaFacts>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a str>,
+    }
+    serializer.collect_seq(probed.iter().map(|(entry, result)| One {
+        entry,
+        facts: result.as_ref().ok(),
+        error: result.as_ref().err().map(String::as_str),
+    }))
+}
+
+/// Counts by ending.
+#[derive(Default)]
+struct Counted(BTreeMap<String, (MediaType, u64)>);
+
+impl Counted {
+    fn add(&mut self, name: String, media_type: MediaType, count: u64) {
+        let full = self.0.len() >= MAX_LISTED_KINDS && !self.0.contains_key(&name);
+        let name = if full { "others".to_owned() } else { name };
+        self.0.entry(name).or_insert((media_type, 0)).1 += count;
+    }
+    fn sorted(self) -> Vec<(String, MediaType, u64)> {
+        let mut list: Vec<_> = self.0.into_iter().map(|(name, (kind, count))| (name, kind, count)).collect();
+        list.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+        list
+    }
+}
+
+/// The ending as it is listed.
+fn ending(name: &str) -> String {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.rsplit_once('.').map_or_else(String::new, |(_, end)| end.to_lowercase())
+}
+
+/// What a plan would pick in a WebDataset, as far as it was scanned: by the names of its parts, and by the first samples.
+///
+/// Counts are of samples that have such a part. Where a pattern or the content decides, the first samples stand for all: a part is
+/// counted when the entry of one of them is picked.
+pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
+    let cancel = Cancel::default();
+    let mut counted = Counted::default();
+    let mut seen = MediaOutlook::default();
+    for (part, figures) in &facts.parts {
+        let of_part = || Sketched::of(facts, part);
+        let picked = match &plan.filter {
+            MediaFilter::Extension => {
+                type_by_extension(&format!("x.{part}")).map(|kind| (kind, ending(&format!(".{part}"))))
+            }
+            MediaFilter::Header => by_content(part, of_part),
+            MediaFilter::Glob(_) => {
+                let matches = of_part().into_iter().filter(|entry| picks(&plan.filter, &entry.name));
+                let matches: Vec<Sketched> = matches.collect();
+                if matches.is_empty() {
+                    continue;
+                }
+                let by_name = type_by_extension(&format!("x.{part}")).map(|kind| (kind, ending(&format!(".{part}"))));
+                by_name.or_else(|| by_content(part, || matches))
+            }
+        };
+        if plan.filter == MediaFilter::Header || picked.is_some() {
+            seen.candidates += figures.samples;
+        }
+        if let Some((kind, name)) = picked {
+            counted.add(name, kind, figures.samples);
+        }
+    }
+    seen.by_type = counted.sorted();
+    seen.probed = first_facts(facts, plan, &cancel);
+    seen
+}
+
+/// An entry of a sample that was kept.
+struct Sketched {
+    name: String,
+    part: String,
+    shard: String,
+    offset: u64,
+    size: u64,
+    root: std::path::PathBuf,
+}
+
+impl Sketched {
+    fn all(facts: &DatasetFacts) -> impl Iterator<Item = Self> + '_ {
+        facts.sketches.iter().flat_map(move |sketch| {
+            sketch.parts.iter().map(move |(part, offset, size)| Self {
+                name: format!("{}.{part}", sketch.key),
+                part: part.clone(),
+                shard: sketch.shard.clone(),
+                offset: *offset,
+                size: *size,
+                root: facts.root.clone(),
+            })
+        })
+    }
+    fn of(facts: &DatasetFacts, part: &str) -> Vec<Self> {
+        Self::all(facts).filter(|entry| entry.part == part).take(PROBED).collect()
+    }
+    /// The archive, where it is a plain one.
+    fn open(&self) -> Option<ReadFile> {
+        let file = open_read(&self.root.join(&self.shard)).ok()?;
+        (!compressed_start(&file)).then_some(file)
+    }
+}
+
+/// What the content says, of the first entry that says anything; else what the name says.
+fn by_content(part: &str, entries: impl FnOnce() -> Vec<Sketched>) -> Option<(MediaType, String)> {
+    let by_name = type_by_extension(&format!("x.{part}"));
+    let label = |kind| match by_name {
+        Some(named) if named == kind => ending(&format!(".{part}")),
+        _ => format!("by header: {part}"),
+    };
+    for entry in entries() {
+        let Some(file) = entry.open() else { continue };
+        let content = Part::new(&file, entry.offset, entry.size);
+        let mut first = vec![0; usize::try_from(entry.size).unwrap_or(HEADER_BYTES).min(HEADER_BYTES)];
+        let Ok(count) = content.read_at(&mut first, 0) else { continue };
+        first.truncate(count);
+        if let Some(kind) = type_by_header(&first) {
+            return Some((kind, label(kind)));
+        }
+    }
+    by_name.map(|kind| (kind, label(kind)))
+}
+
+fn first_facts(facts: &DatasetFacts, plan: &MediaPlan, cancel: &Cancel) -> Vec<(String, Result<MediaFacts, String>)> {
+    let mut prober = Prober::new(plan, false, cancel);
+    let mut found = Vec::new();
+    for entry in Sketched::all(facts).filter(|entry| picks(&plan.filter, &entry.name)) {
+        let Some(file) = entry.open() else { continue };
+        let content = Part::new(&file, entry.offset, entry.size);
+        found.extend(look(&mut prober, entry.name, &content));
+        if found.len() == PROBED {
+            break;
+        }
+    }
+    found
+}
+
+fn look(
+    prober: &mut Prober<'_>,
+    name: String,
+    source: &dyn ByteSource,
+) -> Option<(String, Result<MediaFacts, String>)> {
+    let result = match prober.look(&name, source).ok()? {
+        Verdict::Other => return None,
+        Verdict::Media { facts: Some(facts), damage: None, .. } => Ok(facts),
+        Verdict::Media { damage, .. } => Err(damage.unwrap_or_default()),
+        Verdict::NotMedia(why) | Verdict::Broken(why) => Err(why),
+        Verdict::Unreadable(error) => Err(error.to_string()),
+    };
+    Some((name, result))
+}
+
+/// What a filter would pick in a folder of loose media. Walks the whole folder; a stop in between is a cancellation.
+pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaOutlook> {
+    let (progress, problems) = (Progress::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel, problems: &problems };
+    let found = media_folder::walk(root, |name| picks_file(filter, name), &handles)?;
+    let plan = MediaPlan { filter: filter.clone(), decode: false };
+    Ok(of_files(root, &plan, &found.files, cancel))
+}
+
+/// As [`folder_outlook`], of files that were found already.
+pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaOutlook {
+    let mut counted = Counted::default();
+    let mut seen = MediaOutlook { candidates: files.len() as u64, ..MediaOutlook::default() };
+    let mut prober = Prober::new(plan, false, cancel);
+    for name in files.names() {
+        if let Some(kind) = type_by_extension(name) {
+            counted.add(ending(name), kind, 1);
+        }
+        if seen.probed.len() < PROBED {
+            if let Ok(file) = open_read(&root.join(name)) {
+                seen.probed.extend(look(&mut prober, name.to_owned(), &file));
+            }
+        }
+    }
+    seen.by_type = counted.sorted();
+    seen
+}

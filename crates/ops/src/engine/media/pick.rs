@@ -1,0 +1,138 @@
+//! Which entries a filter picks, and what one of them holds.
+
+use gristmill_core::catch_panic::catch_panic;
+use gristmill_core::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
+use gristmill_core::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome};
+use gristmill_media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
+use gristmill_media::{ByteSource, ProbeError, Probed, Reader};
+
+/// Whether an entry may be media, as far as its name tells; only then it is opened.
+pub fn picks(filter: &MediaFilter, name: &str) -> bool {
+    match filter {
+        MediaFilter::Extension => type_by_extension(name).is_some(),
+        MediaFilter::Header => true,
+        MediaFilter::Glob(patterns) => globs_match(patterns, name),
+    }
+}
+
+/// [`picks`] for a file in a folder of media: a pattern may also mean the name without its folders.
+pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
+    picks(filter, name)
+        || match (filter, name.rsplit_once('/')) {
+            (MediaFilter::Glob(patterns), Some((_, last))) => globs_match(patterns, last),
+            _ => false,
+        }
+}
+
+/// What an entry is.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Neither its bytes nor its name say that it is media.
+    Other,
+    /// It is media.
+    Media {
+        /// What its row says; `None` where `--compat` leaves a broken picture out.
+        facts: Option<MediaFacts>,
+        /// What is odd about it.
+        remarks: Vec<String>,
+        /// What is broken behind a good header.
+        damage: Option<String>,
+    },
+    /// It is named or begins like media, and cannot be recognised.
+    NotMedia(String),
+    /// It is media, and broken so that nothing can be told.
+    Broken(String),
+    /// It cannot be read.
+    Unreadable(std::io::Error),
+}
+
+/// Looks at entries, one after the other, with one piece of memory.
+pub struct Prober<'a> {
+    plan: &'a MediaPlan,
+    compat: bool,
+    cancel: &'a Cancel,
+    window: Vec<u8>,
+}
+
+impl<'a> Prober<'a> {
+    /// `compat`: pictures are decoded, and broken ones left out, as the reference program does.
+    pub fn new(plan: &'a MediaPlan, compat: bool, cancel: &'a Cancel) -> Self {
+        Self { plan, compat, cancel, window: Vec::new() }
+    }
+
+    /// Looks at one entry that [`picks`] has picked. Only a cancellation is an error.
+    ///
+    /// A defect of a reader is caught: it costs this entry, not the run.
+    pub fn look(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
+        self.with_reader(source, |prober, reader| prober.media_type(name, reader))
+    }
+
+    /// Looks at an entry of which a row says the type.
+    pub fn look_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
+        self.with_reader(source, |_, _| Ok(Some(media_type)))
+    }
+
+    fn with_reader(
+        &mut self,
+        source: &dyn ByteSource,
+        media_type: impl FnOnce(&Self, &mut Reader) -> Result<Option<MediaType>, ProbeError>,
+    ) -> Outcome<Verdict> {
+        let attempt = catch_panic(|| {
+            let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
+            let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
+            self.window = reader.into_window();
+            verdict
+        });
+        let looked = attempt.unwrap_or_else(|| {
+            Ok(Verdict::Broken("a defect of gristmill was hit while it was read; please report this file".to_owned()))
+        });
+        match looked {
+            Ok(verdict) => Ok(verdict),
+            Err(ProbeError::Cancelled) => Err(Failure::cancelled()),
+            Err(ProbeError::Io(error)) => Ok(Verdict::Unreadable(error)),
+            Err(_) if is_pointer(source) => Ok(Verdict::NotMedia(LFS_POINTER.to_owned())),
+            Err(ProbeError::NotMedia(why)) => Ok(Verdict::NotMedia(why)),
+            Err(error @ ProbeError::Broken { .. }) => Ok(Verdict::Broken(error.to_string())),
+        }
+    }
+
+    fn judge(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
+        let Some(media_type) = media_type else { return Ok(Verdict::Other) };
+        let Probed { facts, remarks } = gristmill_media::probe(reader, media_type)?;
+        let damage = self.damage(reader, &facts)?;
+        let is_left_out = self.compat && damage.is_some();
+        Ok(Verdict::Media { facts: (!is_left_out).then_some(facts), remarks, damage })
+    }
+
+    fn media_type(&self, name: &str, reader: &mut Reader) -> Result<Option<MediaType>, ProbeError> {
+        let by_name = type_by_extension(name);
+        Ok(match &self.plan.filter {
+            MediaFilter::Extension => by_name,
+            MediaFilter::Header => type_by_header(reader.up_to(0, HEADER_BYTES)?).or(by_name),
+            MediaFilter::Glob(_) if by_name.is_some() => by_name,
+            MediaFilter::Glob(_) => type_by_header(reader.up_to(0, HEADER_BYTES)?),
+        })
+    }
+
+    /// What only decoding the whole picture finds.
+    fn damage(&self, reader: &mut Reader, facts: &MediaFacts) -> Result<Option<String>, ProbeError> {
+        let MediaFacts::Image(image) = facts else { return Ok(None) };
+        if !(self.plan.decode || self.compat) {
+            return Ok(None);
+        }
+        match gristmill_media::image::check(reader, image) {
+            Ok(()) => Ok(None),
+            Err(error @ (ProbeError::Broken { .. } | ProbeError::NotMedia(_))) => Ok(Some(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a Git LFS pointer is in place of a medium.
+fn is_pointer(source: &dyn ByteSource) -> bool {
+    let size = source.len();
+    let mut content = vec![0; usize::try_from(size.min(MAX_LFS_POINTER_BYTES)).unwrap_or_default()];
+    size <= MAX_LFS_POINTER_BYTES
+        && source.read_at(&mut content, 0).is_ok_and(|count| count == content.len())
+        && is_lfs_pointer(&content)
+}

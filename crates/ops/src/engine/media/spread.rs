@@ -1,0 +1,243 @@
+//! What the media tables of a data set hold, in distributions: for `info` and the facts view.
+
+use crate::formats::energon::layout;
+use crate::formats::energon::media_json::from_json;
+use crate::formats::energon::tables::{failure, open_readonly};
+use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
+use rusqlite::Connection;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Rows between two looks at the cancel flag.
+const CANCEL_EVERY: u64 = 4096;
+/// Upper ends of the classes of pictures and videos, by their longer side in pixels.
+const SIDES: [u32; 9] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
+/// Upper ends of the classes of durations, in seconds, with their names.
+const LENGTHS: [(f64, &str); 9] = [
+    (1.0, "under 1 s"),
+    (5.0, "1–5 s"),
+    (10.0, "5–10 s"),
+    (30.0, "10–30 s"),
+    (60.0, "30–60 s"),
+    (300.0, "1–5 min"),
+    (1800.0, "5–30 min"),
+    (3600.0, "30–60 min"),
+    (f64::INFINITY, "1 h and more"),
+];
+
+/// One filter under which the entries were looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FilterFacts {
+    /// `EXTENSION`, `HEADER` or `GLOB`.
+    pub strategy: String,
+    /// The patterns of a glob; empty for the others.
+    pub patterns: String,
+    /// When it was first used, in UTC, as the database has it.
+    pub created_at: String,
+}
+
+/// What the media tables hold. Every list is of names and rows, in a fixed order of classes or most first;
+/// where not all are named, `others` comes last, so that the rows add up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MediaSpread {
+    /// Rows in all.
+    pub rows: u64,
+    /// Rows of pictures.
+    pub images: u64,
+    /// Rows of sound and video.
+    pub av: u64,
+    /// Rows that cannot be read.
+    pub unreadable: u64,
+    /// The filters under which the rows came to be, oldest first.
+    pub filters: Vec<FilterFacts>,
+    /// Pictures by format.
+    pub formats: Vec<(String, u64)>,
+    /// Pictures by mode.
+    pub modes: Vec<(String, u64)>,
+    /// Pictures by width × height, in pixels; the most frequent ones.
+    pub sizes: Vec<(String, u64)>,
+    /// Pictures by their longer side, in classes.
+    pub sides: Vec<(String, u64)>,
+    /// Videos by width × height, in pixels; the most frequent ones.
+    pub video_sizes: Vec<(String, u64)>,
+    /// Sound and video by duration, in classes.
+    pub durations: Vec<(String, u64)>,
+    /// Sound by sample rate and channels.
+    pub audio: Vec<(String, u64)>,
+    /// Seconds of sound and video in all.
+    pub seconds: f64,
+    /// Smallest and largest width and height of the pictures.
+    pub extent: Option<[(u32, u32); 2]>,
+}
+
+/// Different sizes that are told apart; a hostile table has one per row.
+const SIZES_KEPT: usize = 10_000;
+/// Sizes that are listed.
+const MAX_LISTED_SIZES: usize = 20;
+/// What all sizes beyond are counted as.
+pub const OTHERS: &str = "others";
+
+#[derive(Default)]
+struct Tally {
+    spread: MediaSpread,
+    formats: BTreeMap<String, u64>,
+    modes: BTreeMap<String, u64>,
+    sizes: BTreeMap<(u32, u32), u64>,
+    video_sizes: BTreeMap<(u32, u32), u64>,
+    audio: BTreeMap<(u32, u32), u64>,
+    /// Rows that are counted in `video_sizes` and in `audio`, or were too many for them.
+    videos: u64,
+    sounds: u64,
+    sides: [u64; SIDES.len() + 1],
+    lengths: [u64; LENGTHS.len()],
+}
+
+/// Reads the media tables of the data set at `root`, row by row. `None` where it has none.
+pub fn facts_of(root: &Path) -> Outcome<Option<MediaSpread>> {
+    facts_until(root, &Cancel::default())
+}
+
+/// As [`facts_of`], and ends soon after somebody asked to stop.
+pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>> {
+    let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let connection = open_readonly(&path)?;
+    let failed = |error: rusqlite::Error| failure(&path, &error);
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')";
+    if connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed)? != 2 {
+        return Ok(None);
+    }
+    let mut tally = Tally::default();
+    tally.spread.filters = filters(&connection).map_err(failed)?;
+    rows(&connection, cancel, &mut tally).map_err(|error| match error {
+        VisitError::Sql(error) => failed(error),
+        VisitError::Cancelled => Failure::cancelled(),
+    })?;
+    Ok(Some(tally.finish()))
+}
+
+fn filters(connection: &Connection) -> rusqlite::Result<Vec<FilterFacts>> {
+    let sql = "SELECT strategy, coalesce(patterns, ''), coalesce(created_at_utc, '') FROM media_filters ORDER BY filter_id LIMIT 1000";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        Ok(FilterFacts { strategy: row.get(0)?, patterns: row.get(1)?, created_at: row.get(2)? })
+    })?;
+    rows.collect()
+}
+
+enum VisitError {
+    Sql(rusqlite::Error),
+    Cancelled,
+}
+
+impl From<rusqlite::Error> for VisitError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+fn rows(connection: &Connection, cancel: &Cancel, tally: &mut Tally) -> Result<(), VisitError> {
+    let mut statement = connection.prepare("SELECT metadata_type, metadata_json FROM media_metadata")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        tally.spread.rows += 1;
+        if tally.spread.rows.is_multiple_of(CANCEL_EVERY) && cancel.is_cancelled() {
+            return Err(VisitError::Cancelled);
+        }
+        let (kind, json) = (row.get_ref(0)?, row.get_ref(1)?);
+        match (kind.as_str(), json.as_str()) {
+            (Ok(kind), Ok(json)) => tally.take(from_json(kind, json)),
+            _ => tally.spread.unreadable += 1,
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn take(&mut self, facts: Result<MediaFacts, String>) {
+        match facts {
+            Ok(MediaFacts::Image(image)) => self.image(&image),
+            Ok(MediaFacts::Av(av)) => self.av(&av),
+            Err(_) => self.spread.unreadable += 1,
+        }
+    }
+
+    fn image(&mut self, image: &ImageFacts) {
+        let (width, height) = (image.width, image.height);
+        self.spread.images += 1;
+        *self.formats.entry(image.format.to_owned()).or_default() += 1;
+        *self.modes.entry(image.mode.to_owned()).or_default() += 1;
+        count_size(&mut self.sizes, (width, height));
+        let side = width.max(height);
+        let class = SIDES.iter().position(|end| side <= *end).unwrap_or(SIDES.len());
+        if let Some(class) = self.sides.get_mut(class) {
+            *class += 1;
+        }
+        let [low, high] = self.spread.extent.unwrap_or([(width, height); 2]);
+        self.spread.extent = Some([(low.0.min(width), low.1.min(height)), (high.0.max(width), high.1.max(height))]);
+    }
+
+    fn av(&mut self, av: &AvFacts) {
+        self.spread.av += 1;
+        if let (Some(width), Some(height)) = (av.video_width, av.video_height) {
+            self.videos += 1;
+            count_size(&mut self.video_sizes, (width, height));
+        }
+        if let (Some(rate), Some(channels)) = (av.audio_sample_rate, av.audio_channels) {
+            self.sounds += 1;
+            count_size(&mut self.audio, (rate, channels));
+        }
+        let seconds = av.video_duration.or(av.audio_duration).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+        if let Some(seconds) = seconds {
+            self.spread.seconds += seconds;
+            let class = LENGTHS.iter().position(|(end, _)| seconds < *end).unwrap_or(LENGTHS.len() - 1);
+            if let Some(class) = self.lengths.get_mut(class) {
+                *class += 1;
+            }
+        }
+    }
+
+    fn finish(self) -> MediaSpread {
+        let mut spread = self.spread;
+        let pixels = |(width, height)| format!("{width}×{height}");
+        spread.formats = most(self.formats, spread.images, |name| name);
+        spread.modes = most(self.modes, spread.images, |name| name);
+        spread.sizes = most(self.sizes, spread.images, pixels);
+        spread.video_sizes = most(self.video_sizes, self.videos, pixels);
+        spread.audio = most(self.audio, self.sounds, |(rate, channels)| format!("{rate} Hz, {channels} ch"));
+        let sides = (0..).zip(self.sides).filter(|(_, count)| *count > 0);
+        spread.sides = sides.map(|(class, count)| (side_name(class), count)).collect();
+        let lengths = LENGTHS.iter().zip(self.lengths).filter(|(_, count)| *count > 0);
+        spread.durations = lengths.map(|((_, name), count)| ((*name).to_owned(), count)).collect();
+        spread
+    }
+}
+
+fn count_size(sizes: &mut BTreeMap<(u32, u32), u64>, size: (u32, u32)) {
+    if sizes.len() < SIZES_KEPT || sizes.contains_key(&size) {
+        *sizes.entry(size).or_default() += 1;
+    }
+}
+
+fn side_name(class: usize) -> String {
+    match (class.checked_sub(1).and_then(|before| SIDES.get(before)), SIDES.get(class)) {
+        (None, Some(end)) => format!("up to {end} px"),
+        (Some(before), Some(end)) => format!("{}–{end} px", before + 1),
+        (Some(before), None) => format!("over {before} px"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The most frequent ones by name, and what is left of `all` rows as the last one.
+fn most<K: Ord>(counts: BTreeMap<K, u64>, all: u64, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
+    let mut list: Vec<(K, u64)> = counts.into_iter().collect();
+    // The map's own order decides among equal ones.
+    list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut named: Vec<_> = list.into_iter().take(MAX_LISTED_SIZES).map(|(key, count)| (name(key), count)).collect();
+    let rest = all.saturating_sub(named.iter().map(|(_, count)| count).sum());
+    named.extend((rest > 0).then(|| (OTHERS.to_owned(), rest)));
+    named
+}

@@ -1,0 +1,178 @@
+//! The units of work: the entries of one scanned shard, or a slice of the files of a folder.
+
+use super::pick::{picks, Prober, Verdict};
+use super::spool::{MediaRows, RowsWriter};
+use crate::engine::index::{Entries, SpooledShard};
+use crate::source::media_folder::FileList;
+use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
+use gristmill_core::{Failure, Handles, MediaPlan, Outcome, Problem, ProblemKind, Shard, Subject};
+use gristmill_media::{ByteSource, Part};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::open_read;
+use std::ops::Range;
+use std::path::Path;
+
+/// Entries between two looks at the cancel flag.
+const CANCEL_EVERY: u64 = 256;
+/// The way out of a picture that cannot be decoded whole.
+pub const WHOLE: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
+
+/// How entries are looked at, and where their rows go.
+#[derive(Clone, Copy)]
+pub struct Probing<'a> {
+    /// Which entries.
+    pub plan: &'a MediaPlan,
+    /// Decode pictures, and leave broken ones out.
+    pub compat: bool,
+    /// Writes the spool files.
+    pub fs: &'a dyn Fs,
+    /// Where they go; exists.
+    pub dir: &'a Path,
+}
+
+/// Looks at the entries of one shard. `unit` names the spool file. Adds one item to the progress.
+///
+/// What is wrong with an entry, or with the whole shard, is reported as a problem, and costs only its rows. A shard that is not
+/// what was scanned any more gets none. Of a compressed shard nothing is looked at.
+pub fn probe_shard(
+    shard: &Shard,
+    spool: &SpooledShard,
+    unit: usize,
+    probing: &Probing<'_>,
+    handles: &Handles<'_>,
+) -> Outcome<MediaRows> {
+    handles.cancel.check()?;
+    let rows = RowsWriter::new(probing.fs, probing.dir, unit);
+    let prober = Prober::new(probing.plan, probing.compat, handles.cancel);
+    let mut work = Work { rows, prober, handles };
+    let refused = shard_entries(shard, spool, probing.plan, &mut work)?;
+    if let Some(problem) = refused {
+        handles.problems.report(problem)?;
+    }
+    handles.progress.add(1, 0);
+    work.rows.finish()
+}
+
+/// Goes through the entries; hands back why there is nothing to go through.
+fn shard_entries(
+    shard: &Shard,
+    spool: &SpooledShard,
+    plan: &MediaPlan,
+    work: &mut Work<'_>,
+) -> Outcome<Option<Problem>> {
+    let subject = || Subject::shard(&shard.name);
+    if spool.scan.compressed {
+        let message = "its media are not described: the archive is compressed";
+        let note = Problem::note(ProblemKind::CompressedShard, subject(), message);
+        return Ok(Some(note.with_hint("--tgz rewrite makes a plain .tar next to it")));
+    }
+    let file = match open_read(&shard.path) {
+        Ok(file) => file,
+        Err(failure) => {
+            let message = format!("its media cannot be described: {}", failure.why);
+            let problem = Problem::problem(ProblemKind::Unreadable, subject(), message);
+            return Ok(Some(Problem { hint: failure.hint, ..problem }));
+        }
+    };
+    if file.stamp().ok() != Some(spool.scan.stamp) {
+        let message = "it changed since it was scanned; its media are not described";
+        return Ok(Some(Problem::problem(ProblemKind::ChangedDuringScan, subject(), message)));
+    }
+    let mut entries = Entries::of(spool)?;
+    let mut name = String::new();
+    let mut count = 0_u64;
+    while let Some(entry) = entries.next(&mut name)? {
+        count += 1;
+        if count.is_multiple_of(CANCEL_EVERY) {
+            work.handles.cancel.check()?;
+        }
+        if picks(&plan.filter, &name) {
+            let part = Part::new(&file, entry.offset, entry.size);
+            work.one(&name, &part, || subject().key(name.as_str()))?;
+        }
+    }
+    Ok(None)
+}
+
+/// Looks at the files of one slice of a folder's list. Adds one item per file to the progress.
+pub fn probe_files(
+    root: &Path,
+    files: &FileList,
+    slice: Range<usize>,
+    unit: usize,
+    probing: &Probing<'_>,
+    handles: &Handles<'_>,
+) -> Outcome<MediaRows> {
+    let rows = RowsWriter::new(probing.fs, probing.dir, unit);
+    let prober = Prober::new(probing.plan, probing.compat, handles.cancel);
+    let mut work = Work { rows, prober, handles };
+    for position in slice {
+        handles.cancel.check()?;
+        let name = files.name(position);
+        let path = root.join(name);
+        match open_read(&path) {
+            Ok(file) => work.one(name, &file, || Subject::path(&path))?,
+            Err(failure) => work.unreadable(Subject::path(&path), &failure)?,
+        }
+        handles.progress.add(1, 0);
+    }
+    work.rows.finish()
+}
+
+struct Work<'a> {
+    rows: RowsWriter<'a>,
+    prober: Prober<'a>,
+    handles: &'a Handles<'a>,
+}
+
+impl Work<'_> {
+    fn one(&mut self, name: &str, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
+        let verdict = self.prober.look(name, source)?;
+        let report = |problem| self.handles.problems.report(problem);
+        match verdict {
+            Verdict::Other => return Ok(()),
+            Verdict::Media { facts, remarks, damage } => {
+                if let Some(damage) = damage {
+                    // What the header's reader remarked is the same damage, seen from its end.
+                    let fate =
+                        if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
+                    let message = format!("the picture cannot be decoded: {damage}; {fate}");
+                    report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(WHOLE))?;
+                } else {
+                    for remark in remarks {
+                        report(Problem::note(ProblemKind::BrokenMedia, subject(), remark))?;
+                    }
+                }
+                if let Some(facts) = facts {
+                    self.rows.row(name, &facts)?;
+                }
+            }
+            Verdict::NotMedia(why) => {
+                let hint = (why == LFS_POINTER).then(|| LFS_HINT.to_owned());
+                let problem =
+                    Problem::problem(ProblemKind::NotMedia, subject(), format!("no row is written for it: {why}"));
+                report(Problem { hint, ..problem })?;
+            }
+            Verdict::Broken(why) => {
+                report(Problem::problem(
+                    ProblemKind::BrokenMedia,
+                    subject(),
+                    format!("no row is written for it: {why}"),
+                ))?;
+            }
+            Verdict::Unreadable(error) => {
+                let failure = Failure::io("reading a medium", "", &error);
+                return self.unreadable(subject(), &failure);
+            }
+        }
+        self.rows.count_entry();
+        Ok(())
+    }
+
+    fn unreadable(&mut self, subject: Subject, failure: &Failure) -> Outcome<()> {
+        self.rows.count_entry();
+        let problem =
+            Problem::problem(ProblemKind::Unreadable, subject, format!("no row is written for it: {}", failure.why));
+        self.handles.problems.report(Problem { hint: failure.hint.clone(), ..problem })
+    }
+}

@@ -1,0 +1,354 @@
+//! Writing a metadataset from a plan, and finding what could be in one.
+
+use super::aux;
+use super::facts::{MixFacts, MixNodeKind};
+use super::overlaps::list;
+use super::paths::{lexically, relative};
+use super::sets::{Library, MixFile, Opened};
+use crate::formats::energon::metadataset::{
+    self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
+};
+use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_pycompat::Node as Value;
+use gristmill_storage::run_folder::is_beside_output;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "writing the metadataset";
+/// Splits that trainers ask for.
+const USUAL: [&str; 3] = ["train", "val", "test"];
+/// Folders below each other that are searched.
+const DEPTH: usize = 3;
+/// Entries that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Something on disk that could be a member of a mixture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundMember {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its kind.
+    pub kind: MixNodeKind,
+    /// Samples in all of it, where that is known without reading it.
+    pub samples: Option<u64>,
+    /// Split name and samples in it; none for JSONL, which has no splits.
+    pub splits: Vec<(String, u64)>,
+    /// Whether its samples are plain maps of parts, so that it may have aux sources.
+    pub is_crude: bool,
+}
+
+/// Prepared WebDatasets, indexed JSONL files and metadatasets in a folder and the folders below it (3 levels, 10,000 entries),
+/// sorted by path. What cannot be opened is left out.
+pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
+    std::fs::read_dir(folder).map_err(|error| Failure::io("looking into", folder, &error))?;
+    let mut found = Vec::new();
+    let mut library = Library::default();
+    let mut walk = walkdir::WalkDir::new(folder).max_depth(DEPTH).follow_links(true).sort_by_file_name().into_iter();
+    let mut looked = 0;
+    while let Some(entry) = walk.next() {
+        looked += 1;
+        if looked > MAX_ENTRIES {
+            break;
+        }
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name().to_string_lossy();
+        let is_folder = entry.file_type().is_dir();
+        let is_ours = || is_folder && is_beside_output(entry.path());
+        if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".yaml.cache") || is_ours()) {
+            if is_folder {
+                walk.skip_current_dir();
+            }
+            continue;
+        }
+        let is_prepared = is_folder && entry.path().join(".nv-meta").is_dir();
+        if is_prepared || (!is_folder && (name.ends_with(".jsonl") || name.ends_with(".yaml"))) {
+            found.extend(member_at(&mut library, entry.path()));
+        }
+        if is_prepared {
+            walk.skip_current_dir();
+        }
+    }
+    Ok(found)
+}
+
+fn member_at(library: &mut Library, path: &Path) -> Option<FoundMember> {
+    let found =
+        |kind, samples, splits, is_crude| Some(FoundMember { path: path.to_owned(), kind, samples, splits, is_crude });
+    match library.open(path).ok()? {
+        Opened::Jsonl(samples) => found(MixNodeKind::Jsonl, Some(samples), Vec::new(), true),
+        Opened::Mix(file) => {
+            let data = file.data.as_ref().ok()?;
+            let splits = data.splits.iter().map(|split| (split.name.clone(), 0)).collect();
+            found(MixNodeKind::Metadataset, None, splits, false)
+        }
+        Opened::Web(set) => {
+            let names = library.split_names(&set);
+            let splits = names.into_iter().filter_map(|name| {
+                let samples = library.split(&set, None, &name).ok()?.declared();
+                Some((name, samples))
+            });
+            let splits = splits.collect();
+            let is_crude = library.is_crude(&set, None).unwrap_or(false);
+            found(MixNodeKind::WebDataset, Some(set.info.samples()), splits, is_crude)
+        }
+    }
+}
+
+/// Whether a member may have aux sources: its samples are plain maps of parts, or lines of JSON.
+pub fn takes_aux(path: &str) -> bool {
+    let Some(path) = lexically(Path::new(path)) else { return false };
+    let mut library = Library::default();
+    match library.open(&path) {
+        Ok(Opened::Jsonl(_)) => true,
+        Ok(Opened::Web(set)) => library.is_crude(&set, None).unwrap_or(false),
+        _ => false,
+    }
+}
+
+/// The text of the file. A plan that no file can hold is a usage failure: no member, a weight that is not above 0, a join without
+/// joiner.
+pub fn render(plan: &MixPlan) -> Outcome<String> {
+    let metadataset = metadataset_of(plan)?;
+    let text = metadataset::render(&metadataset);
+    // What the loader would not read back is not written.
+    match metadataset::read(&text) {
+        Ok(_) => Ok(text),
+        Err(mistakes) => {
+            let first = mistakes.into_iter().next();
+            let (message, hint) = first.map_or((String::new(), None), |first| (first.message, first.hint));
+            let failure = usage(message);
+            Err(match hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            })
+        }
+    }
+}
+
+/// What the mixture comes down to, as [`check`](super::check) says it of the written file.
+pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> {
+    let text = render(plan)?;
+    let data = metadataset::read(&text);
+    let path = lexically(Path::new(&plan.output)).unwrap_or_else(|| PathBuf::from(&plan.output));
+    let mut facts = super::check_file(MixFile { path, shown: plan.output.clone(), data }, handles)?;
+    facts.problems.extend(jsonl_note(plan));
+    Ok(facts)
+}
+
+fn usage(why: impl Into<String>) -> Failure {
+    Failure::usage(WHAT, why)
+}
+
+fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
+    if plan.version > PLAN_VERSION {
+        return Err(usage(format!("the plan has version {}; this program knows up to {PLAN_VERSION}", plan.version)));
+    }
+    if plan.members.is_empty() {
+        return Err(
+            usage("there is no member").with_hint("--blend PATH=WEIGHT, --epochized PATH=N or --join NAME=PATH")
+        );
+    }
+    if !plan.output.ends_with(".yaml") {
+        return Err(usage("the name of a metadataset must end in .yaml, or the loader does not know it as one")
+            .on(Subject::path(&plan.output)));
+    }
+    let output = lexically(Path::new(&plan.output)).ok_or_else(|| usage("--output leads above the root folder"))?;
+    let folder = output.parent().unwrap_or(Path::new("/")).to_owned();
+    let all = node_of(plan, &folder)?;
+    let splits = match plan.splits.is_empty() {
+        true => common_splits(plan)?,
+        false => plan.splits.clone(),
+    };
+    let without_jsonl = node_without(&all, &jsonl_members(plan));
+    let mut named = Vec::with_capacity(splits.len());
+    for name in splits {
+        if name.is_empty() || named.iter().any(|split: &Split| split.name == name) {
+            return Err(usage(format!("--split '{name}' is empty or given twice")));
+        }
+        let node = if named.is_empty() { all.clone() } else { without_jsonl.clone() };
+        named.push(Split { name, at: Mark::default(), node });
+    }
+    Ok(Metadataset { version: 2, splits: named, remarks: Vec::new() })
+}
+
+/// Which members are JSONL files that are part of the first split alone: all that are one, unless the splits are named.
+fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
+    let mut library = Library::default();
+    let mut is_jsonl = |member: &MixMember| {
+        let path = lexically(Path::new(&member.path)).filter(|_| plan.splits.is_empty());
+        matches!(path.map(|path| library.open(&path)), Some(Ok(Opened::Jsonl(_))))
+    };
+    plan.members.iter().map(&mut is_jsonl).collect()
+}
+
+fn node_without(node: &Node, is_left_out: &[bool]) -> Node {
+    let mut node = node.clone();
+    if let Node::Blend(blend) = &mut node {
+        let mut is_left_out = is_left_out.iter();
+        blend.members.retain(|_| is_left_out.next() != Some(&true));
+    }
+    node
+}
+
+/// What is said of JSONL files that are not part of every split.
+fn jsonl_note(plan: &MixPlan) -> Option<Problem> {
+    let named = plan.members.iter().zip(jsonl_members(plan)).filter(|(_, is_jsonl)| *is_jsonl);
+    let named: Vec<String> = named.map(|(member, _)| format!("'{}'", member.path)).collect();
+    let split = common_splits(plan).ok()?.into_iter().next()?;
+    let message = match named.len() {
+        0 => return None,
+        1 => format!("a JSONL file has no splits: {} is part of {split} alone", list(named.into_iter())),
+        _ => format!("JSONL files have no splits: {} are part of {split} alone", list(named.into_iter())),
+    };
+    let hint = "--split NAME, once for each split, writes all members into each of them";
+    Some(Problem::note(ProblemKind::Other, Subject::path(&plan.output), message).with_hint(hint))
+}
+
+fn node_of(plan: &MixPlan, folder: &Path) -> Outcome<Node> {
+    if plan.kind == MixKind::Join {
+        return join_of(plan, folder).map(|join| Node::Leaf(Leaf::Join(join)));
+    }
+    let is_epochized = plan.kind == MixKind::Epochized;
+    if plan.joiner.is_some() {
+        return Err(usage("--joiner is for --join only"));
+    }
+    let mut members = Vec::with_capacity(plan.members.len());
+    for member in &plan.members {
+        if !(member.amount > 0.0 && member.amount.is_finite()) {
+            let what = if is_epochized { "repetitions" } else { "weight" };
+            return Err(usage(format!("the {what} of a member must be above 0, here it is {}", member.amount))
+                .on(Subject::path(&member.path)));
+        }
+        members.push(Member { amount: member.amount, leaf: Leaf::Reference(reference_of(member, folder)?) });
+    }
+    Ok(Node::Blend(Blend { at: Mark::default(), is_epochized, members, subset: None }))
+}
+
+fn join_of(plan: &MixPlan, folder: &Path) -> Outcome<Join> {
+    let Some(joiner) = &plan.joiner else {
+        let hint = "--joiner MODULE:FUNCTION, or MODULE:Class of the joined samples";
+        return Err(usage("a join needs a joiner").with_hint(hint));
+    };
+    let named = plan.members.iter().filter(|member| member.name.is_some()).count();
+    if named != 0 && named != plan.members.len() {
+        return Err(usage("either all members of a join have a name, or none"));
+    }
+    let mut members: Vec<JoinMember> = Vec::with_capacity(plan.members.len());
+    for member in &plan.members {
+        if member.name.is_some() && members.iter().any(|other| other.name == member.name) {
+            let name = member.name.as_deref().unwrap_or_default();
+            return Err(usage(format!("two members of the join are called '{name}'")));
+        }
+        let reference = reference_of(member, folder)?;
+        members.push(JoinMember { name: member.name.clone(), reference, nonmatch: member.nonmatch });
+    }
+    let joiner = joiner_of(joiner)?;
+    let is_named = named > 0;
+    Ok(Join { at: Mark::default(), members, is_named, joiner, split_part: None, subflavors: None, subset: None })
+}
+
+/// `module:Class` or `module:function`: classes begin with a capital letter.
+fn joiner_of(text: &str) -> Outcome<Joiner> {
+    let parts = text.rsplit_once(':').filter(|(module, object)| !module.is_empty() && !object.is_empty());
+    let Some((module, object)) = parts else {
+        return Err(usage(format!("'{text}' does not say a module and what is in it"))
+            .with_hint("--joiner MODULE:FUNCTION, for example my_project.join:join_text_and_image"));
+    };
+    let is_class = object.starts_with(char::is_uppercase);
+    Ok(Joiner { at: Mark::default(), module: module.to_owned(), object: object.to_owned(), is_class })
+}
+
+fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
+    let mut aux = Vec::with_capacity(member.aux.len());
+    for source in &member.aux {
+        if aux.iter().any(|other: &Aux| other.name == source.name) {
+            return Err(usage(format!("two aux sources are called '{}'", source.name)));
+        }
+        let target = aux_target(source, folder)?;
+        aux.push(Aux { at: Mark::default(), name: source.name.clone(), target });
+    }
+    let subflavors = member.subflavors.iter().map(|flavor| (flavor.key.clone(), Value::str(&flavor.value)));
+    let subflavors: Vec<_> = subflavors.collect();
+    let subset = member.subset.as_ref().map(|[from, to]| {
+        metadataset::subset_as_typed(from, to).map_err(|why| {
+            usage(format!("the subset {from},{to} cannot be used: {why}"))
+                .on(Subject::path(&member.path))
+                .with_hint("for example 0%,50% or 0,1000 or 1000,end")
+        })
+    });
+    Ok(Reference {
+        path: seen_from(folder, &member.path, member.is_relative)?,
+        split_part: member.split_part.clone(),
+        subflavors: (!subflavors.is_empty()).then_some(subflavors),
+        shuffle_over_epochs: Some(1),
+        aux,
+        subset: subset.transpose()?,
+        ..Reference::default()
+    })
+}
+
+/// Where an aux source is. A folder of files is taken as such without `filesystem://` too.
+fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
+    let path = source.path.strip_prefix("filesystem://");
+    let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
+    if !path.contains("://") {
+        let local = lexically(Path::new(path)).ok_or_else(|| usage(format!("'{path}' leads above the root folder")))?;
+        let opened = aux::open_local(&mut Library::default(), local, is_folder).map_err(|why| {
+            let failure = usage(why.message).on(Subject::field(format!("--aux {}={}", source.name, source.path)));
+            match why.hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })?;
+        is_folder = matches!(opened, aux::Source::Folder(_));
+    }
+    let path = seen_from(folder, path, source.is_relative)?;
+    Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
+}
+
+/// A path of the person as the file should have it: relative to the file's folder; remote ones as they are, and absolute ones unless they
+/// are to be relative too.
+fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
+    if text.is_empty() {
+        return Err(usage("a path is empty"));
+    }
+    if text.starts_with('/') && !is_relative || text.contains("://") {
+        return Ok(text.to_owned());
+    }
+    let path = lexically(Path::new(text)).ok_or_else(|| usage(format!("'{text}' leads above the root folder")))?;
+    let relative = relative(folder, &path);
+    let text = relative.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
+    Ok(text.to_owned())
+}
+
+/// Those of train, val and test that every member with splits has; train alone where none has splits.
+fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
+    let is_jsonl = jsonl_members(plan);
+    if plan.kind == MixKind::Join || !is_jsonl.is_empty() && is_jsonl.iter().all(|is_jsonl| *is_jsonl) {
+        // One file per split is needed for more joins: the loader keeps one index for all of them.
+        return Ok(vec![USUAL[0].to_owned()]);
+    }
+    let mut library = Library::default();
+    let has = |library: &mut Library, member: &MixMember, split: &str| {
+        let Some(path) = lexically(Path::new(&member.path)) else { return true };
+        let split = member.split_part.as_deref().unwrap_or(split);
+        match library.open(&path) {
+            Ok(Opened::Web(set)) => library.split(&set, None, split).is_ok(),
+            Ok(Opened::Mix(file)) => {
+                file.data.as_ref().is_ok_and(|data| data.splits.iter().any(|known| known.name == split))
+            }
+            // What cannot be opened is told by the check, not by a split that is missing.
+            Ok(Opened::Jsonl(_)) | Err(_) => true,
+        }
+    };
+    let common = USUAL.into_iter().filter(|split| plan.members.iter().all(|member| has(&mut library, member, split)));
+    let common: Vec<String> = common.map(str::to_owned).collect();
+    if common.is_empty() {
+        return Err(usage("none of train, val and test is a split of every member").with_hint(
+            "name the splits to write with --split, and other splits of members with --split-part PATH=SPLIT",
+        ));
+    }
+    Ok(common)
+}

@@ -1,0 +1,171 @@
+//! Aux sources: opened, and searched for the media that records of their member name.
+
+use super::facts::AuxLookup;
+use super::paths::{resolve, PathTarget};
+use super::records;
+use super::sets::{quoted, Library, MixFile, Opened, Unusable};
+use super::walk::WithAux;
+use crate::formats::energon::layout;
+use crate::formats::energon::metadataset::{Aux, AuxTarget};
+use crate::formats::energon::tables::Tables;
+use crate::source::tar::split_name;
+use gristmill_core::{Cancel, Outcome};
+use gristmill_media::kind::type_by_extension;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Texts of one record that are looked up, at most.
+const MAX_TEXTS: usize = 1_000;
+/// A longer text is no name, in bytes.
+const MAX_NAME_BYTES: usize = 1_024;
+/// Missing names that are kept.
+const EXAMPLES: usize = 5;
+
+/// A source that could be opened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    /// The database of a prepared WebDataset.
+    Database(PathBuf),
+    /// A folder of files.
+    Folder(PathBuf),
+}
+
+/// As a file has it.
+pub(super) fn written(target: &AuxTarget) -> String {
+    match target {
+        AuxTarget::Dataset(path) => path.clone(),
+        AuxTarget::Folder(path) => format!("filesystem://{path}"),
+    }
+}
+
+/// Opens a source; `None` for a remote one.
+pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, Unusable> {
+    let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
+    let PathTarget::Local(path) = resolve(file.folder(), text).map_err(Unusable::new)? else { return Ok(None) };
+    let is_folder = matches!(aux.target, AuxTarget::Folder(_));
+    match open_local(library, path, is_folder)? {
+        Source::Folder(path) if !is_folder => {
+            let message = format!("{} is a folder of files, not a prepared folder of tars", path.display());
+            Err(Unusable::new(message).hint(format!("write {}: filesystem://{text}", aux.name)))
+        }
+        source => Ok(Some(source)),
+    }
+}
+
+/// Opens a source on this machine: a folder of files, or unless `is_folder`, a prepared WebDataset where there is one.
+pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, Unusable> {
+    let shown = path.display();
+    match path.is_dir() {
+        true if is_folder => return Ok(Source::Folder(path)),
+        false if is_folder => return Err(Unusable::new(format!("there is no folder {shown}"))),
+        false if path.is_file() => {
+            let message = format!("{shown} is a file; an aux source is a prepared folder of tars or a folder of files");
+            return Err(Unusable::new(message));
+        }
+        _ => {}
+    }
+    let database = layout::in_nv_meta(&path, layout::INDEX_SQLITE);
+    match library.open(&path) {
+        Ok(Opened::Web(_)) if database.is_file() => Ok(Source::Database(database)),
+        Ok(_) => {
+            let message = format!("{shown} has no .nv-meta/{}, which an aux source needs", layout::INDEX_SQLITE);
+            Err(Unusable::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
+        }
+        Err(_) if path.is_dir() && !has_shards(&path) => Ok(Source::Folder(path)),
+        Err(why) => Err(why),
+    }
+}
+
+fn has_shards(path: &Path) -> bool {
+    crate::source::kind::kind_of(path).is_ok_and(|kind| kind == gristmill_core::DatasetKind::RawWebDataset)
+}
+
+/// A source open for questions.
+enum AuxSource {
+    Database(Tables),
+    Folder(PathBuf),
+}
+
+impl AuxSource {
+    fn open(source: &Source) -> Outcome<Self> {
+        match source {
+            Source::Database(path) => Tables::open(path).map(Self::Database),
+            Source::Folder(path) => Ok(Self::Folder(path.clone())),
+        }
+    }
+
+    fn has(&self, name: &str) -> Outcome<bool> {
+        match self {
+            Self::Folder(folder) => Ok(match resolve(folder, name) {
+                Ok(PathTarget::Local(path)) => path.is_file(),
+                _ => false,
+            }),
+            Self::Database(tables) => {
+                let Some((key, part)) = split_name(name) else { return Ok(false) };
+                let Some(sample) = tables.sample_by_key(key)? else { return Ok(false) };
+                let parts = tables.parts(sample.tar_file_id, sample.sample_index, 1)?;
+                Ok(parts.iter().any(|found| found.part_name == part))
+            }
+        }
+    }
+}
+
+/// Looks the names in a sample of a member's records up in its sources. `None` when no record names anything like media.
+pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
+    let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
+    let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
+    let mut lookup = AuxLookup { member: member.label.clone(), records: 0, found: 0, missing: 0, examples: Vec::new() };
+    let mut asked: HashSet<String> = HashSet::new();
+    for record in &records {
+        cancel.check()?;
+        lookup.records += 1;
+        for text in texts(record) {
+            let is_new = !asked.contains(text);
+            if !is_new || text.len() > MAX_NAME_BYTES || text.contains('\n') {
+                continue;
+            }
+            asked.insert(text.to_owned());
+            if any_has(&sources, text)? {
+                lookup.found += 1;
+            } else if looks_like_media(text) {
+                lookup.missing += 1;
+                if lookup.examples.len() < EXAMPLES {
+                    lookup.examples.push(text.to_owned());
+                }
+            }
+        }
+    }
+    Ok((lookup.found + lookup.missing > 0).then_some(lookup))
+}
+
+fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
+    // A name without a dot is in no tar, and hardly a file.
+    if name.is_empty() || !name.contains('.') {
+        return Ok(false);
+    }
+    for source in sources {
+        if source.has(name)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A name with the ending of a picture, sound or video that is no address.
+fn looks_like_media(text: &str) -> bool {
+    type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
+}
+
+/// The texts of a record, the first [`MAX_TEXTS`].
+fn texts(record: &serde_json::Value) -> Vec<&str> {
+    let (mut open, mut texts) = (vec![record], Vec::new());
+    while let Some(value) = open.pop() {
+        match value {
+            serde_json::Value::String(text) if texts.len() < MAX_TEXTS => texts.push(text.as_str()),
+            serde_json::Value::Array(items) => open.extend(items.iter().rev()),
+            serde_json::Value::Object(entries) => open.extend(entries.values().rev()),
+            _ => {}
+        }
+    }
+    texts
+}

@@ -1,0 +1,108 @@
+//! What a metadataset comes down to: its tree, with the share and the samples of each node.
+
+use gristmill_core::Problem;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a node of the tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MixNodeKind {
+    /// A prepared WebDataset.
+    WebDataset,
+    /// A JSONL file.
+    Jsonl,
+    /// A split of another metadataset; its only child is what that is.
+    Metadataset,
+    /// Members drawn by weight.
+    Blend,
+    /// Members seen a number of times per epoch.
+    BlendEpochized,
+    /// Members joined by key; the children have no share of their own.
+    Join,
+    /// Something that could not be opened; a problem says why.
+    Unusable,
+}
+
+/// One node of the tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixNode {
+    /// The path as written in the file, or what it is. Raw.
+    pub label: String,
+    /// What it is.
+    pub kind: MixNodeKind,
+    /// Line of the file it is in, counted from 1.
+    pub line: u64,
+    /// Share of the samples that come from it, of all of its split: 0 to 1.
+    pub share: f64,
+    /// Its weight as written, in a blend.
+    pub weight: Option<f64>,
+    /// Its repetitions as written, in an epochized blend.
+    pub repetitions: Option<f64>,
+    /// Samples in one pass over it: its split, without excluded samples, within its subset. `None` when that is not known.
+    pub samples: Option<u64>,
+    /// Samples it gives to one epoch of its split: `samples` times all repetitions above it.
+    pub samples_per_epoch: Option<u64>,
+    /// How often each of its samples is seen compared with an even mixture of all samples: 1 is even, 2 twice as often.
+    pub oversampling: Option<f64>,
+    /// The split of it that is used.
+    pub split_part: Option<String>,
+    /// Names and targets of its aux sources, as written. Raw.
+    pub aux: Vec<(String, String)>,
+    /// Further down.
+    pub children: Vec<MixNode>,
+}
+
+/// One split of a metadataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixSplit {
+    /// Its name. Raw.
+    pub name: String,
+    /// The whole of it; its share is 1.
+    pub root: MixNode,
+}
+
+/// What a sample of records of a member looked up in its aux sources gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuxLookup {
+    /// The member's path as written. Raw.
+    pub member: String,
+    /// Records that were read.
+    pub records: u64,
+    /// Names of media that were found in one of the sources.
+    pub found: u64,
+    /// Names of media that no source has.
+    pub missing: u64,
+    /// A few of the missing ones. Raw.
+    pub examples: Vec<String>,
+}
+
+/// One join, and whether its index is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JoinFacts {
+    /// The metadataset it is written in.
+    pub file: PathBuf,
+    /// The split it is in.
+    pub split: String,
+    /// Where the loader looks for its index.
+    pub index: PathBuf,
+    /// Whether the index is there and whole.
+    pub is_prepared: bool,
+}
+
+/// Everything `check` finds out about a metadataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MixFacts {
+    /// The file.
+    pub path: PathBuf,
+    /// 1 or 2.
+    pub version: u8,
+    /// In the order of the file.
+    pub splits: Vec<MixSplit>,
+    /// Joins, in the order of the file; nested ones too.
+    pub joins: Vec<JoinFacts>,
+    /// Media names looked up in aux sources.
+    pub aux: Vec<AuxLookup>,
+    /// What is wrong; a refusal is something the loader does not accept.
+    pub problems: Vec<Problem>,
+}

@@ -1,0 +1,428 @@
+//! Making the index of a join: keys of all members are sorted and merged, the rows sorted back into the order of the first member.
+//!
+//! Nothing is held in memory but buffers of bounded size, whatever the number of samples.
+
+use super::join_plan::{JoinInput, JoinPlan};
+use crate::engine::index::bytes::SpoolWriter;
+use crate::engine::index::runs::{reduce, Merge, Run, RunSource, Sorter};
+use crate::engine::index::BuildContext;
+use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
+use crate::formats::energon::tables::{failure, open_readonly};
+use gristmill_core::mix::Nonmatch;
+use gristmill_core::{Failure, Handles, Outcome, Subject};
+use gristmill_storage::fs::Fs;
+use rusqlite::types::ValueRef;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "joining the data sets";
+/// Sorted runs that are open at once.
+const MERGE_WIDTH: usize = 64;
+/// The least memory that sorting takes, in bytes.
+const LEAST_MEMORY: usize = 1 << 20;
+/// Rows between two looks at the cancel flag and at the progress.
+const STEP: u64 = 4096;
+/// Missing keys that a message names.
+const EXAMPLES: usize = 5;
+/// Stands for a shard outside of the member's split.
+const ELSEWHERE: u64 = u64::MAX;
+
+/// Where and how a join is made.
+pub struct JoinWork<'a> {
+    /// Where files are written.
+    pub fs: &'a dyn Fs,
+    /// A folder for sorted runs.
+    pub scratch: &'a Path,
+    /// Bytes of memory that sorting may take.
+    pub memory: usize,
+    /// Keep samples of excluded shards, as the reference does.
+    pub compat: bool,
+}
+
+/// What a join came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JoinCounts {
+    /// Samples of the first member.
+    pub samples: u64,
+    /// Rows written.
+    pub rows: u64,
+    /// Samples left out because a member with `nonmatch: skip` lacks them.
+    pub skipped: u64,
+    /// Per member: rows with nothing from it.
+    pub filled: Vec<u64>,
+    /// Rows with nothing from one member at least.
+    pub rows_with_nothing: u64,
+    /// Per member: samples that it has, but in another split or an excluded shard.
+    pub elsewhere: Vec<u64>,
+    /// Size of the index in bytes.
+    pub bytes: u64,
+}
+
+/// Makes the index of a join in the new file `path`. Samples that a member with `nonmatch: error` lacks are a failure that counts them
+/// and names the first; so is a join without rows. Adds one item per sample that is read and per row.
+pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
+    let around = BuildContext {
+        fs: work.fs,
+        scratch: work.scratch,
+        cancel: handles.cancel,
+        merge_width: MERGE_WIDTH,
+        sort_memory: (work.memory / 2).max(LEAST_MEMORY),
+    };
+    let mut streams = Vec::with_capacity(plan.inputs.len());
+    for (column, input) in plan.inputs.iter().enumerate() {
+        let sources = sort_keys(input, column, &around, work.compat, handles)?;
+        streams.push(Keys::open(input, &sources)?);
+    }
+    let mut rows = Rows::create(&around, plan.inputs.len())?;
+    let mut matching = Matching::new(plan);
+    matching.run(&mut streams, &mut rows, handles)?;
+    drop(streams);
+    let mut counts = matching.finish()?;
+    write(rows.finish()?, plan, path, &around, handles, &mut counts)?;
+    Ok(counts)
+}
+
+/// One sorted run of keys with place of the shard, number in the shard, offset and size.
+fn sort_keys(
+    input: &JoinInput,
+    column: usize,
+    around: &BuildContext<'_>,
+    compat: bool,
+    handles: &Handles<'_>,
+) -> Outcome<Vec<RunSource>> {
+    let database = input.database();
+    let failed = |error: &rusqlite::Error| failure(&database, error);
+    let connection = open_readonly(&database)?;
+    let places: HashMap<u32, u64> = input.order.iter().zip(0u64..).map(|(id, place)| (*id, place)).collect();
+    let mut statement = connection
+        .prepare("SELECT sample_key, tar_file_id, sample_index, byte_offset, byte_size FROM samples")
+        .map_err(|error| failed(&error))?;
+    let mut rows = statement.query([]).map_err(|error| failed(&error))?;
+    let mut sorter = Sorter::<4>::new(around.sort_memory);
+    let name = format!("join-{column}");
+    let mut out = SpoolWriter::create(around.fs, around.scratch, name.clone())?;
+    let (mut runs, mut count): (Vec<Run>, u64) = (Vec::new(), 0);
+    while let Some(row) = rows.next().map_err(|error| failed(&error))? {
+        count += 1;
+        if count.is_multiple_of(STEP) {
+            handles.cancel.check()?;
+            handles.progress.add(STEP, 0);
+        }
+        let Sample { key, id, numbers } = Sample::of(row).map_err(|error| failed(&error))?;
+        let is_out = !compat && input.excluded_shards.binary_search(&id).is_ok();
+        if input.excluded.binary_search_by(|(shard, known)| (*shard, known.as_bytes()).cmp(&(id, key))).is_ok() {
+            continue;
+        }
+        let place = places.get(&id).copied().filter(|_| !is_out);
+        if place.is_none() && column == 0 {
+            continue;
+        }
+        if sorter.is_full_for(key.len()) {
+            runs.push(sorter.spill(&mut out)?);
+        }
+        let [index, offset, size] = numbers;
+        sorter.push(key, [place.unwrap_or(ELSEWHERE), index, offset, size]);
+    }
+    handles.progress.add(count % STEP, 0);
+    runs.push(sorter.spill(&mut out)?);
+    let path = around.scratch.join(out.finish()?.name);
+    let sources = runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
+    reduce::<4>(around, sources.collect(), &format!("{name}-merged"))
+}
+
+/// One row of `samples`.
+struct Sample<'a> {
+    key: &'a [u8],
+    id: u32,
+    numbers: [u64; 3],
+}
+
+impl<'a> Sample<'a> {
+    fn of(row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        let key = match row.get_ref(0)? {
+            ValueRef::Text(key) => key,
+            other => return Err(rusqlite::Error::InvalidColumnType(0, "sample_key".into(), other.data_type())),
+        };
+        let number = |column: usize| {
+            let value: i64 = row.get(column)?;
+            u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+        };
+        Ok(Self { key, id: row.get(1)?, numbers: [number(2)?, number(3)?, number(4)?] })
+    }
+}
+
+/// The keys of one member in order.
+struct Keys {
+    merge: Merge<4>,
+    key: Vec<u8>,
+    numbers: [u64; 4],
+    is_done: bool,
+    is_started: bool,
+    label: String,
+}
+
+impl Keys {
+    fn open(input: &JoinInput, sources: &[RunSource]) -> Outcome<Self> {
+        Ok(Self {
+            merge: Merge::open(sources)?,
+            key: Vec::new(),
+            numbers: [0; 4],
+            is_done: false,
+            is_started: false,
+            label: input.label.clone(),
+        })
+    }
+
+    /// Moves to the next key. One that is there twice is a failure: nobody knows which sample is meant.
+    fn advance(&mut self) -> Outcome<()> {
+        match self.merge.next()? {
+            None => self.is_done = true,
+            Some((key, numbers)) => {
+                if self.is_started && key == self.key.as_slice() {
+                    let key = String::from_utf8_lossy(key).into_owned();
+                    return Err(Failure::data(WHAT, "a key is there twice, so it cannot be joined by")
+                        .on(Subject::path(&self.label).key(key))
+                        .with_hint("prepare that data set again"));
+                }
+                self.key.clear();
+                self.key.extend_from_slice(key);
+                self.numbers = numbers;
+            }
+        }
+        self.is_started = true;
+        Ok(())
+    }
+
+    /// Moves to `key` or behind it, and tells what is known of it there.
+    fn find(&mut self, key: &[u8]) -> Outcome<Option<[u64; 4]>> {
+        if !self.is_started {
+            self.advance()?;
+        }
+        while !self.is_done && self.key.as_slice() < key {
+            self.advance()?;
+        }
+        Ok((!self.is_done && self.key == key).then_some(self.numbers))
+    }
+}
+
+/// Joined rows, sorted by place of the shard and number in it of the first member.
+struct Rows<'a> {
+    around: &'a BuildContext<'a>,
+    sorter: Sorter<0>,
+    out: SpoolWriter,
+    runs: Vec<Run>,
+    row: Vec<u8>,
+}
+
+impl<'a> Rows<'a> {
+    fn create(around: &'a BuildContext<'a>, columns: usize) -> Outcome<Self> {
+        Ok(Self {
+            around,
+            sorter: Sorter::new(around.sort_memory),
+            out: SpoolWriter::create(around.fs, around.scratch, "join-rows".into())?,
+            runs: Vec::new(),
+            row: Vec::with_capacity(16 + columns * CELL),
+        })
+    }
+
+    fn push(&mut self, place: u64, index: u64, cells: &[Cell]) -> Outcome<()> {
+        self.row.clear();
+        self.row.extend_from_slice(&place.to_be_bytes());
+        self.row.extend_from_slice(&index.to_be_bytes());
+        cells.iter().for_each(|cell| self.row.extend_from_slice(&cell.to_bytes()));
+        if self.sorter.is_full_for(self.row.len()) {
+            self.runs.push(self.sorter.spill(&mut self.out)?);
+        }
+        self.sorter.push(&self.row, []);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Outcome<Vec<RunSource>> {
+        self.runs.push(self.sorter.spill(&mut self.out)?);
+        let path = self.around.scratch.join(self.out.finish()?.name);
+        let sources = self.runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
+        reduce::<0>(self.around, sources.collect(), "join-rows-merged")
+    }
+}
+
+/// Samples of the first member that another one lacks although it must not.
+#[derive(Default)]
+struct Missing {
+    count: u64,
+    elsewhere: u64,
+    examples: Vec<String>,
+}
+
+struct Matching<'a> {
+    plan: &'a JoinPlan,
+    counts: JoinCounts,
+    missing: Vec<Missing>,
+    cells: Vec<Cell>,
+}
+
+impl<'a> Matching<'a> {
+    fn new(plan: &'a JoinPlan) -> Self {
+        let columns = plan.inputs.len();
+        let counts = JoinCounts { filled: vec![0; columns], elsewhere: vec![0; columns], ..JoinCounts::default() };
+        let missing = (0..columns).map(|_| Missing::default()).collect();
+        Self { plan, counts, missing, cells: Vec::with_capacity(columns) }
+    }
+
+    fn run(&mut self, streams: &mut [Keys], rows: &mut Rows<'_>, handles: &Handles<'_>) -> Outcome<()> {
+        let Some((primary, others)) = streams.split_first_mut() else { return Ok(()) };
+        primary.advance()?;
+        while !primary.is_done {
+            self.counts.samples += 1;
+            if self.counts.samples.is_multiple_of(STEP) {
+                handles.cancel.check()?;
+                handles.progress.add(STEP, 0);
+            }
+            let [place, index, ..] = primary.numbers;
+            if self.row(&primary.key, primary.numbers, others)? {
+                self.counts.rows += 1;
+                self.counts.rows_with_nothing += u64::from(self.cells.contains(&Cell::NOTHING));
+                rows.push(place, index, &self.cells)?;
+            }
+            primary.advance()?;
+        }
+        handles.progress.add(self.counts.samples % STEP, 0);
+        Ok(())
+    }
+
+    /// Fills `cells`; `false` when the sample is left out or cannot be joined.
+    fn row(&mut self, key: &[u8], numbers: [u64; 4], others: &mut [Keys]) -> Outcome<bool> {
+        self.cells.clear();
+        self.cells.push(cell(numbers));
+        let mut lacking = Vec::new();
+        let mut is_skipped = false;
+        for ((column, other), input) in (1..).zip(others).zip(self.plan.inputs.iter().skip(1)) {
+            let found = other.find(key)?;
+            let here = found.filter(|numbers| numbers[0] != ELSEWHERE);
+            self.cells.push(here.map_or(Cell::NOTHING, cell));
+            if here.is_none() {
+                is_skipped |= input.nonmatch == Nonmatch::Skip;
+                lacking.push((column, input.nonmatch, found.is_some()));
+            }
+        }
+        if is_skipped {
+            self.counts.skipped += 1;
+        }
+        let mut is_whole = true;
+        for (column, nonmatch, is_elsewhere) in lacking {
+            let column: usize = column;
+            bump(&mut self.counts.elsewhere, column, is_elsewhere);
+            match nonmatch {
+                // A sample that is left out because of another member is missed by nobody.
+                _ if is_skipped => {}
+                Nonmatch::None => bump(&mut self.counts.filled, column, true),
+                Nonmatch::Skip => {}
+                Nonmatch::Error => {
+                    is_whole = false;
+                    if let Some(missing) = self.missing.get_mut(column) {
+                        missing.count += 1;
+                        missing.elsewhere += u64::from(is_elsewhere);
+                        if missing.examples.len() < EXAMPLES {
+                            missing.examples.push(String::from_utf8_lossy(key).into_owned());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(is_whole && !is_skipped)
+    }
+
+    fn finish(self) -> Outcome<JoinCounts> {
+        let Self { plan, counts, missing, .. } = self;
+        let first = missing.iter().zip(&plan.inputs).find(|(missing, _)| missing.count > 0);
+        if let Some((missing, input)) = first {
+            return Err(lacks(plan, input, missing, counts.samples));
+        }
+        if counts.rows == 0 {
+            return Err(Failure::data(
+                WHAT,
+                "not one sample is in all of them, and the loader cannot read a join without rows",
+            )
+            .on(subject(plan))
+            .with_hint("samples are joined by their whole key; `gristmill info` shows what the members hold"));
+        }
+        Ok(counts)
+    }
+}
+
+fn bump(counts: &mut [u64], column: usize, is_one: bool) {
+    if let Some(count) = counts.get_mut(column) {
+        *count += u64::from(is_one);
+    }
+}
+
+fn cell([place, _, offset, size]: [u64; 4]) -> Cell {
+    // Places are below 2³², offsets and sizes come from signed numbers.
+    Cell { shard: place as i64, byte_offset: offset as i64, byte_size: size as i64 }
+}
+
+fn subject(plan: &JoinPlan) -> Subject {
+    Subject::path(&plan.shown).line(plan.at.line.into()).column(plan.at.column.into())
+}
+
+fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &Missing, samples: u64) -> Failure {
+    let keys: Vec<String> = missing.examples.iter().map(|key| format!("'{key}'")).collect();
+    let first = plan.inputs.first().map_or("", |input| input.label.as_str());
+    let more = if missing.count > keys.len() as u64 { ", …" } else { "" };
+    let elsewhere = match missing.elsewhere {
+        0 => String::new(),
+        n if n == missing.count => "; it has them, but in another split or an excluded shard".to_owned(),
+        n => format!("; {n} of them it has in another split or an excluded shard"),
+    };
+    let why = format!(
+        "'{}' lacks {} of the {} of '{first}': {}{more}{elsewhere}",
+        input.label,
+        missing.count,
+        gristmill_core::text::count(samples, "sample"),
+        keys.join(", ")
+    );
+    Failure::data(WHAT, why)
+        .on(subject(plan))
+        .with_hint("nonmatch: skip at that member leaves such samples out, nonmatch: none joins them with nothing")
+}
+
+/// The rows in order, as the file.
+fn write(
+    sources: Vec<RunSource>,
+    plan: &JoinPlan,
+    path: &Path,
+    around: &BuildContext<'_>,
+    handles: &Handles<'_>,
+    counts: &mut JoinCounts,
+) -> Outcome<()> {
+    let columns = plan.inputs.len();
+    let mut writer = JoinIdxWriter::new(around.fs.create_file(path)?, columns)?;
+    let mut merge = Merge::<0>::open(&sources)?;
+    let mut rows = 0u64;
+    while let Some((row, [])) = merge.next()? {
+        rows += 1;
+        if rows.is_multiple_of(STEP) {
+            handles.cancel.check()?;
+            handles.progress.add(STEP, 0);
+        }
+        writer.push(row.get(16..).unwrap_or_default())?;
+    }
+    handles.progress.add(rows % STEP, 0);
+    counts.bytes = writer.finish()?;
+    drop(merge);
+    let used: Vec<PathBuf> = sources.into_iter().map(|source| source.path).collect();
+    for path in used {
+        around.fs.remove_file(&path)?;
+    }
+    Ok(())
+}
+
+/// Rows that are read and written: what the progress will count to.
+pub fn steps(plan: &JoinPlan) -> u64 {
+    let samples = |input: &JoinInput| input.samples.unwrap_or(0);
+    let all: u64 = plan.inputs.iter().map(samples).sum();
+    all + 2 * plan.inputs.first().map_or(0, samples)
+}
+
+#[cfg(test)]
+#[path = "join_tests.rs"]
+mod tests;

@@ -1,0 +1,223 @@
+//! Metadatasets: what they come down to, what is wrong with them, and writing them (docs/formats/energon.md §14).
+
+pub mod author;
+mod aux;
+mod facts;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod join;
+pub mod join_plan;
+mod overlaps;
+mod paths;
+mod records;
+mod sets;
+mod share;
+mod subset;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use facts::{AuxLookup, JoinFacts, MixFacts, MixNode, MixNodeKind, MixSplit};
+
+use crate::formats::energon::metadataset::Mark;
+use crate::formats::energon::ENERGON_VERSION;
+use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity};
+use join_plan::JoinPlan;
+use sets::{MixFile, Unusable};
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+use walk::Walk;
+
+/// Members whose records are looked up in aux sources, at most.
+const MAX_LOOKED_INTO: usize = 100;
+
+/// What is said of a join whose index is not there.
+pub const NOT_JOINED_YET: &str = "the index of the join is not there yet, and the loader stops at that";
+
+/// Reads a metadataset, opens everything it names, and says what it comes down to. What is wrong is among the problems of the facts;
+/// an error means that the file itself cannot be read.
+pub fn check(path: &Path, handles: Handles<'_>) -> Outcome<MixFacts> {
+    check_file(sets::read_file(path, &path.to_string_lossy())?, handles)
+}
+
+/// As [`check`], of a file that was read.
+fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
+    let file = Rc::new(file);
+    let mut walk = Walk::new(handles);
+    let splits = walk.file(&file)?;
+    report_overlaps(&mut walk, &file, &splits);
+    let lookups = look_ups(&mut walk, handles)?;
+    check_joins(&mut walk, &file);
+    let findings = std::mem::take(&mut walk.library.findings);
+    walk.problems.extend(findings);
+    let joins = walk.joins.iter().map(|plan| JoinFacts {
+        file: plan.file.clone(),
+        split: plan.split.clone(),
+        index: plan.index().to_owned(),
+        is_prepared: plan.rows().is_some(),
+    });
+    Ok(MixFacts {
+        path: file.path.clone(),
+        version: file.data.as_ref().map_or(2, |data| data.version),
+        splits,
+        joins: joins.collect(),
+        aux: lookups,
+        problems: walk.problems,
+    })
+}
+
+/// What preparing a metadataset is about.
+#[derive(Debug, Default)]
+pub struct Joins {
+    /// The joins that are needed, in the order of the file; those of nested files that are used, too.
+    pub plans: Vec<JoinPlan>,
+    /// These, and those of splits of nested files that nobody asks for: their indexes are not stale.
+    pub named: Vec<JoinPlan>,
+    /// The metadatasets that were read, by their absolute paths.
+    pub files: Vec<std::path::PathBuf>,
+    /// Splits of the outermost one.
+    pub splits: u64,
+    /// Whatever is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// The joins that a metadataset needs, and whatever is wrong with it. Nothing in here opens a tar.
+pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
+    let file = Rc::new(sets::read_file(path, &path.to_string_lossy())?);
+    let mut walk = Walk::new(handles);
+    let splits = walk.file(&file)?.len() as u64;
+    tell_clashes(&mut walk, &file);
+    let plans = std::mem::take(&mut walk.joins);
+    let problems = std::mem::take(&mut walk.problems);
+    let nested = std::mem::take(&mut walk.nested);
+    for file in &nested {
+        walk.all_joins(file)?;
+    }
+    let named = plans.iter().chain(&walk.joins).cloned().collect();
+    let files = std::iter::once(&file).chain(&nested).map(|file| file.path.clone()).collect();
+    Ok(Joins { plans, named, files, splits, problems })
+}
+
+/// Reports samples that are read more than once, at the splits that read them.
+fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
+    for overlap in std::mem::take(&mut walk.usages).overlaps(splits) {
+        let at = file.data.as_ref().ok().and_then(|data| data.splits.get(overlap.split)).map(|split| split.at);
+        let kind = if overlap.is_over_splits { ProblemKind::Leak } else { ProblemKind::BadMember };
+        let why = Unusable::new(overlap.message).hint(overlap.hint);
+        walk.tell(file, at.unwrap_or_default(), kind, Severity::Note, why);
+    }
+}
+
+fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
+    let members = std::mem::take(&mut walk.with_aux);
+    let mut lookups: Vec<AuxLookup> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for member in members.iter().filter(|member| seen.insert((member.path.clone(), member.sources.clone()))) {
+        if lookups.len() >= MAX_LOOKED_INTO {
+            break;
+        }
+        match aux::look_up(member, handles.cancel) {
+            Ok(Some(lookup)) => {
+                if lookup.missing > 0 {
+                    let severity = if lookup.found > 0 { Severity::Problem } else { Severity::Note };
+                    walk.tell(&member.file, member.at, ProblemKind::BadMember, severity, words(&lookup));
+                }
+                lookups.push(lookup);
+            }
+            Ok(None) => {}
+            Err(failure) if failure.is_cancelled() => return Err(failure),
+            Err(failure) => {
+                walk.tell(&member.file, member.at, ProblemKind::BadMember, Severity::Problem, failure.into())
+            }
+        }
+    }
+    Ok(lookups)
+}
+
+fn words(lookup: &AuxLookup) -> Unusable {
+    let examples: Vec<String> = lookup.examples.iter().map(|name| format!("'{name}'")).collect();
+    let (missing, all) = (lookup.missing, lookup.missing + lookup.found);
+    let records = lookup.records;
+    let message = format!(
+        "{missing} of {all} names of media in {records} of its records are in none of its aux sources, for example {}",
+        examples.join(", ")
+    );
+    Unusable::new(message).hint("a prepared data set is asked for KEY.PART, a folder for the path of a file below it")
+}
+
+/// Says which indexes are missing, and which cannot be right.
+fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
+    tell_clashes(walk, outermost);
+    let plans = std::mem::take(&mut walk.joins);
+    for plan in &plans {
+        let file = file_of(plan, outermost);
+        if let Some(why) = nothing_is_not_read(plan.filled()) {
+            walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
+        }
+        if plan.rows().is_none() {
+            let why =
+                Unusable::new(NOT_JOINED_YET).hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
+            walk.tell(&file, plan.at, ProblemKind::MissingFile, Severity::Problem, why);
+        }
+    }
+    walk.joins = plans;
+}
+
+/// The loader of this generation stops at a row in which a member is missing, although it writes such rows itself.
+fn nothing_is_not_read(rows: Option<u64>) -> Option<Unusable> {
+    let rows = rows.filter(|&rows| rows > 0)?;
+    let rows = gristmill_core::text::count(rows, "joined sample");
+    let message = format!(
+        "{rows} with nothing from a member: Energon {ENERGON_VERSION} writes and finds such rows, but cannot read them"
+    );
+    Some(Unusable::new(message).hint("nonmatch: skip leaves such samples out"))
+}
+
+/// What is said of joined samples that this generation of the loader cannot read; `None` when there is none.
+pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
+    nothing_is_not_read(Some(rows)).map(|why| (why.message, why.hint))
+}
+
+/// The loader names the index of a join by its members and not by the split, so two splits may want one file with different rows.
+fn tell_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
+    let plans = std::mem::take(&mut walk.joins);
+    let mut by_name: HashMap<&Path, &JoinPlan> = HashMap::new();
+    for plan in &plans {
+        let file = file_of(plan, outermost);
+        match by_name.get(plan.index()) {
+            Some(other) if !other.is_same_as(plan) => {
+                let message = format!(
+                    "splits '{}' and '{}' join the same data sets, and the loader keeps one index for both: it would read the rows of one in the other",
+                    other.split, plan.split
+                );
+                let hint = "write each split as a metadataset of its own, and name these here by 'path'";
+                walk.refuse(&file, plan.at, ProblemKind::BadMetadataset, Unusable::new(message).hint(hint));
+            }
+            Some(_) => {}
+            None => {
+                by_name.insert(plan.index(), plan);
+            }
+        }
+        if plan.has_other_names {
+            let why = Unusable::new(
+                "its members exclude too many single samples: the loader asks for another name of the index in each process",
+            )
+            .hint("exclude whole shards, or prepare the members again without these samples");
+            walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Problem, why);
+        }
+    }
+    walk.joins = plans;
+}
+
+/// Just enough of a file to name it in a message.
+fn file_of(plan: &JoinPlan, outermost: &MixFile) -> MixFile {
+    let shown = if plan.file == outermost.path { outermost.shown.clone() } else { plan.shown.clone() };
+    MixFile { path: plan.file.clone(), shown, data: Err(Vec::new()) }
+}
+
+/// Where something is in a file, as line and column; for front ends that show the text.
+pub fn place(problem: &Problem) -> Option<Mark> {
+    let within = |number: u64| u32::try_from(number).ok();
+    Some(Mark { line: within(problem.subject.line?)?, column: within(problem.subject.column?)? })
+}

@@ -1,0 +1,330 @@
+//! What the members of a metadataset are on disk: opened once, however often they are named.
+
+use crate::formats::energon::dataset_yaml::DatasetYaml;
+use crate::formats::energon::info::Info;
+use crate::formats::energon::jsonl_idx::{self, IndexState};
+use crate::formats::energon::layout;
+use crate::formats::energon::metadataset::{self, Metadataset, Mistake};
+use crate::formats::energon::split_yaml::SplitFile;
+use crate::source::kind::kind_of;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_core::{DatasetKind, Failure, Outcome, Problem};
+use gristmill_pycompat::yaml_read;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Why a member cannot be used, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unusable {
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+impl Unusable {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Failure> for Unusable {
+    fn from(failure: Failure) -> Self {
+        let place = match (failure.subject.path, failure.subject.line) {
+            (Some(path), Some(line)) => format!("{path}, line {line}: "),
+            (Some(path), None) => format!("{path}: "),
+            _ => String::new(),
+        };
+        Self { message: format!("{place}{}", failure.why), hint: failure.hint }
+    }
+}
+
+/// A prepared WebDataset.
+#[derive(Debug)]
+pub(super) struct WebSet {
+    pub(super) root: PathBuf,
+    pub(super) info: Info,
+    ids: HashMap<String, u32>,
+}
+
+/// A metadataset that was read.
+#[derive(Debug)]
+pub(super) struct MixFile {
+    /// Absolute.
+    pub(super) path: PathBuf,
+    /// As the person or another file named it; for messages.
+    pub(super) shown: String,
+    pub(super) data: Result<Metadataset, Vec<Mistake>>,
+}
+
+impl MixFile {
+    /// The folder that relative paths are resolved against.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+/// What a path is.
+#[derive(Clone, Debug)]
+pub(super) enum Opened {
+    Web(Rc<WebSet>),
+    /// With its samples.
+    Jsonl(u64),
+    Mix(Rc<MixFile>),
+}
+
+/// The splits of a WebDataset, braces expanded.
+#[derive(Debug)]
+pub(super) struct Splits {
+    parts: Vec<(String, Vec<String>)>,
+    excludes: HashSet<String>,
+    /// A key that is written twice.
+    repeated: Option<Problem>,
+}
+
+/// One split of a WebDataset.
+#[derive(Debug, Default)]
+pub(super) struct SplitView {
+    /// Shards as listed, excluded ones too, in order: place in the index, samples, whether it is excluded.
+    pub(super) shards: Vec<(u32, u64, bool)>,
+    /// Single excluded samples: place of the shard in the index, key. Of all shards, sorted.
+    pub(super) excluded: Vec<(u32, String)>,
+    /// What the loader takes for excludes of samples: every item with a slash.
+    pub(super) exclude_items: Vec<String>,
+}
+
+impl SplitView {
+    /// Samples that the loader counts: those of shards that are not excluded.
+    pub(super) fn declared(&self) -> u64 {
+        self.shards.iter().filter(|(_, _, is_excluded)| !is_excluded).map(|(_, count, _)| count).sum()
+    }
+}
+
+/// Opens members and keeps them.
+#[derive(Default)]
+pub(super) struct Library {
+    opened: HashMap<PathBuf, Result<Opened, Unusable>>,
+    splits: HashMap<(PathBuf, String), Result<Rc<Splits>, Unusable>>,
+    views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, Unusable>>,
+    crude: HashMap<(PathBuf, String), Result<bool, Unusable>>,
+    /// What the files of the members have that does not keep the loader from reading them.
+    pub(super) findings: Vec<Problem>,
+}
+
+impl Library {
+    /// What is at a path.
+    pub(super) fn open(&mut self, path: &Path) -> Result<Opened, Unusable> {
+        if let Some(known) = self.opened.get(path) {
+            return known.clone();
+        }
+        let opened = open(path);
+        self.opened.insert(path.to_owned(), opened.clone());
+        opened
+    }
+
+    /// One split of a WebDataset. `config` is the file in place of `split.yaml`.
+    pub(super) fn split(&mut self, set: &WebSet, config: Option<&str>, name: &str) -> Result<Rc<SplitView>, Unusable> {
+        let config = config.unwrap_or(layout::SPLIT_YAML);
+        let key = (set.root.clone(), config.to_owned(), name.to_owned());
+        if let Some(known) = self.views.get(&key) {
+            return known.clone();
+        }
+        let view = self.splits(set, config).and_then(|splits| view(set, &splits, name)).map(Rc::new);
+        self.views.insert(key, view.clone());
+        view
+    }
+
+    /// Names of the splits of a WebDataset.
+    pub(super) fn split_names(&mut self, set: &WebSet) -> Vec<String> {
+        let splits = self.splits(set, layout::SPLIT_YAML);
+        splits.map(|splits| splits.parts.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default()
+    }
+
+    fn splits(&mut self, set: &WebSet, config: &str) -> Result<Rc<Splits>, Unusable> {
+        let key = (set.root.clone(), config.to_owned());
+        if let Some(known) = self.splits.get(&key) {
+            return known.clone();
+        }
+        let splits = read_splits(&set.root, config).map(Rc::new);
+        self.findings.extend(splits.as_ref().ok().and_then(|splits| splits.repeated.clone()));
+        self.splits.insert(key, splits.clone());
+        splits
+    }
+
+    /// Whether the samples of a WebDataset stay plain maps of parts. `config` is the file in place of `dataset.yaml`.
+    pub(super) fn is_crude(&mut self, set: &WebSet, config: Option<&str>) -> Result<bool, Unusable> {
+        let config = config.unwrap_or(layout::DATASET_YAML);
+        let key = (set.root.clone(), config.to_owned());
+        if let Some(known) = self.crude.get(&key) {
+            return known.clone();
+        }
+        let crude = read_crude(&set.root, config);
+        self.crude.insert(key, crude.clone());
+        crude
+    }
+}
+
+fn open(path: &Path) -> Result<Opened, Unusable> {
+    let shown = path.display();
+    let kind = match kind_of(path) {
+        Ok(kind) => kind,
+        Err(_) if !path.exists() => {
+            return Err(Unusable::new(format!("there is no such file or folder: {shown}"))
+                .hint("correct the path (relative ones begin at the folder of this file), or leave the member out"));
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    let prepare = || format!("gristmill prepare {}", quoted(path));
+    match kind {
+        DatasetKind::PreparedWebDataset => {
+            let info = Info::read(path)?.ok_or_else(|| Unusable::new("it is not prepared").hint(prepare()))?;
+            let ids = info.shard_counts.iter().enumerate();
+            let ids = ids.map(|(id, (name, _))| (name.clone(), u32::try_from(id).unwrap_or(u32::MAX))).collect();
+            Ok(Opened::Web(Rc::new(WebSet { root: path.to_owned(), info, ids })))
+        }
+        DatasetKind::Jsonl => match jsonl_idx::state_of(path)? {
+            IndexState::Fits { samples } => Ok(Opened::Jsonl(samples)),
+            IndexState::Missing => Err(Unusable::new(format!("{shown} has no index")).hint(prepare())),
+            IndexState::OutOfDate { why } => {
+                Err(Unusable::new(format!("the index of {shown} is out of date: {why}")).hint(prepare()))
+            }
+        },
+        DatasetKind::Metadataset => Ok(Opened::Mix(Rc::new(read_file(path, &path.to_string_lossy())?))),
+        DatasetKind::RawWebDataset => Err(Unusable::new(format!("{shown} is not prepared")).hint(prepare())),
+        DatasetKind::Filesystem => {
+            let message =
+                format!("{shown} holds media metadata only; the loader takes such folders as aux sources only");
+            Err(Unusable::new(message).hint("name it under 'aux:' as filesystem://FOLDER"))
+        }
+        DatasetKind::PlainFolder => {
+            Err(Unusable::new(format!("{shown} is not a data set: no .nv-meta and no tar shard is in it")))
+        }
+        DatasetKind::TokenFolder => Err(Unusable::new(format!("{shown} is a token folder for Nanosets"))
+            .hint("token folders are mixed by 'gristmill mix index', which writes what Nanosets reads")),
+        DatasetKind::PackedTokens
+        | DatasetKind::PackedFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
+        | DatasetKind::ForagerSamples => Err(Unusable::new(format!("{shown} holds tokens for {}", kind.title()))
+            .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml")),
+        DatasetKind::OtherFile => {
+            let hint = "a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml";
+            Err(Unusable::new(format!("{shown} is not a data set")).hint(hint))
+        }
+    }
+}
+
+/// Reads a metadataset; `shown` is how messages call it.
+pub(super) fn read_file(path: &Path, shown: &str) -> Outcome<MixFile> {
+    const WHAT: &str = "reading the metadataset";
+    let bytes = gristmill_storage::read::read_whole(path, yaml_read::MAX_BYTES as u64)?;
+    let bytes = bytes
+        .ok_or_else(|| Failure::environment(WHAT, "no such file or folder").on(gristmill_core::Subject::path(path)))?;
+    let data = match String::from_utf8(bytes) {
+        Ok(text) => metadataset::read(&text),
+        Err(error) => Err(vec![not_text(&error)]),
+    };
+    let absolute = super::paths::lexically(path).unwrap_or_else(|| path.to_owned());
+    Ok(MixFile { path: absolute, shown: shown.to_owned(), data })
+}
+
+fn not_text(error: &std::string::FromUtf8Error) -> Mistake {
+    let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+    let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let column = good.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+    let within = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Mistake { message: "here is no UTF-8 text".into(), line: within(line), column: within(column), hint: None }
+}
+
+/// A path as a shell takes it.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn read_splits(root: &Path, config: &str) -> Result<Splits, Unusable> {
+    let file = if config == layout::SPLIT_YAML {
+        SplitFile::read(root)?
+    } else if config.ends_with(".yaml") || config.ends_with(".json") {
+        SplitFile::read_file(&layout::in_nv_meta(root, config))?
+    } else {
+        return Err(Unusable::new(format!("the loader reads splits from .yaml and .json files, not from '{config}'")));
+    };
+    let Some(file) = file else {
+        let message = format!("{} has no .nv-meta/{config}", root.display());
+        return Err(Unusable::new(message).hint(format!("gristmill prepare {}", quoted(root))));
+    };
+    let (parts, bad) = file.expanded();
+    let (excludes, bad_excludes) = file.expanded_excludes();
+    if let Some(bad) = bad.first().or(bad_excludes.first()) {
+        let message = format!("'{}' in its {config} cannot be expanded: {}", bad.item, bad.error);
+        return Err(Unusable::new(message));
+    }
+    let repeated = file.repeated_excludes(&layout::in_nv_meta(root, config));
+    Ok(Splits { parts, excludes: excludes.into_iter().collect(), repeated })
+}
+
+fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable> {
+    let Some((_, shards)) = splits.parts.iter().find(|(known, _)| known == name) else {
+        let known: Vec<&str> = splits.parts.iter().map(|(known, _)| known.as_str()).collect();
+        let message = format!("{} has no split '{name}', only: {}", set.root.display(), known.join(", "));
+        let unusable = Unusable::new(message);
+        return Err(match nearest(name, known.iter().copied()) {
+            Some(near) => unusable.hint(format!("name another with split_part: {near}")),
+            None => unusable.hint("name another with split_part, or leave this split out"),
+        });
+    };
+    let mut view = SplitView::default();
+    for shard in shards {
+        let is_excluded = splits.excludes.contains(shard);
+        let Some(&id) = set.ids.get(shard) else {
+            let message =
+                format!("split '{name}' of {} names the shard '{shard}', which is not indexed", set.root.display());
+            return Err(Unusable::new(message).hint(format!("gristmill lint {}", quoted(&set.root))));
+        };
+        let count = set.info.shard_counts.get(id as usize).map_or(0, |(_, count)| *count);
+        view.shards.push((id, count, is_excluded));
+    }
+    if view.shards.iter().all(|(_, _, is_excluded)| *is_excluded) {
+        let message = format!("split '{name}' of {} is empty, and the loader stops at it", set.root.display());
+        return Err(Unusable::new(message).hint("leave the member out, or name another split with split_part"));
+    }
+    for item in &splits.excludes {
+        if item.contains('/') {
+            view.exclude_items.push(item.clone());
+            view.excluded.extend(sample_of(set, item));
+        }
+    }
+    view.exclude_items.sort_unstable();
+    view.excluded.sort_unstable();
+    Ok(view)
+}
+
+/// `SHARD/KEY` told apart by the shards there are.
+fn sample_of(set: &WebSet, item: &str) -> Option<(u32, String)> {
+    if set.ids.contains_key(item) {
+        return None;
+    }
+    item.match_indices('/').find_map(|(at, _)| {
+        let id = set.ids.get(item.get(..at)?)?;
+        Some((*id, item.get(at + 1..)?.to_owned()))
+    })
+}
+
+fn read_crude(root: &Path, config: &str) -> Result<bool, Unusable> {
+    match DatasetYaml::read(root, config)? {
+        Some(yaml) => Ok(yaml.is_crude()),
+        None => {
+            let message =
+                format!("{} has no .nv-meta/{config}, so the loader cannot make samples of it", root.display());
+            Err(Unusable::new(message).hint(format!("gristmill prepare {} --force-overwrite", quoted(root))))
+        }
+    }
+}

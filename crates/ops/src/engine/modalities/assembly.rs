@@ -1,0 +1,169 @@
+//! A packed file or a text file put together of documents or lines of others, in an order of their own.
+
+use super::source::{written_size, Source};
+use crate::formats::modalities::packed::Header;
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Handles, Outcome};
+use gristmill_pycompat::numpy_random::{Generator, Order};
+use gristmill_pycompat::pickle::write_index;
+use gristmill_pycompat::random::{MersenneTwister, Seed};
+use gristmill_storage::fs::BufferedFile;
+use serde::Serialize;
+
+/// Items between two looks at whether somebody wants to stop.
+const CANCEL_CHECK_EVERY: u64 = 1 << 10;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AssembledFile {
+    /// Documents, or lines.
+    pub documents: u64,
+    /// Tokens; 0 for lines.
+    pub tokens: u64,
+    /// Bytes of one token; `None` for lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_bytes: Option<u8>,
+    /// Size of the file.
+    pub bytes: u64,
+}
+
+/// Which items of which sources come in which order.
+pub struct Assembly {
+    sources: Vec<Source>,
+    /// Number of the first item of each source, counted over all of them.
+    starts: Vec<u64>,
+    order: Order,
+    token_bytes: Option<u8>,
+    glue: bool,
+}
+
+impl Assembly {
+    /// All items of the sources, one after the other. All sources hold lines, or tokens of one size.
+    pub fn new(sources: Vec<Source>) -> Outcome<Self> {
+        let mut token_bytes = None;
+        let (mut starts, mut count) = (Vec::with_capacity(sources.len()), 0);
+        for source in &sources {
+            if let Some(layout) = source.layout() {
+                same_size(&mut token_bytes, layout.token_bytes, Subject::path(source.file().path()))?;
+            }
+            starts.push(count);
+            count += source.len() as u64;
+        }
+        let token_bytes = token_bytes.map(written_size);
+        Ok(Self { sources, starts, order: Order::ascending(count), token_bytes, glue: false })
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Leaves a last line without line end as it is, so that the next one follows it on the same line, as the reference does.
+    #[must_use]
+    pub fn gluing(mut self, glue: bool) -> Self {
+        self.glue = glue;
+        self
+    }
+
+    /// Puts the items into the order that Python's `Random(seed).shuffle` gives.
+    pub fn shuffle_as_python(&mut self, seed: &Seed) {
+        let mut twister = MersenneTwister::seeded_by(seed);
+        match &mut self.order {
+            Order::Narrow(places) => twister.shuffle(places),
+            Order::Wide(places) => twister.shuffle(places),
+        }
+    }
+
+    /// Puts the items into the order that numpy's `default_rng(seed).shuffle` gives.
+    pub fn shuffle_as_numpy(&mut self, seed: u64) {
+        let mut generator = Generator::seeded(seed);
+        match &mut self.order {
+            Order::Narrow(places) => generator.shuffle(places),
+            Order::Wide(places) => generator.shuffle(places),
+        }
+    }
+
+    /// Keeps only items for which `is_kept` says so, by their number and size (tokens, or bytes of a line).
+    pub fn retain(&mut self, mut is_kept: impl FnMut(u64, u64) -> bool) {
+        let (sources, starts) = (&self.sources, &self.starts);
+        let mut keep = |number: u64| {
+            place(sources, starts, number).is_some_and(|(source, item)| is_kept(number, source.size_of(item)))
+        };
+        match &mut self.order {
+            Order::Narrow(places) => places.retain(|number| keep(u64::from(*number))),
+            Order::Wide(places) => places.retain(|number| keep(*number)),
+        }
+    }
+
+    fn copied_bytes(&self, number: u64) -> u64 {
+        place(&self.sources, &self.starts, number).map_or(0, |(source, item)| source.copied_bytes(item, self.glue))
+    }
+
+    /// Writes everything to a file that is empty so far.
+    pub fn write(&self, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<AssembledFile> {
+        let data_bytes = self.order.iter().map(|number| self.copied_bytes(number)).sum();
+        let count = self.order.len() as u64;
+        handles.progress.restart(count, data_bytes);
+        if let Some(token_bytes) = self.token_bytes {
+            file.write_all(&Header { data_bytes, token_bytes }.to_bytes())?;
+        }
+        let mut buffer = Vec::new();
+        for (done, number) in self.order.iter().enumerate() {
+            if (done as u64).is_multiple_of(CANCEL_CHECK_EVERY) {
+                handles.cancel.check()?;
+            }
+            let Some((source, item)) = place(&self.sources, &self.starts, number) else { continue };
+            let before = file.len();
+            source.copy(item, self.glue, &mut buffer, &mut |bytes| {
+                handles.cancel.check()?;
+                file.write_all(bytes)
+            })?;
+            handles.progress.add(1, file.len() - before);
+        }
+        for source in &self.sources {
+            source.check_unchanged()?;
+        }
+        if self.token_bytes.is_some() {
+            let mut offset = 0;
+            let items = self.order.iter().map(|number| {
+                let item = (offset, self.copied_bytes(number));
+                offset += item.1;
+                item
+            });
+            write_index(count, items, &mut |bytes| file.write_all(bytes))?;
+        }
+        let tokens = self.token_bytes.map_or(0, |size| data_bytes / u64::from(size.max(1)));
+        Ok(AssembledFile { documents: count, tokens, token_bytes: self.token_bytes, bytes: file.len() })
+    }
+}
+
+/// Notes the size of the tokens of one more source; all must have the same.
+pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> Outcome<()> {
+    match *known {
+        Some(known) if known != token_bytes => {
+            let why = format!(
+                "its tokens have {}, those of the files before it {known}",
+                gristmill_core::text::count(u64::from(token_bytes), "byte")
+            );
+            Err(Failure::data("joining packed files", why)
+                .on(subject)
+                .with_hint("pack all of them with one tokenizer, or join those of one size"))
+        }
+        _ => {
+            *known = Some(token_bytes);
+            Ok(())
+        }
+    }
+}
+
+/// The source of an item and the item's number in it.
+fn place<'a>(sources: &'a [Source], starts: &[u64], number: u64) -> Option<(&'a Source, usize)> {
+    let at = starts.partition_point(|start| *start <= number).checked_sub(1)?;
+    let item = usize::try_from(number - starts.get(at)?).ok()?;
+    Some((sources.get(at)?, item))
+}

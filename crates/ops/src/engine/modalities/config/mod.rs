@@ -1,0 +1,214 @@
+//! The configuration of `pack_encoded_data`: YAML with references, read into a plan (docs/formats/modalities.md §4.1).
+
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod tokenizer;
+
+pub use resolve::{resolved, EnvVars};
+
+use crate::engine::pack::{unknown_end, unknown_end_note};
+use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
+use gristmill_core::pack::{EndToken, ModalitiesTarget, TextField};
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome, PackPlan, Problem};
+use gristmill_pycompat::{yaml_read, Node};
+use gristmill_storage::read::read_whole;
+use gristmill_tokenizer::Tokenizer;
+use std::path::{Path, PathBuf};
+use tokenizer::TokenizerConfig;
+
+/// What reading a configuration is called in errors.
+const WHAT: &str = "reading the configuration";
+/// The largest configuration that is read.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+
+/// What a configuration says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackConfig {
+    /// The text, one document a line.
+    pub source: PathBuf,
+    /// The packed file.
+    pub output: PathBuf,
+    /// The raw index of the text.
+    pub index: PathBuf,
+    /// Whether the configuration itself says where the index is.
+    pub is_index_named: bool,
+    /// What takes the text out of a line.
+    pub jq: String,
+    /// Processes; `None` means one a core.
+    pub cpus: Option<usize>,
+    /// The token that ends a document.
+    pub eod_token: String,
+    /// Lines of one work item.
+    pub batch_lines: u64,
+    tokenizer: TokenizerConfig,
+}
+
+/// Reads a YAML file as a tree; nothing in it is resolved.
+pub fn read_yaml(path: &Path) -> Outcome<Node> {
+    let Some(bytes) = read_whole(path, MAX_CONFIG_BYTES)? else {
+        return Err(Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()));
+    };
+    let wrong = |why: String| Failure::usage(WHAT, why).on(Subject::path(path));
+    let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not text in UTF-8".into()))?;
+    yaml_read::read(text).map_err(|error| {
+        let place = Subject::path(path).line(error.line).column(error.column);
+        wrong(error.message).on(place)
+    })
+}
+
+/// Reads a configuration, its references resolved by what is around: the environment, the number of CPUs, the file's own path.
+pub fn read(path: &Path) -> Outcome<PackConfig> {
+    let tree = resolved(&read_yaml(path)?, &EnvVars::of(path))?;
+    PackConfig::of(&tree).map_err(|failure| {
+        let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
+        failure.on(subject)
+    })
+}
+
+impl PackConfig {
+    /// From a tree without references.
+    pub fn of(tree: &Node) -> Outcome<Self> {
+        let settings = Section::of(tree, "settings")?;
+        let source = PathBuf::from(settings.text("src_path")?);
+        let output =
+            settings.optional_text("dst_path")?.map_or_else(|| with_suffix(&source, PACKED_SUFFIX), Into::into);
+        let named = settings.optional_text("index_path")?;
+        let is_index_named = named.is_some();
+        let index = named.map_or_else(|| raw_index::default_path(&source), Into::into);
+        // Only the number of lines decides about bytes, but all of them have to be there.
+        settings.count("raw_samples_queue_size")?;
+        settings.count("processed_samples_queue_size")?;
+        Ok(Self {
+            output,
+            index,
+            is_index_named,
+            jq: settings.text("jq_pattern")?,
+            cpus: settings.optional_count("num_cpus")?.map(|cpus| usize::try_from(cpus).unwrap_or(usize::MAX)),
+            eod_token: settings.text("eod_token")?,
+            batch_lines: settings.count("processing_batch_size")?,
+            tokenizer: TokenizerConfig::of(&Section::of(tree, "tokenizer")?)?,
+            source,
+        })
+    }
+
+    /// Takes another tokenizer than the one that the configuration names: a path, or a name in the local hub cache.
+    pub fn use_tokenizer(&mut self, tokenizer: &str) {
+        self.tokenizer.path = tokenizer.to_owned();
+    }
+
+    /// The plan that makes the same file. Looks at the tokenizer's files, and fails where they do not fit what is asked for.
+    pub fn plan(&self, compat: bool) -> Outcome<PackPlan> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let inputs = vec![text(&self.source)];
+        let mut plan = PackPlan::new(inputs, self.tokenizer.path.clone(), text(&self.output));
+        let lengths = self.tokenizer.lengths()?;
+        plan.text = TextField::Jq(self.jq.clone());
+        plan.special_tokens = self.tokenizer.special_tokens();
+        plan.compat = compat;
+        let mut target = ModalitiesTarget {
+            eod_token: Some(self.eod_token.clone()),
+            index: Some(text(&self.index)),
+            truncate_to: lengths.truncate_to,
+            pad_to: lengths.pad_to,
+            pad_token: lengths.pad_token,
+            ..ModalitiesTarget::default()
+        };
+        target.batch_lines = if compat { self.batch_lines } else { gristmill_core::pack::DEFAULT_BATCH_LINES };
+        plan.modalities = Some(target);
+        Ok(plan)
+    }
+}
+
+/// Lets the unknown token end the documents of a plan whose end token the tokenizer does not have, as the reference program does. The note
+/// says so; nothing where the token is there, or there is no unknown token.
+pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
+    let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
+    let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
+    if let Some(target) = &mut plan.modalities {
+        target.eod_token = None;
+    }
+    plan.end = Some(EndToken::Id(id));
+    Ok(Some(unknown_end_note(&token, id)))
+}
+
+/// A map of the configuration, with its name for errors.
+pub(in crate::engine::modalities) struct Section<'a> {
+    name: String,
+    entries: &'a Node,
+}
+
+impl<'a> Section<'a> {
+    /// The whole tree.
+    pub(in crate::engine::modalities) fn root(tree: &'a Node) -> Self {
+        Self { name: String::new(), entries: tree }
+    }
+
+    /// The map that a key holds.
+    pub(in crate::engine::modalities) fn of(tree: &'a Node, name: &str) -> Outcome<Self> {
+        Self::root(tree).section(name)
+    }
+
+    /// What it holds, in order.
+    pub(in crate::engine::modalities) fn entries(&self) -> &'a [(String, Node)] {
+        self.entries.as_map().unwrap_or_default()
+    }
+
+    /// The map that a key of this one holds.
+    pub(in crate::engine::modalities) fn section(&self, key: &str) -> Outcome<Self> {
+        match self.get(key) {
+            Some(entries @ Node::Map(_)) => Ok(Self { name: self.path(key), entries }),
+            Some(other) => Err(self.wrong(key, format!("a map is needed, not {}", other.describe()))),
+            None => Err(self.missing(key)),
+        }
+    }
+
+    /// The value of a key; what says nothing counts as missing.
+    pub(in crate::engine::modalities) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.entries.get(key).filter(|value| **value != Node::Null)
+    }
+
+    fn path(&self, key: &str) -> String {
+        if self.name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.name)
+        }
+    }
+
+    fn missing(&self, key: &str) -> Failure {
+        self.wrong(key, "it is missing")
+    }
+
+    pub(in crate::engine::modalities) fn wrong(&self, key: &str, why: impl Into<String>) -> Failure {
+        Failure::usage(WHAT, why).on(Subject::field(self.path(key)))
+    }
+
+    pub(in crate::engine::modalities) fn text(&self, key: &str) -> Outcome<String> {
+        self.optional_text(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    pub(in crate::engine::modalities) fn optional_text(&self, key: &str) -> Outcome<Option<String>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Node::Str(text)) if !text.is_empty() => Ok(Some(text.clone())),
+            Some(other) => Err(self.wrong(key, format!("a text is needed, not {}", other.describe()))),
+        }
+    }
+
+    pub(in crate::engine::modalities) fn count(&self, key: &str) -> Outcome<u64> {
+        self.optional_count(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// A whole number from 1 up; nothing else is taken for one.
+    pub(in crate::engine::modalities) fn optional_count(&self, key: &str) -> Outcome<Option<u64>> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Node::Int(number)) if *number >= 1 => Ok(Some(u64::try_from(*number).unwrap_or(u64::MAX))),
+            Some(other) => {
+                Err(self.wrong(key, format!("a whole number from 1 up is needed, not {}", other.describe())))
+            }
+        }
+    }
+}

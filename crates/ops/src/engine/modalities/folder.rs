@@ -1,0 +1,101 @@
+//! A folder of packed files: what all of them hold, and each by itself.
+
+use super::check::{facts_of, tell, verify_tokens, PackedFacts, Vocabulary};
+use crate::engine::check::Checked;
+use crate::engine::nanosets::check::Depth;
+use crate::formats::modalities::packed::Packed;
+use crate::source::kind::packed_files;
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::read::open_read;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// One file of a folder.
+#[derive(Clone, Debug, Serialize)]
+pub struct PackedFile {
+    /// Its name below the folder.
+    pub name: String,
+    /// Where it is.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// What it holds; `None` where it cannot be read as a packed file.
+    #[serde(flatten)]
+    pub facts: Option<PackedFacts>,
+}
+
+/// A folder.
+#[derive(Clone, Debug, Serialize)]
+pub struct PackedFolder {
+    /// Documents of all files.
+    pub documents: u64,
+    /// Tokens of all files.
+    pub tokens: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Sorted by name.
+    pub files: Vec<PackedFile>,
+    /// What is wrong with them, in short.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks at each packed file of a folder as [`facts_of`] does. One that is damaged is a problem of the folder.
+pub fn packed_folder(folder: &Path, handles: &Handles<'_>) -> Outcome<PackedFolder> {
+    let mut found = PackedFolder { documents: 0, tokens: 0, bytes: 0, files: Vec::new(), problems: Vec::new() };
+    for path in files_of(folder)? {
+        handles.cancel.check()?;
+        let facts = match facts_of(&path, handles) {
+            Ok(facts) => {
+                found.documents += facts.documents;
+                found.tokens += facts.tokens;
+                found.bytes += facts.bytes;
+                found.problems.extend(facts.problems.iter().cloned());
+                Some(facts)
+            }
+            Err(failure) if failure.class == ExitClass::Data => {
+                found.problems.push(unreadable(&path, failure));
+                None
+            }
+            Err(failure) => return Err(failure),
+        };
+        let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+        found.files.push(PackedFile { name, path, facts });
+    }
+    Ok(found)
+}
+
+/// The packed files of a folder; one without any, or with other files, is a failure.
+pub fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    packed_files(folder).ok_or_else(|| {
+        Failure::usage("looking for packed files", "it is no folder of .pbin files").on(Subject::path(folder))
+    })
+}
+
+fn unreadable(path: &Path, failure: Failure) -> Problem {
+    Problem::problem(ProblemKind::BadFile, Subject::path(path), failure.why)
+}
+
+/// Checks one file of a folder. `vocabulary` counts only where tokens are read.
+pub fn check_file(
+    path: &Path,
+    depth: Depth,
+    vocabulary: Option<&Vocabulary>,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let facts = match facts_of(path, handles) {
+        Ok(facts) => facts,
+        Err(failure) if failure.class == ExitClass::Data => {
+            handles.problems.report(unreadable(path, failure))?;
+            return Ok(Checked { shards: 1, ..Checked::default() });
+        }
+        Err(failure) => return Err(failure),
+    };
+    let checked = tell(path, facts, handles)?;
+    match depth {
+        Depth::Index => handles.progress.add(checked.samples, 0),
+        Depth::Tokens => {
+            let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+            verify_tokens(&packed, path, vocabulary, handles)?;
+        }
+    }
+    Ok(checked)
+}

@@ -1,0 +1,166 @@
+//! Is an index right? Documents lie one after the other and fill the tokens; the reference's merger puts those of the second and
+//! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
+
+use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
+use gristmill_core::text::{agree, count};
+use gristmill_core::{Cancel, Outcome};
+
+/// Items between two looks at whether somebody wants to stop.
+const CANCEL_CHECK_EVERY: u64 = 1 << 16;
+
+/// What an index is found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Documents lie back to back and fill the tokens.
+    Right,
+    /// As the reference's merger leaves it: right once each offset is the sum of the lengths before it.
+    WronglyMerged {
+        /// Documents that are placed too early.
+        documents: u64,
+        /// The first of them, counted from 0.
+        first: u64,
+    },
+    /// Anything else.
+    Wrong {
+        /// The document where it was seen first, counted from 0.
+        document: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Looks at the items of an index one after the other.
+#[derive(Debug)]
+pub struct IndexChecker {
+    data_bytes: u64,
+    token_bytes: u64,
+    /// Where the next document should begin.
+    expected: u64,
+    documents: u64,
+    /// Documents that lie a multiple of twelve bytes too early, and the first of them.
+    early: u64,
+    first_early: Option<u64>,
+    /// The first finding that merging does not explain.
+    wrong: Option<(u64, String)>,
+}
+
+impl IndexChecker {
+    /// For a file with so many bytes of tokens, of this size each.
+    pub fn new(data_bytes: u64, token_bytes: u8) -> Self {
+        let token_bytes = u64::from(token_bytes.max(1));
+        Self { data_bytes, token_bytes, expected: 0, documents: 0, early: 0, first_early: None, wrong: None }
+    }
+
+    /// Looks at the next item. Tells where the document should lie, and whether that is within the tokens.
+    pub fn take(&mut self, offset: u64, length: u64) -> Option<u64> {
+        let (document, expected) = (self.documents, self.expected);
+        self.documents += 1;
+        // Of parts smaller than a header the merger makes negative offsets.
+        let offset = i128::from(offset.cast_signed());
+        let early = i128::from(expected) - offset;
+        let end = expected.checked_add(length);
+        let fits = end.is_some_and(|end| end <= self.data_bytes);
+        if length == 0 {
+            self.blame(document, "it has no token, not even an end token");
+        } else if !length.is_multiple_of(self.token_bytes) {
+            self.blame(document, "its length is no multiple of the size of a token");
+        } else if !fits {
+            self.blame(document, "it ends after the last token");
+        } else if early < 0 {
+            self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
+        } else if early % i128::from(HEADER_BYTES) != 0 {
+            self.blame(document, &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"));
+        } else if early > 0 {
+            self.early += 1;
+            self.first_early = self.first_early.or(Some(document));
+        }
+        self.expected = end.unwrap_or(u64::MAX);
+        fits.then_some(expected)
+    }
+
+    fn blame(&mut self, document: u64, why: &str) {
+        if self.wrong.is_none() {
+            self.wrong = Some((document, why.to_owned()));
+        }
+    }
+
+    /// The verdict over all items.
+    pub fn verdict(self) -> Verdict {
+        if let Some((document, why)) = self.wrong {
+            return Verdict::Wrong { document, why };
+        }
+        if self.expected != self.data_bytes {
+            let left = self.data_bytes.saturating_sub(self.expected);
+            let why =
+                format!("{} of tokens {} the last document", count(left, "byte"), agree(left, "follows", "follow"));
+            return Verdict::Wrong { document: self.documents.saturating_sub(1), why };
+        }
+        match self.first_early {
+            Some(first) => Verdict::WronglyMerged { documents: self.early, first },
+            None => Verdict::Right,
+        }
+    }
+}
+
+/// Judges the index of a file, in bounded memory.
+pub fn judge(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
+    let mut judge = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
+    let mut items = packed.items();
+    while let Some((offset, length)) = items.next_item()? {
+        judge.take(offset, length);
+        if judge.documents.is_multiple_of(CANCEL_CHECK_EVERY) {
+            cancel.check()?;
+        }
+    }
+    Ok(judge.verdict())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> Verdict {
+        let mut judge = IndexChecker::new(data_bytes, 2);
+        for (offset, length) in items {
+            judge.take(*offset, *length);
+        }
+        judge.verdict()
+    }
+
+    #[test]
+    fn documents_that_fill_the_tokens_are_right() {
+        assert_eq!(verdict(0, &[]), Verdict::Right);
+        assert_eq!(verdict(36, &[(0, 20), (20, 16)]), Verdict::Right);
+    }
+
+    #[test]
+    fn merged_indexes_are_known_however_often_they_were_merged() {
+        let early = |documents, first| Verdict::WronglyMerged { documents, first };
+        assert_eq!(verdict(60, &[(0, 20), (20, 10), (18, 30)]), early(1, 2));
+        assert_eq!(verdict(80, &[(0, 20), (8, 20), (16, 20), (36, 20)]), early(3, 1));
+        let before = |bytes: i64| bytes.cast_unsigned();
+        assert_eq!(verdict(30, &[(0, 6), (before(-6), 4), (before(-14), 20)]), early(2, 1));
+    }
+
+    #[test]
+    fn everything_else_is_named_with_its_document() {
+        for (data_bytes, items, document, part) in [
+            (60, vec![(0, 20), (22, 38)], 1, "begins at byte 22"),
+            (60, vec![(0, 20), (10, 40)], 1, "inside of one"),
+            (60, vec![(0, 20), (20, 42)], 1, "after the last token"),
+            (60, vec![(0, 20), (20, 7)], 1, "multiple"),
+            (60, vec![(0, 20), (20, 0)], 1, "no token"),
+            (60, vec![(0, 20), (20, 20)], 1, "follow the last"),
+            (60, vec![(0, u64::MAX - 1), (4, 10)], 0, "after the last token"),
+            (60, vec![(0, 20), (u64::MAX, 40)], 1, "begins at byte -1"),
+            (2, vec![], 0, "follow the last"),
+        ] {
+            match verdict(data_bytes, &items) {
+                Verdict::Wrong { document: at, why } => {
+                    assert!(at == document && why.contains(part), "{items:?}: {at} {why}");
+                }
+                other => panic!("{items:?}: {other:?}"),
+            }
+        }
+    }
+}

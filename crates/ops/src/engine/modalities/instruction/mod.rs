@@ -1,0 +1,137 @@
+//! Instruction data: conversations are put through a chat template and dealt to partitions (docs/formats/modalities.md §5.6,
+//! `prepare_instruction_tuning_data`).
+
+mod settings;
+pub mod template;
+
+pub use settings::{Partition, Settings};
+
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
+use gristmill_pycompat::json_loads::loads;
+use gristmill_pycompat::json_write::spaced;
+use gristmill_pycompat::random::MersenneTwister;
+use gristmill_pycompat::Node;
+use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::read::{open_read, ReadFile};
+use template::ChatTemplate;
+
+/// The longest line that is put through a template, in bytes.
+const MAX_LINE_BYTES: usize = 64 << 20;
+/// Bytes of one read.
+const BLOCK: usize = 1 << 20;
+
+/// Lines of one partition, as they are written.
+pub struct PartitionFile {
+    /// Where they go.
+    pub file: BufferedFile,
+    /// Length of each in bytes, without its line end: what the raw index says.
+    pub lengths: Vec<u64>,
+}
+
+/// Puts every line of the source through the template and deals it to a partition: `written` has one place for each that has a share,
+/// in the order of [`Settings::partitions`].
+///
+/// A line that cannot be used is a problem, and with `compat` the end of the run, as there; which partition the other lines go to does
+/// not depend on it.
+pub fn deal(settings: &Settings, compat: bool, written: &mut [PartitionFile], handles: &Handles<'_>) -> Outcome<()> {
+    let template = ChatTemplate::new(&settings.template, &settings.template_data)?;
+    let file = open_read(&settings.source)?;
+    handles.progress.restart(0, file.len());
+    let partitions = settings.partitions();
+    let mut sum = 0;
+    let running: Vec<u64> = Partition::ALL
+        .iter()
+        .map(|partition| {
+            sum += settings.share(*partition);
+            sum
+        })
+        .collect();
+    let mut twister = MersenneTwister::seeded_by(&settings.seed);
+    each_line(&file, handles, &mut |number, line| {
+        let chosen = Partition::ALL.get(twister.choose(&running));
+        let made = line.ok_or_else(|| "it is longer than 64 MiB".to_owned());
+        let made = made.and_then(|line| transformed(line, settings, &template));
+        let target =
+            partitions.iter().position(|partition| Some(partition) == chosen).and_then(|at| written.get_mut(at));
+        match (made, target) {
+            (Ok(text), Some(target)) => {
+                target.lengths.push(text.len() as u64);
+                target.file.write_all(text.as_bytes())?;
+                target.file.write_all(b"\n")
+            }
+            (Ok(_), None) => Ok(()),
+            (Err(why), _) => {
+                let place = Subject::path(&settings.source).line(number);
+                if compat {
+                    return Err(Failure::data("preparing instruction data", why).on(place));
+                }
+                handles.problems.report(Problem::problem(ProblemKind::BadLine, place, format!("{why}; left out")))
+            }
+        }
+    })
+}
+
+/// The line as it is written.
+fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Result<String, String> {
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+    let record =
+        loads(text).map_err(|error| format!("it cannot be read as JSON: {} (byte {})", error.message, error.at))?;
+    let Node::Map(mut entries) = record else { return Err("it is no JSON object".into()) };
+    let key = &settings.messages_key;
+    let messages = entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value);
+    let Some(messages) = messages else { return Err(format!("it has no '{key}'")) };
+    let Node::List(items) = messages else { return Err(format!("'{key}' is no list of messages")) };
+    for item in items {
+        let Node::Map(fields) = item else { return Err(format!("'{key}' holds something else than messages")) };
+        for (name, value) in fields.iter_mut().filter(|(name, _)| name == "role" || name == "from") {
+            let role = value.as_str().and_then(|role| settings.roles.iter().find(|(from, _)| from == role));
+            let Some((_, to)) = role else {
+                return Err(format!("the role mapping has nothing for {name}: {}", value.describe()));
+            };
+            *value = Node::str(to.as_str());
+        }
+    }
+    let chat = Node::Str(template.render(messages)?);
+    match entries.iter_mut().find(|(name, _)| name == "chat") {
+        Some((_, value)) => *value = chat,
+        None => entries.push(("chat".into(), chat)),
+    }
+    Ok(spaced(&Node::Map(entries)))
+}
+
+/// Is given the number and the bytes of a line.
+type EachLine<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
+
+/// Walks through lines, counted from 1; one that is too long comes as `None`. The last one needs no line end.
+fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) -> Outcome<()> {
+    let mut block = vec![0; BLOCK];
+    let mut line: Vec<u8> = Vec::new();
+    let (mut at, mut number, mut is_long, mut is_open) = (0, 0, false, false);
+    loop {
+        handles.cancel.check()?;
+        let count = file.read_at(&mut block, at).map_err(|e| Failure::io("reading the lines", file.path(), &e))?;
+        let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+            is_long |= line.len() + text.len() > MAX_LINE_BYTES;
+            if !is_long {
+                line.extend_from_slice(text);
+            }
+            is_open = text.len() == piece.len();
+            if !is_open {
+                number += 1;
+                each(number, (!is_long).then_some(line.as_slice()))?;
+                handles.progress.add(1, 0);
+                line.clear();
+                is_long = false;
+            }
+        }
+        at += count as u64;
+        handles.progress.add(0, count as u64);
+    }
+    if is_open {
+        each(number + 1, (!is_long).then_some(line.as_slice()))?;
+    }
+    Ok(())
+}

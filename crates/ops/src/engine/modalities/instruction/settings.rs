@@ -1,0 +1,213 @@
+//! The configuration of the preparation of instruction data, and the names of what it makes.
+
+use crate::engine::modalities::config::{read_yaml, resolved, EnvVars, Section};
+use crate::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use gristmill_pycompat::random::Seed;
+use gristmill_pycompat::yaml_write::dump_as_python_sorted;
+use gristmill_pycompat::Node;
+use gristmill_storage::read::read_whole;
+use sha2::{Digest as _, Sha256};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest configuration that is read.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+/// Hexadecimal digits of the configuration's hash in names.
+const HASH_DIGITS: usize = 7;
+
+/// What a line can be dealt to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partition {
+    /// For training.
+    Train,
+    /// For validation.
+    Val,
+    /// For tests.
+    Test,
+}
+
+impl Partition {
+    /// In the order in which shares add up.
+    pub const ALL: [Self; 3] = [Self::Train, Self::Val, Self::Test];
+
+    /// Its name in the configuration and in file names.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Val => "val",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// A configuration.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The conversations, one a line.
+    pub source: PathBuf,
+    /// What the names of all files are made of.
+    pub target: PathBuf,
+    /// The key of the messages.
+    pub messages_key: String,
+    /// Percentages, in the order of [`Partition::ALL`].
+    shares: [u64; 3],
+    /// Seed of the dealing.
+    pub seed: Seed,
+    /// How roles are renamed.
+    pub roles: Vec<(String, String)>,
+    /// The template.
+    pub template: String,
+    /// What it knows as `chat_template_data`.
+    pub template_data: Node,
+    /// The configuration of packing, its references replaced by their values.
+    pub packing: Node,
+    /// Where that lies.
+    pub packing_file: PathBuf,
+    /// The configuration's own bytes.
+    pub bytes: Vec<u8>,
+    /// The first digits of their SHA-256.
+    pub hash: String,
+}
+
+impl Settings {
+    /// Reads a configuration and the one of packing that it names.
+    pub fn read(path: &Path) -> Outcome<Self> {
+        let tree = read_yaml(path)?;
+        let bytes = read_whole(path, MAX_CONFIG_BYTES)?.unwrap_or_default();
+        Self::of(&tree, bytes).map_err(|failure| {
+            let subject = match failure.subject.path {
+                Some(_) => failure.subject.clone(),
+                None => Subject { path: Subject::path(path).path, ..failure.subject.clone() },
+            };
+            failure.on(subject)
+        })
+    }
+
+    fn of(tree: &Node, bytes: Vec<u8>) -> Outcome<Self> {
+        let settings = Section::of(tree, "settings")?;
+        let split = settings.section("split_config")?;
+        let splitting = split.section("splitting")?;
+        let mut shares = [0; 3];
+        for (share, partition) in shares.iter_mut().zip(Partition::ALL) {
+            *share = match splitting.get(partition.word()) {
+                None => 0,
+                Some(Node::Int(number)) if (0..=100).contains(number) => *number as u64,
+                Some(other) => {
+                    let why = format!("a whole number from 0 to 100 is needed, not {}", other.describe());
+                    return Err(splitting.wrong(partition.word(), why));
+                }
+            };
+        }
+        if shares.iter().sum::<u64>() != 100 {
+            return Err(split.wrong("splitting", "the percentages must sum up to 100"));
+        }
+        let seed = match split.get("seed") {
+            Some(Node::Int(number)) => Seed::parse(&number.to_string()),
+            _ => None,
+        };
+        let seed = seed.ok_or_else(|| split.wrong("seed", "a whole number is needed"))?;
+        let mapping = Section::of(tree, "instruction_data_transformation")?.section("role_mapping")?;
+        let mut roles = Vec::new();
+        for (from, to) in mapping.entries() {
+            let Node::Str(to) = to else {
+                return Err(mapping.wrong(from, format!("a text is needed, not {}", to.describe())));
+            };
+            roles.push((from.clone(), to.clone()));
+        }
+        let packing_file = PathBuf::from(settings.text("pbin_creation_config_file_path")?);
+        let digest = Sha256::digest(&bytes);
+        let hash: String =
+            digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(HASH_DIGITS).collect();
+        Ok(Self {
+            source: settings.text("src_path")?.into(),
+            target: plain(Path::new(&settings.text("dst_path")?)),
+            messages_key: settings.text("messages_key")?,
+            shares,
+            seed,
+            roles,
+            template: Section::root(tree).text("jinja2_chat_template")?,
+            template_data: tree.get("chat_template_data").cloned().unwrap_or(Node::Map(Vec::new())),
+            packing: resolved_packing(&packing_file)?,
+            packing_file,
+            bytes,
+            hash,
+        })
+    }
+
+    /// Percentage of a partition.
+    pub fn share(&self, partition: Partition) -> u64 {
+        Partition::ALL.iter().zip(self.shares).find(|(known, _)| **known == partition).map_or(0, |(_, share)| share)
+    }
+
+    /// Those that have a share.
+    pub fn partitions(&self) -> Vec<Partition> {
+        Partition::ALL.into_iter().filter(|partition| self.share(*partition) > 0).collect()
+    }
+
+    /// The folder of everything that is made.
+    pub fn folder(&self) -> PathBuf {
+        let stem = self.source.file_stem().unwrap_or_default().to_string_lossy();
+        self.target.with_file_name(format!("{stem}_{}", self.hash))
+    }
+
+    /// The lines of a partition; its index and its packed file lie beside it.
+    pub fn lines(&self, partition: Partition) -> PathBuf {
+        let stem = self.target.file_stem().unwrap_or_default().to_string_lossy();
+        let suffix =
+            self.target.extension().map_or_else(String::new, |suffix| format!(".{}", suffix.to_string_lossy()));
+        self.folder().join(format!("{stem}_{}.{}{suffix}", partition.word(), self.hash))
+    }
+
+    /// The copy of the configuration.
+    pub fn copy(&self) -> PathBuf {
+        self.folder().join(format!("instruction_chat_template_config.{}.yaml", self.hash))
+    }
+
+    /// The configuration of packing a partition.
+    pub fn packing_copy(&self, partition: Partition) -> PathBuf {
+        self.folder().join(format!("pbin_config_{}.{}.yaml", partition.word(), self.hash))
+    }
+
+    /// What that says: the one that is named, with the paths of the partition.
+    pub fn packing_of(&self, partition: Partition) -> Outcome<(Node, String)> {
+        let lines = self.lines(partition);
+        let mut tree = self.packing.clone();
+        let paths = [
+            ("src_path", lines.clone()),
+            ("dst_path", with_suffix(&lines, PACKED_SUFFIX)),
+            ("index_path", with_suffix(&lines, INDEX_SUFFIX)),
+        ];
+        let settings = match &mut tree {
+            Node::Map(entries) => entries.iter_mut().find(|(key, _)| key == "settings").map(|(_, value)| value),
+            _ => None,
+        };
+        let Some(Node::Map(settings)) = settings else {
+            return Err(
+                Failure::usage("reading the configuration", "it has no settings").on(Subject::path(&self.packing_file))
+            );
+        };
+        for (key, path) in paths {
+            let path = Node::Str(path.to_string_lossy().into_owned());
+            match settings.iter_mut().find(|(name, _)| name == key) {
+                Some((_, value)) => *value = path,
+                None => settings.push((key.to_owned(), path)),
+            }
+        }
+        let text = dump_as_python_sorted(&tree);
+        Ok((tree, text))
+    }
+}
+
+/// The configuration of packing: its references are replaced before the paths of a partition take the place of its own.
+fn resolved_packing(path: &Path) -> Outcome<Node> {
+    resolved(&read_yaml(path)?, &EnvVars::of(path)).map_err(|failure| {
+        let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
+        failure.on(subject)
+    })
+}
+
+/// A path as Python's `Path` prints it: without `.` on the way.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}

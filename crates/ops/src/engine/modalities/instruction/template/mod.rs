@@ -1,0 +1,255 @@
+//! Chat templates: Jinja in a sandbox, with values printed as Python prints them.
+
+mod filters;
+mod methods;
+mod tojson;
+
+use gristmill_core::catch_panic::catch_panic;
+use gristmill_core::{Failure, Outcome};
+use gristmill_pycompat::number::float_repr;
+use gristmill_pycompat::Node;
+use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value, ValueKind};
+use minijinja::{context, Environment, Error, ErrorKind, Output, State};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What the template is called in the engine; no name that would make it escape HTML.
+const NAME: &str = "chat";
+/// Lists and maps nested deeper are not printed.
+const MAX_DEPTH: usize = 32;
+
+/// A template, ready to be rendered any number of times.
+pub struct ChatTemplate {
+    environment: Environment<'static>,
+    data: Value,
+}
+
+/// A map that keeps the order of its keys.
+#[derive(Debug)]
+struct Ordered(Vec<(String, Value)>);
+
+impl Object for Ordered {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Map
+    }
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+    }
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        self.mapped_enumerator(|this| Box::new(this.0.iter().map(|(name, _)| Value::from(name.as_str()))))
+    }
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+fn value(node: &Node) -> Value {
+    match node {
+        Node::Null => Value::from(()),
+        Node::Bool(value) => Value::from(*value),
+        Node::Int(number) => i64::try_from(*number).map_or_else(|_| Value::from(*number), Value::from),
+        Node::Float(number) => Value::from(*number),
+        Node::Str(text) => Value::from(text.as_str()),
+        Node::List(items) => Value::from(items.iter().map(value).collect::<Vec<_>>()),
+        Node::Map(entries) => {
+            let entries = entries.iter().map(|(key, node)| (key.clone(), value(node))).collect();
+            Value::from_object(Ordered(entries))
+        }
+    }
+}
+
+impl ChatTemplate {
+    /// Compiles a template. `data` is what it knows as `chat_template_data`. A line end between `}` and `{` is taken out of the text,
+    /// as the reference does.
+    pub fn new(text: &str, data: &Node) -> Outcome<Self> {
+        let mut environment = Environment::new();
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        environment.set_formatter(print);
+        environment.set_unknown_method_callback(methods::method);
+        environment.add_filter("tojson", tojson::tojson);
+        environment.add_filter("string", filters::string);
+        environment.add_filter("e", filters::escape);
+        environment.add_filter("escape", filters::escape);
+        environment.add_filter("int", filters::int);
+        let text = text.replace("}\n{", "}{");
+        environment.add_template_owned(NAME, text).map_err(|error| {
+            Failure::usage("reading the chat template", told(&error))
+                .on(gristmill_core::Subject::field("jinja2_chat_template"))
+        })?;
+        Ok(Self { environment, data: value(data) })
+    }
+
+    /// The text of a conversation; the reason when the template fails on it.
+    pub fn render(&self, messages: &Node) -> Result<String, String> {
+        let template = self.environment.get_template(NAME).map_err(|error| told(&error))?;
+        let data = self.data.clone();
+        let rendered =
+            catch_panic(|| template.render(context! { messages => value(messages), chat_template_data => data }));
+        rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| told(&error))
+    }
+}
+
+fn told(error: &Error) -> String {
+    let why = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
+    error.line().map_or_else(|| why.clone(), |line| format!("{why} (line {line} of the template)"))
+}
+
+/// Puts a value into the output.
+fn print(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+    Ok(out.write_str(&plain(value)?)?)
+}
+
+/// A value as Python's `str` has it.
+fn plain(value: &Value) -> Result<String, Error> {
+    let mut text = String::new();
+    match value.as_str() {
+        Some(plain) => text.push_str(plain),
+        None if value.is_undefined() => {}
+        None => push(&mut text, value, 0)?,
+    }
+    Ok(text)
+}
+
+/// A value as Python's `repr` has it.
+fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
+    if depth > MAX_DEPTH {
+        return Err(Error::new(ErrorKind::InvalidOperation, "a value that is printed is nested too deep"));
+    }
+    match value.kind() {
+        ValueKind::None => out.push_str("None"),
+        ValueKind::Bool => out.push_str(if value.is_true() { "True" } else { "False" }),
+        ValueKind::Number if !value.is_integer() => out.push_str(&float_repr(f64::try_from(value.clone())?)),
+        ValueKind::String => {
+            let text = value.as_str().unwrap_or_default();
+            let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+            out.push(quote);
+            for c in text.chars() {
+                match c {
+                    '\\' => out.push_str("\\\\"),
+                    '\n' => out.push_str("\\n"),
+                    '\r' => out.push_str("\\r"),
+                    '\t' => out.push_str("\\t"),
+                    c if c == quote => out.extend(['\\', c]),
+                    c if c.is_control() => write!(out, "\\x{:02x}", u32::from(c))?,
+                    '\u{2028}' | '\u{2029}' => write!(out, "\\u{:04x}", u32::from(c))?,
+                    c => out.push(c),
+                }
+            }
+            out.push(quote);
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            out.push('[');
+            for (at, item) in value.try_iter()?.enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                push(out, &item, depth + 1)?;
+            }
+            out.push(']');
+        }
+        ValueKind::Map => {
+            out.push('{');
+            for (at, key) in value.try_iter()?.enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                push(out, &key, depth + 1)?;
+                out.push_str(": ");
+                push(out, &value.get_item(&key)?, depth + 1)?;
+            }
+            out.push('}');
+        }
+        _ => write!(out, "{value}")?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_pycompat::json_loads::loads;
+
+    fn rendered(template: &str, messages: &str) -> Result<String, String> {
+        let data = Node::Map(vec![("system".into(), Node::str("S")), ("n".into(), Node::Float(1.0))]);
+        ChatTemplate::new(template, &data).unwrap().render(&loads(messages).unwrap())
+    }
+
+    #[test]
+    fn blocks_leave_no_line_and_lines_between_braces_go() {
+        let template = "{{ chat_template_data.system }}\n{% for m in messages %}\n{% if m['from'] == 'User' %}\nU: {{ m.value }}\n\
+                        {% else %}\n  {% set x = 1 %}\nA: <b>{{ m['value'] }}</b>\n{% endif %}\n{% endfor %}";
+        let messages = r#"[{"from": "User", "value": "1 < 2"}, {"from": "x", "value": "é"}]"#;
+        assert_eq!(rendered(template, messages).unwrap(), "SU: 1 < 2A: <b>é</b>\n");
+    }
+
+    #[test]
+    fn values_are_printed_as_python_prints_them() {
+        let template = "{{ messages }}|{{ chat_template_data.n }}|{{ none }}|{{ true }}|{{ missing }}|{{ 7 }}";
+        let messages = r#"[{"b": 1e16, "a": [null, true, "it's", "\n"]}]"#;
+        assert_eq!(
+            rendered(template, messages).unwrap(),
+            "[{'b': 1e+16, 'a': [None, True, \"it's\", '\\n']}]|1.0|None|True||7"
+        );
+    }
+
+    #[test]
+    fn maps_keep_their_order_and_have_the_usual_methods() {
+        let template = "{% for k, v in messages[0].items() %}{{ k }}={{ v }};{% endfor %}{{ messages[0].get('q', 3) }}\
+                        {{ ' x '.strip() }}{{ 'a-b'.split('-')|join('+') }}{{ 'Ab'.lower() }}{{ 'ab'.startswith('a') }}";
+        assert_eq!(rendered(template, r#"[{"z": 1, "a": 2}]"#).unwrap(), "z=1;a=2;3xa+babTrue");
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        assert!(ChatTemplate::new("{% for %}", &Node::Null).err().unwrap().why.contains("line 1"));
+        assert!(rendered("\n{{ messages.nothing.more }}", "[]").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn values_become_text_as_in_python() {
+        for (template, expected) in [
+            ("{{ {'a': [1, none, true, 'é'], 'b': 1e20}|tojson }}", r#"{"a": [1, null, true, "é"], "b": 1e+20}"#),
+            ("{{ {'b': 1, 'a': 'é'}|tojson(ensure_ascii=true, sort_keys=true) }}", r#"{"a": "\u00e9", "b": 1}"#),
+            ("{{ [1, []]|tojson(indent=2) }}", "[\n  1,\n  []\n]"),
+            ("{{ [1, {'a': 2}]|tojson(separators=[',', ':']) }}", r#"[1,{"a":2}]"#),
+            ("{{ {'a': 1}|string }}{{ 1e20|string }}{{ none|string }}", "{'a': 1}1e+20None"),
+            ("{{ '<a href=\"x\">\\'&'|e }}", "&lt;a href=&#34;x&#34;&gt;&#39;&amp;"),
+            ("{{ '12'|int + '3.9'|int + 'x'|int + 'x'|int(5) + 2.7|int }}", "22"),
+            ("{{ ['\\u2028'] }}", "['\\u2028']"),
+        ] {
+            assert_eq!(rendered(template, "[]").as_deref(), Ok(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn texts_and_lists_have_the_usual_methods() {
+        for (template, expected) in [
+            ("{{ 'a.b.c'.split('.', 1) }}{{ 'a.b.c'.rsplit('.', 1) }}", "['a', 'b.c']['a.b', 'c']"),
+            ("{{ 'a\\r\\nb\\n\\u2028c\\n'.splitlines() }}", "['a', 'b', '', 'c']"),
+            (
+                "{{ 'aXbX'.replace('X', 'y', 1) }}{{ 'xaya'.count('a') }}{{ 'éa'.find('a') }}{{ 'a'.find('b') }}",
+                "aybX21-1",
+            ),
+            (
+                "{{ '-'.join(['a', 'b']) }}{{ [1, 2, 1].count(1) }}{{ 'b7'.zfill(4) }}{{ '-7'.zfill(4) }}",
+                "a-b200b7-007",
+            ),
+            ("{{ 'a'.isalpha() }}{{ '7'.isdigit() }}{{ 'Ab'.isupper() }}{{ 'a 1'.islower() }}", "TrueTrueFalseTrue"),
+            (
+                "{{ '{} and {1} {{x}}'.format('a', [1]) }}{{ 'abc'.removeprefix('a').removesuffix('c') }}",
+                "a and [1] {x}b",
+            ),
+        ] {
+            assert_eq!(rendered(template, "[]").as_deref(), Ok(expected), "{template}");
+        }
+        assert!(rendered("{{ '{0:>5}'.format(1) }}", "[]").is_err());
+        assert!(rendered("{{ 'a'.zfill(9999999999) }}", "[]").is_err());
+    }
+
+    #[test]
+    fn what_the_engine_gives_up_on_costs_one_conversation() {
+        for template in ["{{ ''[::-1] }}", "{{ [][::-1] }}", "{{ messages[1:][::-1] }}"] {
+            let done = rendered(template, "[1]");
+            assert!(done.is_err() || done.is_ok_and(|text| text.is_empty() || text == "[]"), "{template}");
+        }
+        assert_eq!(rendered("{{ 'abc'[::-1] }}", "[]").as_deref(), Ok("cba"));
+    }
+}

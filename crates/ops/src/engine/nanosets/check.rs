@@ -1,0 +1,259 @@
+//! Is a folder of token files what its indexes and metadata say?
+
+use super::folder::{folder_facts, FileFacts, FolderFacts};
+use crate::engine::check::Checked;
+use crate::engine::modalities::check::Vocabulary;
+use crate::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_storage::read::open_read;
+use std::path::Path;
+
+/// Tokens read at a time.
+const PIECE: u64 = 256 << 10;
+/// Findings of one kind in one file that are told one by one; the others are counted.
+const TOLD: u64 = 5;
+
+/// How thoroughly to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Indexes, metadata and sizes.
+    Index,
+    /// And every token and loss mask.
+    Tokens,
+}
+
+/// Looks at names, sizes and metadata, and reports what does not fit. Each file is then a unit of [`check_file`].
+pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
+    let facts = folder_facts(folder, None, None, handles)?;
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
+    let mut orphans: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| {
+            let data = [".ds.index", ".ds.loss"].iter().find_map(|end| Some(format!("{}.ds", name.strip_suffix(end)?)));
+            data.is_some_and(|data| !facts.files.iter().any(|file| file.file.name == data))
+        })
+        .collect();
+    orphans.sort_unstable();
+    for name in orphans {
+        let message = "the .ds file that it belongs to is not there";
+        handles.problems.report(Problem::problem(
+            ProblemKind::MissingFile,
+            Subject::path(folder.join(name)),
+            message,
+        ))?;
+    }
+    if facts.tokens == 0 {
+        handles.problems.report(no_document(folder))?;
+    }
+    Ok(facts)
+}
+
+/// A set without any document.
+pub(in crate::engine) fn no_document(folder: &Path) -> Problem {
+    let message = "it has no document: a loader fails at its first sample";
+    let problem = Problem::problem(ProblemKind::EmptyShard, Subject::path(folder), message);
+    problem.with_hint("pack it again from files that have documents")
+}
+
+/// Checks one file of a folder. `vocabulary` counts only where tokens are read.
+pub fn check_file(
+    file: &FileFacts,
+    token_size: TokenSize,
+    depth: Depth,
+    vocabulary: Option<&Vocabulary>,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let path = &file.file.path;
+    let mut checked = Checked { shards: 1, samples: 0, parts: file.file.tokens, bytes: file.file.bytes };
+    if file.documents.is_some() {
+        checked.samples = ends(&index_path(path), file.file.tokens, handles)?;
+    }
+    if file.file.has_loss {
+        let loss = open_read(&loss_path(path))?;
+        if loss.len() != file.file.tokens {
+            let message = format!(
+                "it has {} for {}",
+                gristmill_core::text::count(loss.len(), "byte"),
+                gristmill_core::text::count(file.file.tokens, "token")
+            );
+            let subject = Subject::path(loss_path(path));
+            handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message))?;
+        }
+    }
+    match depth {
+        Depth::Index => handles.progress.add(1, 0),
+        Depth::Tokens => {
+            tokens(file, token_size, vocabulary, handles)?;
+            masks(file, handles)?;
+            handles.progress.add(1, 0);
+        }
+    }
+    Ok(checked)
+}
+
+/// The first few findings of a kind one by one, the others counted.
+struct FindingLimit<'a> {
+    kind: ProblemKind,
+    number: u64,
+    handles: &'a Handles<'a>,
+}
+
+impl<'a> FindingLimit<'a> {
+    fn new(kind: ProblemKind, handles: &'a Handles<'a>) -> Self {
+        Self { kind, number: 0, handles }
+    }
+
+    fn tell(&mut self, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
+        self.number += 1;
+        match self.number {
+            0..=TOLD => self.handles.problems.report(Problem::problem(self.kind, subject, message())),
+            _ => {
+                self.handles.problems.count_more(Severity::Problem, self.kind, 1);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Walks an index. Returns how many documents it has.
+fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
+    let index = Index::open(path)?;
+    let mut told = FindingLimit::new(ProblemKind::IndexMismatch, handles);
+    let (mut last, mut document) = (0, 0);
+    index.each(|end| {
+        if document % (1 << 16) == 0 {
+            handles.cancel.check()?;
+        }
+        let on = || Subject::path(path).at(document * 8);
+        if end < last {
+            told.tell(on(), || format!("document {document} ends after token {end}, before the one in front of it"))?;
+        } else if end > tokens {
+            told.tell(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
+        }
+        last = end;
+        document += 1;
+        Ok(())
+    })?;
+    Ok(document)
+}
+
+fn tokens(
+    file: &FileFacts,
+    token_size: TokenSize,
+    vocabulary: Option<&Vocabulary>,
+    handles: &Handles<'_>,
+) -> Outcome<()> {
+    let shard = Shard::open(&file.file.path, token_size)?;
+    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
+    let (mut at, mut ids) = (0, Vec::new());
+    while at < file.file.tokens {
+        handles.cancel.check()?;
+        let count = PIECE.min(file.file.tokens - at);
+        let bytes = match shard.raw(at, count) {
+            Err(failure) if failure.class == ExitClass::Data => {
+                told.tell(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
+                return Ok(());
+            }
+            read => read?,
+        };
+        if let Some(vocabulary) = vocabulary {
+            ids.clear();
+            token_size.decode(&bytes, &mut ids);
+            for (place, id) in ids.iter().enumerate().filter(|(_, id)| **id > vocabulary.greatest) {
+                let token = at + place as u64;
+                told.tell(Subject::path(&file.file.path).at(token * token_size.bytes()), || {
+                    format!(
+                        "token {token} is {id}, and the greatest id of {} is {}",
+                        vocabulary.name, vocabulary.greatest
+                    )
+                })?;
+            }
+        }
+        handles.progress.add(0, bytes.len() as u64);
+        at += count;
+    }
+    Ok(())
+}
+
+fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
+    if !file.file.has_loss {
+        return Ok(());
+    }
+    let path = loss_path(&file.file.path);
+    let loss = open_read(&path)?;
+    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
+    let (mut at, mut bytes) = (0, vec![0; PIECE as usize]);
+    loop {
+        handles.cancel.check()?;
+        let count =
+            loss.read_at(&mut bytes, at).map_err(|error| Failure::io("reading the loss masks", &path, &error))?;
+        let Some(read) = bytes.get(..count).filter(|read| !read.is_empty()) else { return Ok(()) };
+        for (place, mask) in read.iter().enumerate().filter(|(_, mask)| **mask > 1) {
+            let subject = Subject::path(&path).at(at + place as u64);
+            told.tell(subject, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
+        }
+        at += count as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::nanosets::metadata_path;
+    use gristmill_core::{Cancel, ProblemLog, Progress};
+    use gristmill_storage::{fs::RealFs, publish::write_file};
+
+    fn put(path: &Path, bytes: &[u8]) {
+        write_file(&RealFs, path, bytes, 0o644).unwrap();
+    }
+
+    /// A folder of one file of five tokens in two documents, with something spoilt.
+    fn said(spoil: impl FnOnce(&Path), depth: Depth, greatest: Option<u32>) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let ds = dir.path().join("a.ds");
+        put(&ds, &[1, 0, 2, 0, 3, 0, 4, 0, 5, 0]);
+        put(&index_path(&ds), &[2_u64.to_le_bytes(), 5_u64.to_le_bytes()].concat());
+        put(&metadata_path(&ds), b"t|2\n5\n5.00 T");
+        put(&loss_path(&ds), &[1, 1, 0, 0, 1]);
+        spoil(&ds);
+        let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
+        let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
+        let vocabulary = greatest.map(|greatest| Vocabulary { name: "v".into(), greatest });
+        match begin(dir.path(), &handles) {
+            Err(failure) => return failure.to_string(),
+            Ok(facts) => {
+                for file in &facts.files {
+                    check_file(file, facts.token_size, depth, vocabulary.as_ref(), &handles).unwrap();
+                }
+            }
+        }
+        problems.kept().iter().map(|problem| format!("{problem}\n")).collect()
+    }
+
+    #[test]
+    fn a_sound_folder_has_no_findings() {
+        assert_eq!(said(|_| (), Depth::Tokens, Some(5)), "");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_found() {
+        let lint = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Index, None);
+        let all = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Tokens, Some(4));
+        assert!(lint(&|ds| put(ds, &[1, 0, 2])).contains("not a multiple of"));
+        assert!(lint(&|ds| put(ds, &[1, 0, 2, 0])).contains("it says 5 tokens, and the file has 2"));
+        assert!(lint(&|ds| put(ds, &[])).contains("document 1 ends after token 5, and the file has 0"));
+        assert!(lint(&|ds| put(&index_path(ds), b"1234")).contains("multiple of 8"));
+        let down = [4_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
+        assert!(lint(&|ds| put(&index_path(ds), &down)).contains("before the one in front"));
+        assert!(lint(&|ds| std::fs::remove_file(index_path(ds)).unwrap()).contains("no .ds.index"));
+        assert!(lint(&|ds| std::fs::remove_file(metadata_path(ds)).unwrap()).contains("no metadata"));
+        assert!(lint(&|ds| put(&metadata_path(ds), b"\xff")).contains("UTF-8"));
+        assert!(lint(&|ds| put(&metadata_path(ds), &vec![b'x'; 1 << 20])).contains("over the limit"));
+        assert!(lint(&|ds| put(&loss_path(ds), &[1])).contains("it has 1 byte for"));
+        assert!(lint(&|ds| put(&ds.with_file_name("b.ds.index"), &[])).contains("is not there"));
+        assert!(lint(&|ds| std::fs::remove_file(ds).unwrap()).contains("no .ds file"));
+        assert!(all(&|_| ()).contains("token 4 is 5"));
+        assert!(all(&|ds| put(&loss_path(ds), &[1, 2, 0, 0, 1])).contains("a mask is 2"));
+    }
+}

@@ -1,0 +1,190 @@
+//! What a folder of token files holds, and how many windows it gives.
+
+use super::listing::{look, names, TokenFile};
+use crate::formats::nanosets::windows::{count, file_order};
+use crate::formats::nanosets::{index, index_path, TokenSize};
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use serde::Serialize;
+use std::path::Path;
+
+/// One file of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileFacts {
+    /// The file.
+    #[serde(flatten)]
+    pub file: TokenFile,
+    /// Documents in its index.
+    pub documents: Option<u64>,
+    /// Windows of the sequence length that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u64>,
+    /// Tokens at its end that are in no window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unused_tokens: Option<u64>,
+}
+
+/// A folder.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FolderFacts {
+    /// Where it is.
+    pub path: String,
+    /// The tokenizer, as the first metadata calls it.
+    pub tokenizer: Option<String>,
+    /// Bytes of one token.
+    pub token_size: TokenSize,
+    /// Tokens of all files.
+    pub tokens: u64,
+    /// Documents of all files.
+    pub documents: u64,
+    /// Bytes of all data files.
+    pub bytes: u64,
+    /// Windows hold one token more than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence_length: Option<u64>,
+    /// Windows of all files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u64>,
+    /// Tokens at the ends of files that are in no window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unused_tokens: Option<u64>,
+    /// Files with loss masks.
+    pub files_with_loss: u64,
+    /// Sorted by name.
+    pub files: Vec<FileFacts>,
+    /// Places of the files in the order in which nanotron numbers their windows.
+    pub reading_order: Vec<usize>,
+    /// What does not fit together.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks at a folder: names, sizes and metadata, never the tokens. `token_size` takes the place of what the metadata says. A folder
+/// without token files is a failure.
+pub fn folder_facts(
+    folder: &Path,
+    sequence_length: Option<u64>,
+    token_size: Option<TokenSize>,
+    handles: &Handles<'_>,
+) -> Outcome<FolderFacts> {
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    for name in names(folder, handles.problems)? {
+        handles.cancel.check()?;
+        match look(folder, &name) {
+            Ok(file) => files.push(file),
+            Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
+                problems.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why.clone()));
+                let size = token_size.unwrap_or(TokenSize::Two);
+                files.push(super::listing::undescribed(folder, &name, size)?);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if files.is_empty() {
+        return Err(super::listing::none_in(folder));
+    }
+    let first = files.iter().find_map(|file| file.metadata.clone());
+    let token_size = token_size.or(first.as_ref().map(|metadata| metadata.token_size)).unwrap_or(TokenSize::Two);
+    for file in &mut files {
+        file.tokens = file.bytes / token_size.bytes();
+        problems.extend(metadata_problems(file, token_size, first.as_ref().map(|m| m.tokenizer.as_str())));
+    }
+    let files: Vec<FileFacts> = files.into_iter().map(|file| facts_of(file, sequence_length, &mut problems)).collect();
+    let sum = |of: &dyn Fn(&FileFacts) -> u64| files.iter().map(of).sum::<u64>();
+    let facts = FolderFacts {
+        path: folder.to_string_lossy().into_owned(),
+        tokenizer: first.map(|metadata| metadata.tokenizer),
+        token_size,
+        tokens: sum(&|file| file.file.tokens),
+        documents: sum(&|file| file.documents.unwrap_or(0)),
+        bytes: sum(&|file| file.file.bytes),
+        sequence_length,
+        windows: sequence_length.map(|_| sum(&|file| file.windows.unwrap_or(0))),
+        unused_tokens: sequence_length.map(|_| sum(&|file| file.unused_tokens.unwrap_or(0))),
+        files_with_loss: sum(&|file| u64::from(file.file.has_loss)),
+        reading_order: file_order(files.len()),
+        files,
+        problems: Vec::new(),
+    };
+    for problem in &problems {
+        handles.problems.report(problem.clone())?;
+    }
+    Ok(FolderFacts { problems, ..facts })
+}
+
+/// What metadata says that is not so.
+pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
+    let on = || Subject::path(crate::formats::nanosets::metadata_path(&file.path));
+    let mut found = Vec::new();
+    let mut say = |kind, subject: Subject, message: String| found.push(Problem::problem(kind, subject, message));
+    if !file.bytes.is_multiple_of(token_size.bytes()) {
+        let message = format!(
+            "its size of {} is not a multiple of {}",
+            gristmill_core::text::count(file.bytes, "byte"),
+            token_size.bytes()
+        );
+        say(ProblemKind::BadFile, Subject::path(&file.path), message);
+    }
+    let Some(metadata) = &file.metadata else {
+        if !crate::formats::nanosets::metadata_path(&file.path).exists() {
+            let message = "there is no metadata file next to it: its tokenizer is not known";
+            found.push(Problem::note(ProblemKind::MissingFile, Subject::path(&file.path), message));
+        }
+        return found;
+    };
+    if metadata.token_size != token_size {
+        let message = format!(
+            "it says {} a token, and the folder has {}",
+            gristmill_core::text::count(metadata.token_size.bytes(), "byte"),
+            token_size.bytes()
+        );
+        say(ProblemKind::IndexMismatch, on(), message);
+    }
+    if metadata.tokens != file.tokens {
+        let message = format!(
+            "it says {}, and the file has {}",
+            gristmill_core::text::count(metadata.tokens, "token"),
+            file.tokens
+        );
+        say(ProblemKind::IndexMismatch, on(), message);
+    }
+    if let Some(other) = tokenizer.filter(|name| *name != metadata.tokenizer) {
+        let message = format!("its tokenizer is {:?}, and that of the folder is {other:?}", metadata.tokenizer);
+        say(ProblemKind::IndexMismatch, on(), message);
+    }
+    if !metadata.is_plain() {
+        let message = "the name of its tokenizer holds '|', at which readers take the line apart";
+        say(ProblemKind::BadName, on(), message.to_owned());
+    }
+    found
+}
+
+fn facts_of(file: TokenFile, sequence_length: Option<u64>, problems: &mut Vec<Problem>) -> FileFacts {
+    let path = index_path(&file.path);
+    let mut documents = None;
+    if !file.has_index {
+        let message = "there is no .ds.index next to it: where its documents end is not known";
+        problems.push(Problem::problem(ProblemKind::MissingFile, Subject::path(&file.path), message));
+    } else {
+        match last_end(&path) {
+            Ok((count, end)) => {
+                documents = Some(count);
+                if end != file.tokens {
+                    let message = format!("its last document ends after token {end}, and the file has {}", file.tokens);
+                    problems.push(Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message));
+                }
+            }
+            Err(failure) => {
+                problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
+            }
+        }
+    }
+    let windows = sequence_length.map(|length| count(file.tokens, length));
+    let unused =
+        sequence_length.zip(windows).map(|(length, n)| file.tokens - n.saturating_mul(length.saturating_add(1)));
+    FileFacts { documents, windows, unused_tokens: unused, file }
+}
+
+fn last_end(path: &Path) -> Result<(u64, u64), Failure> {
+    let index = index::Index::open(path)?;
+    Ok((index.documents(), index.last_end()?))
+}

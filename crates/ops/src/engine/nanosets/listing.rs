@@ -1,0 +1,89 @@
+//! The token files of a folder.
+
+use crate::formats::nanosets::{index_path, loss_path, metadata_path, Metadata, Shard, TokenSize, DS};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use std::path::{Path, PathBuf};
+
+/// One token file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TokenFile {
+    /// Its name in the folder.
+    pub name: String,
+    /// Where it is.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// Bytes of its data.
+    pub bytes: u64,
+    /// Tokens in it, by the size of a token that its metadata says, or 2 bytes.
+    pub tokens: u64,
+    /// What its metadata says.
+    pub metadata: Option<Metadata>,
+    /// There is a document index.
+    pub has_index: bool,
+    /// There are loss masks.
+    pub has_loss: bool,
+}
+
+/// Names of all `*.ds` files directly in a folder, sorted by code point, as readers and the merger take them. What is named so and is
+/// no file, or has a name that is not UTF-8, is reported and left out.
+pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> {
+    let failed = |error: &std::io::Error| Failure::io("reading the folder", folder, error);
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| failed(&error))? {
+        let entry = entry.map_err(|error| failed(&error))?;
+        let name = entry.file_name();
+        if !name.as_encoded_bytes().ends_with(DS.as_bytes()) {
+            continue;
+        }
+        let subject = || Subject::path(entry.path());
+        let Ok(name) = name.into_string() else {
+            let message = "its name is not UTF-8, and it was left out";
+            problems.report(Problem::problem(ProblemKind::ShardNameNotUtf8, subject(), message))?;
+            continue;
+        };
+        if std::fs::metadata(entry.path()).is_ok_and(|facts| facts.is_file()) {
+            names.push(name);
+        } else {
+            let message = "it is named like a token file and is none; it was left out";
+            problems.report(Problem::problem(ProblemKind::NotAFile, subject(), message))?;
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Looks at one file of a folder. Metadata that cannot be understood is a failure.
+pub fn look(folder: &Path, name: &str) -> Outcome<TokenFile> {
+    let metadata = Metadata::read(&metadata_path(&folder.join(name)))?;
+    let token_size = metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
+    Ok(TokenFile { metadata, ..undescribed(folder, name, token_size)? })
+}
+
+/// A file as it is without what its metadata says.
+pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> Outcome<TokenFile> {
+    let path = folder.join(name);
+    let shard = Shard::open(&path, token_size)?;
+    Ok(TokenFile {
+        name: name.to_owned(),
+        bytes: shard.file().len(),
+        tokens: shard.tokens(),
+        metadata: None,
+        has_index: index_path(&path).is_file(),
+        has_loss: loss_path(&path).is_file(),
+        path,
+    })
+}
+
+/// The failure of a folder without token files.
+pub(super) fn none_in(folder: &Path) -> Failure {
+    Failure::usage("looking for token files", "there is no .ds file directly in it").on(Subject::path(folder))
+}
+
+/// All files of a folder; one without any is a failure.
+pub fn files(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<TokenFile>> {
+    let names = names(folder, problems)?;
+    if names.is_empty() {
+        return Err(none_in(folder));
+    }
+    names.iter().map(|name| look(folder, name)).collect()
+}

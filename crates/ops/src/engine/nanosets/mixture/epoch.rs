@@ -1,0 +1,185 @@
+//! One epoch before it is shuffled: whichever data set lags furthest behind its share gives the next window.
+
+use super::{Request, WHAT};
+use gristmill_core::{Failure, Handles, Outcome};
+
+/// Samples between two looks at whether somebody wants to stop.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// A window of any data set by one number: the windows of all data sets counted through, in the order of the data sets.
+pub(super) trait Id: Copy + Send + 'static {
+    /// From a number that fits.
+    fn of(number: u64) -> Self;
+    /// The number.
+    fn number(self) -> u64;
+}
+
+impl Id for u32 {
+    fn of(number: u64) -> Self {
+        number as Self
+    }
+    fn number(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Id for u64 {
+    fn of(number: u64) -> Self {
+        number
+    }
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+/// An epoch.
+pub(super) struct Epoch<T> {
+    /// The window of each sample.
+    pub ids: Vec<T>,
+    /// Samples taken from each data set.
+    pub used: Vec<u64>,
+}
+
+/// Lays out one epoch. The request has been checked. Takes as much memory as the numbers of its windows.
+pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
+    let samples = request.epoch();
+    let mut ids: Vec<T> = Vec::new();
+    let count = usize::try_from(samples).unwrap_or(usize::MAX);
+    if ids.try_reserve_exact(count).is_err() {
+        let why = format!("an epoch of {samples} samples does not fit into the memory of this machine");
+        return Err(Failure::environment(WHAT, why));
+    }
+    let weights = request.normalised();
+    // The number of data sets is known to the compiler for the usual ones; what is added never lags behind.
+    let used = match weights.len() {
+        1..=2 => fill(&mut Lanes::<2>::new(request, &weights), samples, &mut ids, handles)?,
+        3..=4 => fill(&mut Lanes::<4>::new(request, &weights), samples, &mut ids, handles)?,
+        5..=8 => fill(&mut Lanes::<8>::new(request, &weights), samples, &mut ids, handles)?,
+        9..=16 => fill(&mut Lanes::<16>::new(request, &weights), samples, &mut ids, handles)?,
+        _ => fill(&mut Many::new(request, &weights), samples, &mut ids, handles)?,
+    };
+    let used = used.get(..weights.len()).unwrap_or_default().to_vec();
+    // A data set without windows and without weight can be the first of several that all lag by nothing.
+    if let Some(member) = used.iter().zip(&request.lengths).position(|(used, length)| *used > 0 && *length == 0) {
+        let why = format!("data set {} has no window, and the reference takes one from it all the same", member + 1);
+        return Err(Failure::data(WHAT, why).with_hint("leave it out"));
+    }
+    Ok(Epoch { ids, used })
+}
+
+/// State of the choice among the data sets.
+trait Choice {
+    /// Takes the next window, for the sample that counts as number `x`.
+    fn take(&mut self, x: f64) -> u64;
+    /// Samples taken so far.
+    fn used(&self) -> Vec<u64>;
+}
+
+fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles: &Handles<'_>) -> Outcome<Vec<u64>> {
+    let mut first = 0;
+    while first < samples {
+        handles.cancel.check()?;
+        let end = (first + PROGRESS_EVERY).min(samples);
+        // The first sample counts as the second one.
+        ids.extend((first..end).map(|sample| T::of(choice.take(sample.max(1) as f64))));
+        handles.progress.add(end - first, 0);
+        first = end;
+    }
+    Ok(choice.used())
+}
+
+/// Up to `D` data sets.
+struct Lanes<const D: usize> {
+    weights: [f64; D],
+    used: [f64; D],
+    next: [u64; D],
+    start: [u64; D],
+    end: [u64; D],
+}
+
+impl<const D: usize> Lanes<D> {
+    fn new(request: &Request, weights: &[f64]) -> Self {
+        let bounds = bounds(request);
+        let bound = |lane: usize| bounds.get(lane).copied().unwrap_or_default();
+        Self {
+            weights: std::array::from_fn(|lane| weights.get(lane).copied().unwrap_or(0.0)),
+            used: std::array::from_fn(|lane| if lane < weights.len() { 0.0 } else { f64::INFINITY }),
+            next: std::array::from_fn(|lane| bound(lane).0),
+            start: std::array::from_fn(|lane| bound(lane).0),
+            end: std::array::from_fn(|lane| bound(lane).1),
+        }
+    }
+}
+
+impl<const D: usize> Choice for Lanes<D> {
+    #[inline]
+    fn take(&mut self, x: f64) -> u64 {
+        let mut best = 0;
+        let mut lag = self.weights[0] * x - self.used[0];
+        for lane in 1..D {
+            let other = self.weights[lane] * x - self.used[lane];
+            if other > lag {
+                lag = other;
+                best = lane;
+            }
+        }
+        self.used[best] += 1.0;
+        let id = self.next[best];
+        self.next[best] = if id + 1 == self.end[best] { self.start[best] } else { id + 1 };
+        id
+    }
+
+    fn used(&self) -> Vec<u64> {
+        self.used.iter().map(|&used| used as u64).collect()
+    }
+}
+
+/// Any number of data sets.
+struct Many {
+    weights: Vec<f64>,
+    used: Vec<f64>,
+    next: Vec<u64>,
+    bounds: Vec<(u64, u64)>,
+}
+
+impl Many {
+    fn new(request: &Request, weights: &[f64]) -> Self {
+        let bounds = bounds(request);
+        let next = bounds.iter().map(|bound| bound.0).collect();
+        Self { weights: weights.to_vec(), used: vec![0.0; weights.len()], next, bounds }
+    }
+}
+
+impl Choice for Many {
+    fn take(&mut self, x: f64) -> u64 {
+        let mut best = 0;
+        let mut lag = f64::NEG_INFINITY;
+        for (member, (weight, used)) in self.weights.iter().zip(&self.used).enumerate() {
+            let other = weight * x - used;
+            if other > lag {
+                lag = other;
+                best = member;
+            }
+        }
+        self.used[best] += 1.0;
+        let id = self.next[best];
+        let (start, end) = self.bounds[best];
+        self.next[best] = if id + 1 == end { start } else { id + 1 };
+        id
+    }
+
+    fn used(&self) -> Vec<u64> {
+        self.used.iter().map(|&used| used as u64).collect()
+    }
+}
+
+/// Number of the first window of each data set, and the one after its last.
+pub(super) fn bounds(request: &Request) -> Vec<(u64, u64)> {
+    let mut end = 0;
+    let bound = |&length: &u64| {
+        let start = end;
+        end += length;
+        (start, end)
+    };
+    request.lengths.iter().map(bound).collect()
+}

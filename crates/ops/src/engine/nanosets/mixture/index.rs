@@ -1,0 +1,141 @@
+//! The index: an epoch, shuffled, and repeated as often as the samples ask for.
+
+use super::epoch::{bounds, lay_out, Epoch, Id};
+use super::Request;
+use gristmill_core::{Handles, Outcome};
+use gristmill_pycompat::numpy_random::RandomState;
+
+/// Samples that are handed out at a time.
+const PIECE: usize = 1 << 14;
+
+/// An index. Keeps one epoch, four bytes a sample (eight beyond 2³² of them).
+pub struct MixtureIndex {
+    ids: Ids,
+    bounds: Vec<(u64, u64)>,
+    used: Vec<u64>,
+    samples: u64,
+}
+
+enum Ids {
+    Narrow(Vec<u32>),
+    Wide(Vec<u64>),
+}
+
+/// Makes the index of a request that has been [checked](Request::check). Progress counts the samples of an epoch, twice: laid out,
+/// and shuffled.
+pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> {
+    let epoch = request.epoch();
+    handles.progress.restart(2 * epoch, 0);
+    let (ids, used) = if epoch <= 1 << 32 {
+        let Epoch { ids, used } = shuffled::<u32>(request, handles)?;
+        (Ids::Narrow(ids), used)
+    } else {
+        let Epoch { ids, used } = shuffled::<u64>(request, handles)?;
+        (Ids::Wide(ids), used)
+    };
+    Ok(MixtureIndex { ids, bounds: bounds(request), used, samples: request.samples })
+}
+
+/// The reference shuffles two arrays with the same seed, and so in the same way. One number for both takes one shuffle.
+fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
+    let mut epoch = lay_out::<T>(request, handles)?;
+    let count = epoch.ids.len() as u64;
+    let watch = |done: usize| {
+        handles.progress.add(done as u64, 0);
+        handles.cancel.check()
+    };
+    RandomState::seeded(request.seed).shuffle_watched(&mut epoch.ids, watch)?;
+    // The last item has nothing left to change places with.
+    handles.progress.add(count.min(1), 0);
+    Ok(epoch)
+}
+
+impl MixtureIndex {
+    /// Samples in the index.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Samples of one epoch.
+    pub fn epoch(&self) -> u64 {
+        match &self.ids {
+            Ids::Narrow(ids) => ids.len() as u64,
+            Ids::Wide(ids) => ids.len() as u64,
+        }
+    }
+
+    /// Samples of each data set in one epoch.
+    pub fn used(&self) -> &[u64] {
+        &self.used
+    }
+
+    /// Hands out the index in pieces, in order: number of the data set and number of the window in it, for each sample.
+    pub fn each(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        let mut left = self.samples;
+        while left > 0 {
+            let count = usize::try_from(left).unwrap_or(usize::MAX);
+            left -= match &self.ids {
+                Ids::Narrow(ids) => self.epoch_of(ids, count, &mut piece, &mut take)?,
+                Ids::Wide(ids) => self.epoch_of(ids, count, &mut piece, &mut take)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn epoch_of<T: Id>(
+        &self,
+        ids: &[T],
+        count: usize,
+        piece: &mut Vec<(u32, u64)>,
+        take: &mut impl FnMut(&[(u32, u64)]) -> Outcome<()>,
+    ) -> Outcome<u64> {
+        let ids = ids.get(..count).unwrap_or(ids);
+        for some in ids.chunks(PIECE) {
+            piece.clear();
+            piece.extend(some.iter().map(|id| self.place(id.number())));
+            take(piece)?;
+        }
+        Ok(ids.len() as u64)
+    }
+
+    /// Data set and window of a number.
+    fn place(&self, id: u64) -> (u32, u64) {
+        // For a handful of data sets, looking at all of them takes less than halving.
+        let member = match self.bounds.len() {
+            0..=16 => self.bounds.iter().map(|bound| usize::from(bound.1 <= id)).sum(),
+            _ => self.bounds.partition_point(|bound| bound.1 <= id),
+        };
+        let start = self.bounds.get(member).map_or(0, |bound| bound.0);
+        (member as u32, id - start)
+    }
+
+    /// Samples of each data set in the whole index, and windows of each that no sample shows. Takes a bit for each window where
+    /// the samples are fewer than one epoch.
+    pub fn tally(&self) -> (Vec<u64>, Vec<u64>) {
+        let epoch = self.epoch().max(1);
+        let (whole, rest) = (self.samples / epoch, (self.samples % epoch) as usize);
+        let mut drawn: Vec<u64> = self.used.iter().map(|used| used * whole).collect();
+        let lengths = || self.bounds.iter().map(|(start, end)| end - start);
+        let mut unread: Vec<u64> =
+            lengths().zip(&self.used).map(|(length, used)| length.saturating_sub(*used)).collect();
+        let mut seen = vec![0_u64; if whole == 0 { epoch.div_ceil(64) as usize } else { 0 }];
+        if whole == 0 {
+            unread = lengths().collect();
+        }
+        let mut look = |id: u64| {
+            let member = self.place(id).0 as usize;
+            drawn[member] += 1;
+            if let Some(word) = seen.get_mut((id / 64) as usize) {
+                let bit = 1 << (id % 64);
+                unread[member] -= u64::from(*word & bit == 0);
+                *word |= bit;
+            }
+        };
+        match &self.ids {
+            Ids::Narrow(ids) => ids.iter().take(rest).for_each(|&id| look(u64::from(id))),
+            Ids::Wide(ids) => ids.iter().take(rest).for_each(|&id| look(id)),
+        }
+        (drawn, unread)
+    }
+}

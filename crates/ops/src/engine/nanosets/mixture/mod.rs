@@ -1,0 +1,123 @@
+//! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (docs/formats/nanosets.md §7).
+//!
+//! [`Request`] is what is asked for. [`Outlook`] says what comes of it, quickly enough to follow keys; [`index::build`] makes the index
+//! itself.
+
+mod epoch;
+pub mod index;
+mod outlook;
+mod plan;
+mod tokenizer;
+mod warnings;
+mod weights;
+
+pub use index::{build, MixtureIndex};
+pub use outlook::{Outlook, Share, EXACT_UP_TO};
+pub use plan::{resolve, IndexDraft, IndexPlan, Member, Resolved};
+pub use tokenizer::{FolderTokenizer, TokenizerSettings};
+pub use warnings::warnings;
+pub use weights::normalise;
+
+use gristmill_core::{Failure, Outcome, Subject};
+
+/// The seed of the reference where nobody gave one.
+pub const DEFAULT_SEED: u32 = 1234;
+/// Data sets of one mixture, at most.
+pub const MAX_MEMBERS: usize = 1 << 16;
+
+const WHAT: &str = "the mixture";
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Windows of each data set.
+    pub lengths: Vec<u64>,
+    /// One weight for each data set, in any unit; without them each counts by its length.
+    pub weights: Option<Vec<f64>>,
+    /// Training samples: training steps times the global batch.
+    pub samples: u64,
+    /// Seed of the shuffle.
+    pub seed: u32,
+}
+
+impl Request {
+    /// Windows of all data sets: the samples of one epoch.
+    pub fn epoch(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// How many epochs the reference lays out before it cuts them to the samples: one more than is needed when they come out even.
+    pub fn epochs(&self) -> u64 {
+        // As Python divides: to the nearest double.
+        (self.samples as f64 / self.epoch().max(1) as f64) as u64 + 1
+    }
+
+    /// Weights that add up to one.
+    pub fn normalised(&self) -> Vec<f64> {
+        match &self.weights {
+            Some(weights) => normalise(weights),
+            None => normalise(&self.lengths.iter().map(|&length| length as f64).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Refuses what cannot be mixed, naming the data set where it is one. `names` are those of the data sets; too few are filled
+    /// up with numbers.
+    pub fn check(&self, names: &[String]) -> Outcome<()> {
+        let members = self.lengths.len();
+        if members == 0 {
+            return Err(Failure::usage(WHAT, "there is no data set"));
+        }
+        if members > MAX_MEMBERS {
+            return Err(Failure::usage(WHAT, format!("{members} data sets are more than {MAX_MEMBERS}")));
+        }
+        let all = self.lengths.iter().try_fold(0_u64, |all, &length| all.checked_add(length));
+        match all {
+            None => return Err(Failure::data(WHAT, "the windows of all data sets do not fit into 64 bits")),
+            Some(0) => return Err(Failure::data(WHAT, "no data set has a single window")),
+            Some(n) if n >= 1 << 53 => return Err(Failure::data(WHAT, format!("{n} windows are more than 2^53"))),
+            Some(_) => {}
+        }
+        if self.samples == 0 {
+            return Err(Failure::usage(WHAT, "at least one sample is needed").on(Subject::field("--samples")));
+        }
+        match &self.weights {
+            Some(weights) => self.check_weights(weights, names),
+            None => Ok(()),
+        }
+    }
+
+    fn check_weights(&self, weights: &[f64], names: &[String]) -> Outcome<()> {
+        let on = |failure: Failure, member: usize| failure.on(Subject::default().key(name(names, member)));
+        if weights.len() != self.lengths.len() {
+            let why = format!(
+                "{} for {}",
+                gristmill_core::text::count(weights.len() as u64, "weight"),
+                gristmill_core::text::count(self.lengths.len() as u64, "data set")
+            );
+            return Err(Failure::usage(WHAT, why));
+        }
+        for (member, &weight) in weights.iter().enumerate() {
+            if !weight.is_finite() || weight < 0.0 {
+                return Err(on(Failure::usage(WHAT, format!("a weight of {weight} cannot be used")), member));
+            }
+            if weight > 0.0 && self.lengths[member] == 0 {
+                let why = format!("it has no window, and a weight of {weight}: the reference divides by zero");
+                let failure = Failure::data(WHAT, why).with_hint("give it the weight 0, or a shorter sequence length");
+                return Err(on(failure, member));
+            }
+        }
+        let sum: f64 = weights.iter().sum();
+        if sum <= 0.0 || !sum.is_finite() {
+            return Err(Failure::usage(WHAT, format!("the weights add up to {sum}")));
+        }
+        Ok(())
+    }
+}
+
+/// What a data set is called: its name, or its number from 1.
+fn name(names: &[String], member: usize) -> String {
+    names.get(member).cloned().unwrap_or_else(|| format!("data set {}", member + 1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! What a mixture comes to, before it is made.
+
+use super::{build, MixtureIndex, Request};
+use gristmill_core::{Handles, Outcome, ProblemLog, Progress};
+use serde::Serialize;
+
+/// Epochs of up to so many samples are laid out in passing, so that the figures are exact.
+pub const EXACT_UP_TO: u64 = 100_000;
+
+/// What the samples are made of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlook {
+    /// Samples of the index.
+    pub samples: u64,
+    /// Samples of one epoch: the windows of all data sets.
+    pub epoch: u64,
+    /// Epochs that the reference lays out, the last of which is cut.
+    pub epochs: u64,
+    /// Epochs that are read: samples by samples of an epoch.
+    pub passes: f64,
+    /// The figures of the data sets were counted; else they are what the weights come to, which in an epoch is a few samples off.
+    pub is_exact: bool,
+    /// One for each data set.
+    pub members: Vec<Share>,
+}
+
+/// What becomes of one data set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Its windows.
+    pub windows: u64,
+    /// Its weight, where all add up to one.
+    pub weight: f64,
+    /// Samples taken from it in one epoch.
+    pub in_epoch: u64,
+    /// Samples taken from it in all.
+    pub samples: u64,
+    /// How often each of its windows is seen, on average.
+    pub repeats: f64,
+    /// Windows that no sample shows, however many epochs follow in the same order.
+    pub unread: u64,
+}
+
+impl Outlook {
+    /// The figures of a request that has been [checked](Request::check), at once: exact for an epoch of up to [`EXACT_UP_TO`] samples,
+    /// else [estimated](Self::estimate).
+    pub fn quick(request: &Request) -> Self {
+        if request.epoch() > EXACT_UP_TO {
+            return Self::estimate(request);
+        }
+        let (progress, cancel, problems) = (Progress::default(), Default::default(), ProblemLog::default());
+        let built = build(request, &Handles { progress: &progress, cancel: &cancel, problems: &problems });
+        built.map_or_else(|_| Self::estimate(request), |index| Self::of(request, &index))
+    }
+
+    /// [`quick`](Self::quick) for a request as it is being typed: refused when it cannot be mixed.
+    pub fn of_request(request: &Request, names: &[String]) -> Outcome<Self> {
+        request.check(names)?;
+        Ok(Self::quick(request))
+    }
+
+    /// The figures of an index that was made.
+    pub fn of(request: &Request, index: &MixtureIndex) -> Self {
+        let (drawn, unread) = index.tally();
+        let counted = index.used().iter().zip(drawn).zip(unread);
+        Self::with(request, true, counted.map(|((used, drawn), unread)| (*used, drawn, unread)))
+    }
+
+    /// What the weights come to. As many steps as there are data sets.
+    pub fn estimate(request: &Request) -> Self {
+        let epoch = request.epoch().max(1);
+        let weights = request.normalised();
+        let (whole, rest) = (request.samples / epoch, request.samples % epoch);
+        let share = rest as f64 / epoch as f64;
+        let figures = weights.iter().zip(&request.lengths).map(|(weight, &windows)| {
+            let used = (weight * epoch as f64).round() as u64;
+            let drawn = used.saturating_mul(whole).saturating_add((used as f64 * share).round() as u64);
+            let unread = match whole {
+                0 => unseen(windows, used, share),
+                _ => windows.saturating_sub(used),
+            };
+            (used, drawn, unread)
+        });
+        Self::with(request, false, figures)
+    }
+
+    fn with(request: &Request, is_exact: bool, figures: impl Iterator<Item = (u64, u64, u64)>) -> Self {
+        let epoch = request.epoch();
+        let members = figures.zip(&request.lengths).zip(request.normalised());
+        let share = |(((in_epoch, samples, unread), &windows), weight): (((u64, u64, u64), &u64), f64)| Share {
+            windows,
+            weight,
+            in_epoch,
+            samples,
+            repeats: if windows == 0 { 0.0 } else { samples as f64 / windows as f64 },
+            unread,
+        };
+        Self {
+            samples: request.samples,
+            epoch,
+            epochs: request.epochs(),
+            passes: request.samples as f64 / epoch.max(1) as f64,
+            is_exact,
+            members: members.map(share).collect(),
+        }
+    }
+}
+
+/// Windows that are not met when `used` samples go through `windows` again and again, and only a share of them, picked by a
+/// shuffle, is read.
+fn unseen(windows: u64, used: u64, share: f64) -> u64 {
+    let (times, more) = match windows {
+        0 => return 0,
+        _ => (used / windows, used % windows),
+    };
+    let missed = |times: u64| (1.0 - share).powi(i32::try_from(times).unwrap_or(i32::MAX));
+    (more as f64 * missed(times + 1) + (windows - more) as f64 * missed(times)).round() as u64
+}

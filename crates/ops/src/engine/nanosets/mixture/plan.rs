@@ -1,0 +1,178 @@
+//! From folders and lengths to a request.
+
+use super::{Request, TokenizerSettings, DEFAULT_SEED, WHAT};
+use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{Failure, Handles, Outcome, Subject};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A data set of a mixture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Member {
+    /// A folder of token files.
+    Folder(PathBuf),
+    /// So many windows, wherever they are.
+    Windows(u64),
+}
+
+/// What decides an index, and where it goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct IndexPlan {
+    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    pub version: u32,
+    /// The data sets, in the order of their numbers.
+    pub members: Vec<Member>,
+    /// One weight for each; without them each counts by its windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<f64>>,
+    /// Tokens of a sample, the one that is only predicted not counted; needed with folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence_length: Option<u64>,
+    /// Training steps times the global batch.
+    pub samples: u64,
+    /// Seed of the shuffle.
+    #[serde(default = "default_seed")]
+    pub seed: u32,
+    /// What the tokenizer of the folders is compared with.
+    #[serde(default, skip_serializing_if = "TokenizerSettings::is_empty")]
+    pub training: TokenizerSettings,
+    /// Folder of the index.
+    pub output: PathBuf,
+    /// Replace an index that is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+fn default_seed() -> u32 {
+    DEFAULT_SEED
+}
+
+/// An index before all of it is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDraft {
+    /// The data sets so far.
+    pub members: Vec<Member>,
+    /// As in [`IndexPlan`].
+    pub weights: Option<Vec<f64>>,
+    /// As in [`IndexPlan`].
+    pub sequence_length: Option<u64>,
+    /// As in [`IndexPlan`].
+    pub samples: Option<u64>,
+    /// As in [`IndexPlan`].
+    pub seed: u32,
+    /// As in [`IndexPlan`].
+    pub training: TokenizerSettings,
+    /// As in [`IndexPlan`].
+    pub output: Option<PathBuf>,
+    /// As in [`IndexPlan`].
+    pub overwrite: bool,
+}
+
+impl Default for IndexDraft {
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            weights: None,
+            sequence_length: None,
+            samples: None,
+            seed: DEFAULT_SEED,
+            training: TokenizerSettings::default(),
+            output: None,
+            overwrite: false,
+        }
+    }
+}
+
+impl IndexDraft {
+    /// The plan. What is missing is refused with the flag that says it.
+    pub fn plan(self) -> Outcome<IndexPlan> {
+        const READING: &str = "reading the command line";
+        if self.members.is_empty() {
+            return Err(Failure::usage(READING, "there is no data set")
+                .with_hint("folders of .ds files, --lengths 8,2,5, or --config TRAINING.yaml"));
+        }
+        let samples = self.samples.ok_or_else(|| {
+            Failure::usage(READING, "it is missing")
+                .on(Subject::field("--samples"))
+                .with_hint("training steps times the global batch; or --config TRAINING.yaml")
+        })?;
+        let output = self.output.ok_or_else(|| {
+            Failure::usage(READING, "it is missing")
+                .on(Subject::field("--output"))
+                .with_hint("a folder for dataset_index.npy and dataset_sample_index.npy")
+        })?;
+        Ok(IndexPlan {
+            version: PLAN_VERSION,
+            members: self.members,
+            weights: self.weights,
+            sequence_length: self.sequence_length,
+            samples,
+            seed: self.seed,
+            training: self.training,
+            output,
+            overwrite: self.overwrite,
+        })
+    }
+}
+
+/// What a plan comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// What is asked for, checked.
+    pub request: Request,
+    /// Names of the data sets: their paths, or numbers.
+    pub names: Vec<String>,
+    /// What is known of the folders.
+    pub folders: Vec<FolderFacts>,
+}
+
+/// Looks at the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
+pub fn resolve(plan: &IndexPlan, handles: &Handles<'_>) -> Outcome<Resolved> {
+    let (mut lengths, mut names) = (Vec::new(), Vec::new());
+    let mut folders: Vec<FolderFacts> = Vec::new();
+    for (number, member) in plan.members.iter().enumerate() {
+        match member {
+            Member::Windows(windows) => {
+                lengths.push(*windows);
+                names.push(format!("data set {}", number + 1));
+            }
+            Member::Folder(path) => {
+                let length = plan.sequence_length.ok_or_else(|| {
+                    Failure::usage(WHAT, "the sequence length is missing, and decides the windows of a folder")
+                        .on(Subject::field("--sequence-length"))
+                })?;
+                if length == 0 {
+                    let failure = Failure::usage(WHAT, "a sequence of no token cannot be used");
+                    return Err(failure.on(Subject::field("--sequence-length")));
+                }
+                let facts = folder_facts(path, Some(length), None, handles)?;
+                if let Some(first) = folders.first() {
+                    agree(first, &facts)?;
+                }
+                lengths.push(facts.windows.unwrap_or(0));
+                names.push(facts.path.clone());
+                folders.push(facts);
+            }
+        }
+    }
+    let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
+    request.check(&names)?;
+    Ok(Resolved { request, names, folders })
+}
+
+fn agree(first: &FolderFacts, other: &FolderFacts) -> Outcome<()> {
+    let why = match (&first.tokenizer, &other.tokenizer) {
+        _ if first.token_size != other.token_size => format!(
+            "its tokens have {} bytes, and those of {} have {}",
+            other.token_size.bytes(),
+            first.path,
+            first.token_size.bytes()
+        ),
+        (Some(a), Some(b)) if a != b => format!("its tokenizer is {b:?}, and that of {} is {a:?}", first.path),
+        _ => return Ok(()),
+    };
+    Err(Failure::data(WHAT, why).on(Subject::path(&other.path)))
+}

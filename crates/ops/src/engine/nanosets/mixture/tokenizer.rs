@@ -1,0 +1,102 @@
+//! The tokenizer of token folders, compared with a training configuration as nanotron does before it trains.
+
+use super::Resolved;
+use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_tokenizer::{meant_by, Tokenizer};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a training configuration says of the tokenizer; what it leaves open is not compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TokenizerSettings {
+    /// `tokenizer.tokenizer_name_or_path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+    /// `model.model_config.vocab_size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocab_size: Option<u64>,
+}
+
+/// The tokenizer that the metadata of a folder names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderTokenizer {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The first line of its metadata without the size of a token; raw.
+    pub name: String,
+}
+
+impl FolderTokenizer {
+    /// Tokens of the tokenizer, those added included. `Err` is the reason why it cannot be read on this machine.
+    pub fn vocabulary_size(&self) -> Result<u64, String> {
+        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        let mut first = None;
+        for named in meant_by(&folder, &self.name) {
+            match Tokenizer::load_unproven(&named) {
+                Ok(tokenizer) => return Ok(tokenizer.full_size()),
+                Err(failure) => first = first.or(Some(failure.why)),
+            }
+        }
+        Err(first.unwrap_or_default())
+    }
+}
+
+impl Resolved {
+    /// The tokenizer of the folders: they agree about it.
+    pub fn tokenizer(&self) -> Option<FolderTokenizer> {
+        self.folders.iter().find_map(|facts| {
+            facts.tokenizer.clone().map(|name| FolderTokenizer { folder: facts.path.clone().into(), name })
+        })
+    }
+}
+
+impl TokenizerSettings {
+    /// Whether nothing is compared.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Compares them with the tokenizer of the folders. What nanotron refuses is a problem, what cannot be compared a note. `size_of` is
+    /// asked for the size of its vocabulary only where that is compared.
+    pub fn compare(
+        &self,
+        made_with: Option<&FolderTokenizer>,
+        size_of: impl FnOnce(&FolderTokenizer) -> Result<u64, String>,
+    ) -> Vec<Problem> {
+        const KIND: ProblemKind = ProblemKind::TokenizerMismatch;
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let Some(made_with) = made_with else {
+            let message = "no metadata names the tokenizer: it was not compared with the training configuration";
+            return vec![Problem::note(KIND, Subject::default(), message)];
+        };
+        let (name, subject) = (&made_with.name, || Subject::path(&made_with.folder));
+        let mut found = Vec::new();
+        if let Some(other) = self.tokenizer.as_ref().filter(|other| *other != name) {
+            let message = format!(
+                "its tokenizer is {name:?}, and tokenizer_name_or_path of the training configuration is {other:?}: nanotron \
+                 refuses this"
+            );
+            let hint = format!("tokenizer_name_or_path has to be {name:?}, as in the metadata");
+            found.push(Problem::problem(KIND, subject(), message).with_hint(hint));
+        }
+        let Some(vocab_size) = self.vocab_size else { return found };
+        match size_of(made_with) {
+            Ok(size) if size == vocab_size => {}
+            Ok(size) => {
+                let message = format!(
+                    "its tokenizer {name:?} has {size} tokens, those added included, and vocab_size of the training \
+                     configuration is {vocab_size}: nanotron refuses this"
+                );
+                found.push(Problem::problem(KIND, subject(), message).with_hint(format!("vocab_size: {size}")));
+            }
+            Err(why) => {
+                let message = format!("the size of its tokenizer {name:?} was not compared with vocab_size: {why}");
+                found.push(Problem::note(KIND, subject(), message));
+            }
+        }
+        found
+    }
+}

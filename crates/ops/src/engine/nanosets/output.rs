@@ -1,0 +1,169 @@
+//! Token files as they are written: the data with its index, metadata and loss masks.
+
+use crate::formats::nanosets::{index, index_path, loss_path, metadata_path, Metadata, TokenSize};
+use gristmill_core::Outcome;
+use gristmill_storage::fs::{BufferedFile, Fs};
+use gristmill_storage::publish::Publication;
+use std::path::{Path, PathBuf};
+
+/// What is collected before it is handed to the system, in bytes.
+const BUFFER: usize = 1 << 20;
+
+/// Which files stand beside the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompanionFiles {
+    /// `.ds.index` and `.ds.metadata`.
+    pub description: bool,
+    /// `.ds.loss`.
+    pub loss: bool,
+}
+
+/// How all files of one run are written.
+#[derive(Clone, Copy)]
+pub struct OutputOptions<'a> {
+    /// Where they are written, under the names that they will have.
+    pub folder: &'a Path,
+    /// Writes them.
+    pub fs: &'a dyn Fs,
+    /// What stands beside the data.
+    pub beside: CompanionFiles,
+    /// Bytes of one token.
+    pub token_size: TokenSize,
+    /// What the metadata calls the tokenizer.
+    pub tokenizer: &'a str,
+}
+
+/// One data file being written, and what stands beside it.
+pub struct Writer<'a> {
+    name: String,
+    shape: OutputOptions<'a>,
+    data: BufferedFile,
+    index: Option<BufferedFile>,
+    loss: Option<BufferedFile>,
+    tokens: u64,
+    documents: u64,
+}
+
+/// A data file that is finished and waits to be made visible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedFile {
+    /// Its name: `X.ds`.
+    pub name: String,
+    /// Where it is now; what stands beside it lies beside it.
+    pub path: PathBuf,
+    /// Tokens in it.
+    pub tokens: u64,
+    /// Entries of its index.
+    pub documents: u64,
+    /// Bytes of the data.
+    pub bytes: u64,
+    /// What stands beside it.
+    pub beside: CompanionFiles,
+    /// Content of its metadata.
+    pub metadata: Metadata,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins a file.
+    pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
+        let path = shape.folder.join(&name);
+        let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER));
+        let when = |is_wanted: bool, path: PathBuf| if is_wanted { open(&path).map(Some) } else { Ok(None) };
+        Ok(Self {
+            data: open(&path)?,
+            index: when(shape.beside.description, index_path(&path))?,
+            loss: when(shape.beside.loss, loss_path(&path))?,
+            name,
+            shape,
+            tokens: 0,
+            documents: 0,
+        })
+    }
+
+    /// Tokens so far.
+    pub fn len(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Whether there is no token so far.
+    pub fn is_empty(&self) -> bool {
+        self.tokens == 0
+    }
+
+    /// Adds whole tokens as they stand in a file, and as many bytes of loss masks; `masks` is not looked at without a `.loss`.
+    pub fn tokens(&mut self, tokens: &[u8], masks: &[u8]) -> Outcome<()> {
+        self.tokens += tokens.len() as u64 / self.shape.token_size.bytes();
+        self.data.write_all(tokens)?;
+        match &mut self.loss {
+            Some(loss) => loss.write_all(masks),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a document after token `end` of this file.
+    pub fn end_at(&mut self, end: u64) -> Outcome<()> {
+        self.documents += 1;
+        let Some(file) = &mut self.index else { return Ok(()) };
+        let mut entry = Vec::with_capacity(index::WORD as usize);
+        index::push(end, &mut entry);
+        file.write_all(&entry)
+    }
+
+    /// Ends a document here.
+    pub fn end(&mut self) -> Outcome<()> {
+        self.end_at(self.tokens)
+    }
+
+    /// Closes the files. They are made durable when they are published.
+    pub fn finish(self) -> Outcome<FinishedFile> {
+        let metadata = Metadata {
+            tokenizer: self.shape.tokenizer.to_owned(),
+            token_size: self.shape.token_size,
+            tokens: self.tokens,
+        };
+        let bytes = self.data.close()?;
+        for file in [self.index, self.loss].into_iter().flatten() {
+            file.close()?;
+        }
+        Ok(FinishedFile {
+            path: self.shape.folder.join(&self.name),
+            name: self.name,
+            tokens: self.tokens,
+            documents: self.documents,
+            bytes,
+            beside: self.shape.beside,
+            metadata,
+        })
+    }
+}
+
+impl FinishedFile {
+    /// Adds everything to a set that is made visible as one, in `folder`. The metadata files come last of all.
+    pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
+        let target = folder.join(&self.name);
+        publication.stage_file(&target, self.path.clone(), mode)?;
+        if self.beside.loss {
+            publication.stage_file(&loss_path(&target), loss_path(&self.path), mode)?;
+        }
+        if self.beside.description {
+            publication.stage_file(&index_path(&target), index_path(&self.path), mode)?;
+            let metadata = metadata_path(&target);
+            publication.stage_bytes(&metadata, self.metadata.to_text().as_bytes(), mode)?;
+            publication.mark_last(&metadata);
+        }
+        Ok(())
+    }
+
+    /// Names of all its files, with their sizes in bytes.
+    pub fn files(&self) -> Vec<(String, u64)> {
+        let mut files = vec![(self.name.clone(), self.bytes)];
+        if self.beside.description {
+            files.push((format!("{}.index", self.name), self.documents * index::WORD));
+            files.push((format!("{}.metadata", self.name), self.metadata.to_text().len() as u64));
+        }
+        if self.beside.loss {
+            files.push((format!("{}.loss", self.name), self.tokens));
+        }
+        files
+    }
+}

@@ -1,0 +1,93 @@
+//! The texts that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and the Python files beside them.
+//! Pure: from a plan and what was found to bytes.
+
+use crate::formats::energon::{
+    collapse::collapse, dataset_yaml::DatasetYaml, info::Info, layout, split_yaml::SplitFile, templates,
+};
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::sample_type::CRUDE_CLASS;
+use gristmill_core::{DatasetFacts, Loading, PreparePlan, Scope};
+use gristmill_pycompat::braces;
+
+/// One text to publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Name inside `.nv-meta`.
+    pub name: String,
+    /// Its content.
+    pub content: String,
+    /// Only written where no file of that name is: a person may have edited it.
+    pub keep_existing: bool,
+}
+
+/// The `.info.json` of these shards, in index order; and `.info.yaml` where an old one exists.
+pub fn info(counts: Vec<(String, u64)>, with_yaml: bool) -> Vec<Text> {
+    let info = Info::new(counts);
+    let mut texts = vec![text(layout::INFO_JSON, info.to_json())];
+    if with_yaml {
+        texts.push(text(layout::INFO_YAML, info.to_yaml()));
+    }
+    texts
+}
+
+/// `split.yaml`: shard names as brace expressions (names that hold braces or backslashes are escaped), runs collapsed.
+pub fn split_yaml(splits: &[(String, Vec<String>)], excludes: Vec<String>) -> String {
+    let split_parts = splits
+        .iter()
+        .map(|(name, shards)| {
+            let escaped: Vec<String> = shards.iter().map(|shard| braces::escape(shard)).collect();
+            (name.clone(), collapse(&escaped))
+        })
+        .collect();
+    SplitFile { split_parts, exclude: excludes, ..SplitFile::default() }.render()
+}
+
+/// An `exclude` item for one sample, or for one shard.
+pub fn exclude_item(shard: &str, key: Option<&str>) -> String {
+    match key {
+        Some(key) => format!("{}/{}", braces::escape(shard), braces::escape(key)),
+        None => braces::escape(shard),
+    }
+}
+
+/// `dataset.yaml` and the Python file that belongs to it. Empty where the plan wants none.
+pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
+    if plan.scope == Scope::TarIndexOnly {
+        return Vec::new();
+    }
+    let Some(yaml) = DatasetYaml::render(&plan.loading) else { return Vec::new() };
+    let mut texts = vec![text(&plan.dataset_yaml_name, yaml)];
+    let parts: Vec<String> = facts.parts.keys().cloned().collect();
+    match &plan.loading {
+        Loading::Crude { cooker: true } => texts.push(helper(layout::COOKER_PY, cooker(facts, &parts))),
+        Loading::SampleLoader { sample_type } => {
+            let fields = guessed_fields(sample_type, facts);
+            texts.push(helper(layout::SAMPLE_LOADER_PY, templates::sample_loader_py(sample_type, &fields, &parts)));
+        }
+        _ => {}
+    }
+    texts
+}
+
+/// A cooker into the sample type that suits all samples, where there is one; else into a class of the person's own.
+fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
+    match super::plan::suggest::sample_types(facts, &[]).first() {
+        Some(best) if best.class != CRUDE_CLASS && best.share >= 1.0 => {
+            templates::cooker_for(&best.class, &best.fields, parts)
+        }
+        _ => templates::cooker_py(parts),
+    }
+}
+
+/// A first guess at each field, so that the template works where the guess is right.
+fn guessed_fields(sample_type: &str, facts: &DatasetFacts) -> Vec<FieldExpr> {
+    super::plan::suggest::field_map_for(sample_type, facts, &[])
+}
+
+fn text(name: &str, content: String) -> Text {
+    Text { name: name.to_owned(), content, keep_existing: false }
+}
+
+fn helper(name: &str, content: String) -> Text {
+    Text { keep_existing: true, ..text(name, content) }
+}

@@ -1,0 +1,50 @@
+//! When two plans make the same bytes, and what they answer differently.
+
+use crate::engine::plan::compare::differing_answers;
+use gristmill_core::PackPlan;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Counts up when the same plan makes other bytes, or when what a stopped run leaves changes its meaning.
+const GENERATION: u32 = 1;
+
+/// A short fingerprint of every answer that decides the bytes of the result; where it goes is left out, what the tokenizer file holds
+/// (`tokenizer_hash`) counts in.
+pub fn plan_hash(plan: &PackPlan, tokenizer_hash: &str) -> String {
+    let same = PackPlan { output: String::new(), overwrite: false, ..plan.clone() };
+    let plan = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
+    format!("{:032x}", xxh3_128(format!("{GENERATION}\n{tokenizer_hash}\n{plan}").as_bytes()))
+}
+
+/// The answers that differ, one line each: `tokenizer: "a" → "b"`. Empty when both make the same files.
+pub fn differences(old: &PackPlan, new: &PackPlan) -> Vec<String> {
+    differing_answers(old, new, &["output", "overwrite", "version"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::pack::{EndToken, NanosetsTarget};
+
+    #[test]
+    fn only_answers_that_change_the_bytes_count() {
+        let old = PackPlan::new(vec!["a".into()], "t.json", "out");
+        let same = PackPlan { output: "elsewhere".into(), overwrite: true, ..old.clone() };
+        assert_eq!(plan_hash(&old, "h"), plan_hash(&same, "h"));
+        assert!(differences(&old, &same).is_empty());
+        assert_ne!(plan_hash(&old, "h"), plan_hash(&old, "i"));
+        let other = PackPlan {
+            end: Some(EndToken::Id(0)),
+            nanosets: Some(NanosetsTarget { tasks: Some(2), ..NanosetsTarget::default() }),
+            seed: 7,
+            ..old.clone()
+        };
+        assert_ne!(plan_hash(&old, "h"), plan_hash(&other, "h"));
+        let lines = differences(&old, &other);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(
+            lines.contains(&"seed: 42 → 7".to_owned()) && lines.contains(&"nanosets: not given → asked for".to_owned())
+        );
+        let third = PackPlan { nanosets: Some(NanosetsTarget::default()), ..other.clone() };
+        assert_eq!(differences(&other, &third), ["nanosets tasks: 2 → not given"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! Loss masks: of documents that say where they are not trained on (docs/formats/nanosets.md §2), and of documents
+//! in parts (docs/formats/forager.md §3.4).
+
+use super::encoding_spec::{EncodingSpec, End};
+use super::packed::{shape, EncodedBlock};
+use crate::source::text::{value_of, Document, Text};
+use gristmill_core::pack::MaskedParts;
+use gristmill_core::Outcome;
+use gristmill_tokenizer::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan};
+use memchr::memmem;
+use serde_json::Value;
+
+/// The key under which a document says where it is not trained on.
+const RANGES: &str = "no_loss_ranges";
+const BAD_RANGES: &str = "its no_loss_ranges are not a list of [start, end]";
+
+/// Adds a document with its mask of ones and zeros. Only one that has ranges takes the slow way.
+pub(super) fn loss(
+    recipe: &EncodingSpec,
+    text: &str,
+    line: &[u8],
+    ids: &[u32],
+    encoder: &mut Encoder,
+    lot: &mut EncodedBlock,
+    whole: &mut Vec<u32>,
+) -> Outcome<Result<(), &'static str>> {
+    let ranges = match ranges_of(line) {
+        Ok(ranges) => ranges,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    if ranges.is_empty() {
+        let before = lot.lengths.len();
+        let added = lot.add(recipe, ids, whole)?;
+        let tokens: u64 = lot.lengths.iter().skip(before).sum();
+        lot.mask.resize(lot.mask.len() + usize::try_from(tokens).unwrap_or(0), 1);
+        return Ok(added);
+    }
+    let spans = spans(recipe, text, encoder)?;
+    let mask = mask(&spans, &ranges);
+    whole.clear();
+    whole.extend(spans.iter().map(|span| span.id));
+    whole.truncate(mask.len());
+    Ok(lot.add_masked(recipe, whole, &mask, recipe.length_change(ids.len())))
+}
+
+/// The ranges of a document, at its top or in its `metadata`; none where it has none.
+fn ranges_of(line: &[u8]) -> Result<Vec<(usize, usize)>, &'static str> {
+    // A key may be spelled with escapes; such a line is looked at too.
+    if memmem::find(line, RANGES.as_bytes()).is_none() && memmem::find(line, b"\\u00").is_none() {
+        return Ok(Vec::new());
+    }
+    let found = value_of(line, &[RANGES]).or_else(|| value_of(line, &["metadata", RANGES]));
+    let list = match found {
+        None | Some(Value::Null | Value::Bool(false)) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err(BAD_RANGES),
+    };
+    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+    list.iter()
+        .map(|pair| match pair.as_array().map(Vec::as_slice) {
+            Some([start, end]) => number(start).zip(number(end)).ok_or(BAD_RANGES),
+            _ => Err(BAD_RANGES),
+        })
+        .collect()
+}
+
+/// All tokens of a document, template and cut included.
+fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
+    let is_own_template = recipe.template.suffix.is_empty() || !recipe.template.prefix.is_empty();
+    if recipe.truncation.is_none() && is_own_template && !recipe.template.is_empty() {
+        return encoder.encode_spans_with_template(text);
+    }
+    let mut spans = encoder.encode_spans(text)?;
+    if let Some(truncation) = &recipe.truncation {
+        let ids: Vec<u32> = spans.iter().map(|span| span.id).collect();
+        let around = recipe.template.prefix.len() + recipe.template.suffix.len();
+        let kept = truncation.kept(&ids, around)?.len();
+        match truncation.side {
+            gristmill_tokenizer::Side::Left => drop(spans.drain(..ids.len() - kept)),
+            gristmill_tokenizer::Side::Right => spans.truncate(kept),
+        }
+    }
+    let added = |id: &u32| TokenSpan { id: *id, chars: 0..0, bytes: 0..0, is_template: true };
+    spans.splice(..0, recipe.template.prefix.iter().map(added));
+    spans.extend(recipe.template.suffix.iter().map(added));
+    Ok(spans)
+}
+
+/// What datatrove makes of the ranges: slices as Python has them, where "no token" is one end or the other.
+fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
+    let mut mask = vec![1; spans.len()];
+    for (start, end) in ranges {
+        let first = token_at_char(spans, *start);
+        let last = token_at_char(spans, *end);
+        let from = first.unwrap_or(0).min(mask.len());
+        let to = last.unwrap_or(mask.len()).min(mask.len());
+        if let Some(slice) = mask.get_mut(from..to) {
+            slice.fill(0);
+        }
+        if last.is_none_or(|last| last >= spans.len()) {
+            mask.truncate(first.unwrap_or(mask.len()));
+        }
+    }
+    mask
+}
+
+const NO_PARTS: &str = r#"it has no list of parts: {"parts":[{"type":"prompt","text":"…"},…]}"#;
+const BAD_PART: &str = r#"one of its parts has no type or no text: {"parts":[{"type":"prompt","text":"…"},…]}"#;
+
+/// What the texts of a document in parts gave.
+pub(super) struct PartTokens {
+    /// Tokens of the texts.
+    pub(super) tokens: u64,
+    /// Special tokens that the texts spell out, each once.
+    pub(super) special: Vec<u32>,
+}
+
+/// Adds a document that is a list of parts.
+pub(super) fn parts(
+    recipe: &EncodingSpec,
+    masked: &MaskedParts,
+    line: &[u8],
+    document: &Document<'_>,
+    (encoder, finder): (&mut Encoder, &SpecialTokenFinder),
+    lot: Option<&mut EncodedBlock>,
+) -> Outcome<Result<PartTokens, &'static str>> {
+    match document.text {
+        Text::Blank => return Ok(Err("the line is blank")),
+        Text::Invalid { why, .. } | Text::NotObject(why) => return Ok(Err(why)),
+        _ => {}
+    }
+    let Some(Value::Array(parts)) = value_of(line, &["parts"]) else {
+        return Ok(Err(NO_PARTS));
+    };
+    let (mut ids, mut mask, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    let mut raw = Vec::new();
+    let mut found = PartTokens { tokens: 0, special: Vec::new() };
+    let mut changed = (0, 0);
+    for part in &parts {
+        let text_of = |key: &str| part.get(key).and_then(Value::as_str);
+        let (Some(kind), Some(text)) = (text_of("type"), text_of("text")) else {
+            return Ok(Err(BAD_PART));
+        };
+        raw.clear();
+        encoder.encode(text, &mut raw)?;
+        let (lost, filled) = recipe.length_change(raw.len());
+        changed = (changed.0 + lost, changed.1 + filled);
+        found.tokens += raw.len() as u64;
+        for id in finder.find(text, &raw) {
+            if !found.special.contains(&id) {
+                found.special.push(id);
+            }
+        }
+        let shaped = shape(recipe, &raw, &mut whole)?;
+        let is_masked = masked.parts.iter().any(|masked| masked == kind);
+        shaped.iter().for_each(|part| ids.extend_from_slice(part));
+        mask.resize(ids.len(), u8::from(is_masked));
+    }
+    if let End::Always(id) | End::UnlessThere(id) = recipe.end {
+        ids.push(id);
+        mask.push(u8::from(masked.mask_end));
+    }
+    Ok(match lot {
+        Some(lot) => lot.add_masked(recipe, &ids, &mask, changed).map(|()| found),
+        None => Ok(found),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(ranges: &[(usize, usize)]) -> Vec<TokenSpan> {
+        let span = |(start, end): &(usize, usize)| TokenSpan {
+            id: 7,
+            chars: *start..*end,
+            bytes: *start..*end,
+            is_template: start == end,
+        };
+        ranges.iter().map(span).collect()
+    }
+
+    #[test]
+    fn ranges_are_slices_as_python_has_them() {
+        // Three tokens of two characters, a gap before the last, and an end token.
+        let tokens = spans(&[(0, 2), (2, 4), (5, 7), (0, 0)]);
+        assert_eq!(mask(&tokens, &[]), [1, 1, 1, 1]);
+        assert_eq!(mask(&tokens, &[(0, 2)]), [0, 1, 1, 1]);
+        assert_eq!(mask(&tokens, &[(3, 6)]), [1, 0, 1, 1]);
+        // The end is past the text: the rest goes, the end token too.
+        assert_eq!(mask(&tokens, &[(2, 7)]), [1]);
+        assert_eq!(mask(&tokens, &[(0, 99)]), [0_u8; 0]);
+        // A start that no token holds means the beginning.
+        assert_eq!(mask(&tokens, &[(4, 5)]), [0, 0, 1, 1]);
+        // An end that no token holds cuts from the first token on.
+        assert_eq!(mask(&tokens, &[(2, 4)]), [1]);
+        assert_eq!(mask(&tokens, &[(4, 4)]), [0, 0, 0, 0]);
+        // What was cut stays cut.
+        assert_eq!(mask(&tokens, &[(2, 99), (5, 6)]), [1]);
+    }
+
+    #[test]
+    fn ranges_are_found_at_the_top_before_the_metadata() {
+        assert_eq!(ranges_of(br#"{"text": "x"}"#), Ok(vec![]));
+        assert_eq!(ranges_of(br#"{"no_loss_ranges": [[1, 2], [3, 4]]}"#), Ok(vec![(1, 2), (3, 4)]));
+        assert_eq!(ranges_of(br#"{"metadata": {"no_loss_ranges": [[1, 2]]}}"#), Ok(vec![(1, 2)]));
+        let both = br#"{"metadata": {"no_loss_ranges": [[1, 2]]}, "no_loss_ranges": [[5, 6]]}"#;
+        assert_eq!(ranges_of(both), Ok(vec![(5, 6)]));
+        for bad in ["7", "[1, 2]", "[[1]]", "[[-1, 2]]", "[[\"a\", 2]]", "{}"] {
+            assert_eq!(ranges_of(format!("{{\"no_loss_ranges\": {bad}}}").as_bytes()), Err(BAD_RANGES), "{bad}");
+        }
+    }
+}

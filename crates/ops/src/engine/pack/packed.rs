@@ -1,0 +1,289 @@
+//! What comes out of a piece of text.
+
+use super::encoding_spec::{EncodingSpec, End};
+use gristmill_core::pack::TokenType;
+use gristmill_core::{Outcome, ProblemKind};
+use gristmill_tokenizer::{Mismatch, Side};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How many findings of a piece are kept with their places; more are only counted.
+pub const KEPT_FINDINGS: usize = 1_000;
+
+/// Documents that were left out for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkipCount {
+    /// Why, in a user's words.
+    pub reason: &'static str,
+    /// The reference program leaves it out too.
+    pub is_by_design: bool,
+    /// How many.
+    pub documents: u64,
+}
+
+/// A document that a format does without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which recipes, one bit for each.
+    pub recipes: u8,
+    /// Its line, counted from 0.
+    pub line: u64,
+    /// Where the line begins in the unpacked text.
+    pub start: u64,
+    /// Why, in a user's words.
+    pub reason: &'static str,
+    /// The reference program leaves it out too.
+    pub is_by_design: bool,
+    /// What it is about.
+    pub kind: ProblemKind,
+}
+
+/// What a format gets of a piece.
+#[derive(Debug, Default)]
+pub struct EncodedBlock {
+    /// The tokens of all documents, as the file holds them.
+    pub bytes: Vec<u8>,
+    /// A byte a token, where the recipe has masks.
+    pub mask: Vec<u8>,
+    /// Tokens of each document.
+    pub lengths: Vec<u64>,
+    /// The line of each document, where the recipe wants to know.
+    pub lines: Vec<u64>,
+    /// Characters of each document's text, where the recipe wants to know.
+    pub chars: Vec<u64>,
+    /// Tokens of each document that the recipe's truncation cuts off; empty where it has none.
+    pub lost: Vec<u64>,
+    /// Tokens of each document that the recipe's filling adds; empty where it has none.
+    pub filled: Vec<u64>,
+    /// Documents left out.
+    pub skipped: Vec<SkipCount>,
+    /// The first line that is left out, for what cannot be: where the reference program ends or begins to lose documents.
+    pub first_refused: Option<(u64, &'static str)>,
+}
+
+/// Documents that have special tokens of the tokenizer in their texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecialTokenCounts {
+    /// How many documents.
+    pub documents: u64,
+    /// The line of the first one, counted from 0.
+    pub first_line: u64,
+    /// Documents by the id of the token.
+    pub tokens: BTreeMap<u32, u64>,
+}
+
+impl SpecialTokenCounts {
+    pub(super) fn add(&mut self, line: u64, ids: &[u32]) {
+        if ids.is_empty() {
+            return;
+        }
+        if self.documents == 0 {
+            self.first_line = line;
+        }
+        self.documents += 1;
+        ids.iter().for_each(|id| *self.tokens.entry(*id).or_default() += 1);
+    }
+
+    /// Adds what comes after it.
+    pub fn append(&mut self, later: &Self) {
+        if self.documents == 0 {
+            self.first_line = later.first_line;
+        }
+        self.documents += later.documents;
+        later.tokens.iter().for_each(|(id, documents)| *self.tokens.entry(*id).or_default() += documents);
+    }
+}
+
+/// What comes out of a piece. Its memory is used again and again.
+#[derive(Debug, Default)]
+pub struct PackedPiece {
+    /// One for each recipe.
+    pub lots: Vec<EncodedBlock>,
+    /// Documents that at least one format took.
+    pub documents: u64,
+    /// Raw tokens of these documents.
+    pub tokens: u64,
+    /// Documents with special tokens in their texts.
+    pub special: SpecialTokenCounts,
+    /// The first findings.
+    pub findings: Vec<Finding>,
+    /// Findings that were only counted: by design or not, what they are about, how many.
+    pub more: Vec<(bool, ProblemKind, u64)>,
+    /// The keys of the first line whose text is missing.
+    pub keys: Vec<String>,
+    /// The fast tokenizer and the reference differ: nothing of this is worth anything.
+    pub mismatch: Option<Mismatch>,
+}
+
+impl EncodedBlock {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.mask.clear();
+        self.lengths.clear();
+        self.lines.clear();
+        self.chars.clear();
+        self.lost.clear();
+        self.filled.clear();
+        self.skipped.clear();
+        self.first_refused = None;
+    }
+
+    pub(super) fn skip(&mut self, line: u64, reason: &'static str, is_by_design: bool) {
+        if !is_by_design {
+            self.first_refused.get_or_insert((line, reason));
+        }
+        let same = |count: &&mut SkipCount| count.reason == reason && count.is_by_design == is_by_design;
+        match self.skipped.iter_mut().find(same) {
+            Some(count) => count.documents += 1,
+            None => self.skipped.push(SkipCount { reason, is_by_design, documents: 1 }),
+        }
+    }
+
+    /// Tokens of all documents.
+    pub fn tokens(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// Adds a document with the format's template, cut, filling and end token. An error says why it cannot be taken; nothing is
+    /// added then. `whole` is memory to work in.
+    pub(super) fn add(
+        &mut self,
+        recipe: &EncodingSpec,
+        ids: &[u32],
+        whole: &mut Vec<u32>,
+    ) -> Outcome<Result<(), &'static str>> {
+        let shaped = shape(recipe, ids, whole)?;
+        let end = match recipe.end {
+            End::Always(id) => Some(id),
+            End::UnlessThere(id) if shaped.iter().rev().find_map(|part| part.last()) != Some(&id) => Some(id),
+            End::UnlessThere(_) | End::Never => None,
+        };
+        let tokens: usize = shaped.iter().map(|part| part.len()).sum();
+        if tokens == 0 && recipe.needs_tokens {
+            return Ok(Err("the tokenizer makes no token of its text"));
+        }
+        if recipe.may_overflow && !shaped.iter().all(|part| fits(recipe.token, part)) {
+            return Ok(Err(TOO_LARGE));
+        }
+        shaped.iter().for_each(|part| put(recipe.token, part, &mut self.bytes));
+        put(recipe.token, end.as_slice(), &mut self.bytes);
+        self.lengths.push((tokens + usize::from(end.is_some())) as u64);
+        self.note_lengths(recipe, recipe.length_change(ids.len()));
+        Ok(Ok(()))
+    }
+
+    fn note_lengths(&mut self, recipe: &EncodingSpec, (lost, filled): (u64, u64)) {
+        self.lost.extend(recipe.truncation.is_some().then_some(lost));
+        self.filled.extend(recipe.fill.is_some().then_some(filled));
+    }
+
+    /// Adds a document as it is, with its mask. `changed` is what [`EncodingSpec::length_change`] says of its texts.
+    pub(super) fn add_masked(
+        &mut self,
+        recipe: &EncodingSpec,
+        ids: &[u32],
+        mask: &[u8],
+        changed: (u64, u64),
+    ) -> Result<(), &'static str> {
+        if recipe.may_overflow && !fits(recipe.token, ids) {
+            return Err(TOO_LARGE);
+        }
+        put(recipe.token, ids, &mut self.bytes);
+        self.mask.extend_from_slice(mask);
+        self.lengths.push(ids.len() as u64);
+        self.note_lengths(recipe, changed);
+        Ok(())
+    }
+}
+
+const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
+
+/// The ids of a document without its end token, in parts. `whole` is memory to work in.
+pub(super) fn shape<'a>(recipe: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
+    let Some(fill) = recipe.fill else { return recipe.template.around(ids, recipe.truncation.as_ref()) };
+    whole.clear();
+    recipe.template.apply(ids, recipe.truncation.as_ref(), whole)?;
+    let missing = fill.length.saturating_sub(whole.len());
+    match fill.side {
+        Side::Right => whole.resize(whole.len() + missing, fill.id),
+        Side::Left => drop(whole.splice(..0, std::iter::repeat_n(fill.id, missing))),
+    }
+    Ok([whole, &[], &[]])
+}
+
+fn fits(token: TokenType, ids: &[u32]) -> bool {
+    ids.iter().all(|id| u64::from(*id) <= token.greatest())
+}
+
+/// Ids that are turned into bytes at a time.
+const AT_ONCE: usize = 256;
+
+/// Appends ids in the bytes of the token type, all of which fit.
+pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
+    match token {
+        TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
+        TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),
+        // What they are in memory already.
+        TokenType::U32 | TokenType::I32 if cfg!(target_endian = "little") => {
+            out.extend_from_slice(bytemuck::cast_slice(ids));
+        }
+        TokenType::U32 | TokenType::I32 => put_each(ids, out, u32::to_le_bytes),
+        TokenType::I64 | TokenType::U64 => put_each(ids, out, |id| u64::from(id).to_le_bytes()),
+    }
+}
+
+/// Appends the bytes of each id.
+fn put_each<const BYTES: usize>(ids: &[u32], out: &mut Vec<u8>, bytes: impl Fn(u32) -> [u8; BYTES]) {
+    out.reserve(ids.len() * BYTES);
+    let mut space = [[0; BYTES]; AT_ONCE];
+    for some in ids.chunks(AT_ONCE) {
+        space.iter_mut().zip(some).for_each(|(space, id)| *space = bytes(*id));
+        out.extend_from_slice(space.get(..some.len()).unwrap_or_default().as_flattened());
+    }
+}
+
+impl PackedPiece {
+    /// Empty, for so many recipes.
+    pub fn clear(&mut self, recipes: usize) {
+        self.lots.resize_with(recipes, EncodedBlock::default);
+        self.lots.iter_mut().for_each(EncodedBlock::clear);
+        self.documents = 0;
+        self.tokens = 0;
+        self.special = SpecialTokenCounts::default();
+        self.findings.clear();
+        self.more.clear();
+        self.keys.clear();
+        self.mismatch = None;
+    }
+
+    /// Memory that is held, in bytes, about.
+    pub fn held(&self) -> usize {
+        let lot = |lot: &EncodedBlock| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
+        self.lots.iter().map(lot).sum()
+    }
+
+    pub(super) fn find(&mut self, finding: Finding) {
+        // Formats that do without the same line for the same reason share one finding.
+        if let Some(last) = self.findings.last_mut() {
+            if last.line == finding.line
+                && last.start == finding.start
+                && last.reason == finding.reason
+                && last.is_by_design == finding.is_by_design
+                && last.recipes & finding.recipes == 0
+            {
+                last.recipes |= finding.recipes;
+                return;
+            }
+        }
+        let same = self.findings.iter().filter(|known| known.is_by_design == finding.is_by_design).count();
+        if same < KEPT_FINDINGS {
+            self.findings.push(finding);
+            return;
+        }
+        let key = (finding.is_by_design, finding.kind);
+        match self.more.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
+            Some((_, _, count)) => *count += 1,
+            None => self.more.push((key.0, key.1, 1)),
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! A piece of a file through tokenizer and recipes.
+
+use super::encoding_spec::{EncodingSpec, Kind};
+use super::masks;
+use super::packed::{Finding, PackedPiece};
+use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Outcome, PackFormat, ProblemKind};
+use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
+use memchr::memchr;
+
+/// Documents between two looks at whether to stop.
+const CANCEL_CHECK_EVERY: usize = 256;
+/// Documents are encoded together: so many of them, or as many as have so many bytes of text, whichever are fewer.
+const TOGETHER: usize = 64;
+const TOGETHER_BYTES: usize = 32 << 10;
+/// What is said of a line that is not held in memory.
+const OVERLONG: &str = "the line is longer than 64 MiB";
+
+/// A part of a file: whole lines, or the spans that an index names.
+#[derive(Debug, Default)]
+pub struct FileBlock {
+    /// Which of the pass's files, counted from 0.
+    pub file: usize,
+    /// Its lines; with `spans`, the bytes of the spans one after the other.
+    pub block: Block,
+    /// Where each span begins in the file and how long it is; `block.first_line` is then the number of the first of them.
+    pub spans: Option<Vec<(u64, usize)>>,
+}
+
+/// A line or span.
+#[derive(Clone, Copy)]
+struct Unit<'a> {
+    number: u64,
+    start: u64,
+    bytes: &'a [u8],
+}
+
+/// Which recipes a text is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NewlineMode {
+    All,
+    /// Those that end lines at `\r` too.
+    CrReaders,
+    Others,
+}
+
+/// A document that waits for others, to be encoded with them.
+struct Waiting<'p> {
+    unit: Unit<'p>,
+    reading: NewlineMode,
+    held: ParsedLine<'p>,
+    /// Which of the texts that are encoded is its; none where no recipe takes it.
+    text: Option<usize>,
+}
+
+/// Those that wait.
+#[derive(Default)]
+struct PendingBatch<'p> {
+    documents: Vec<Waiting<'p>>,
+    /// Texts of them, and bytes of these.
+    texts: usize,
+    bytes: usize,
+}
+
+/// Turns pieces into tokens; one for each thread.
+pub struct Packer<'a> {
+    recipes: &'a [EncodingSpec],
+    /// Documents are looked up by the text field for at least one recipe.
+    wants_text: bool,
+    extractor: Extractor,
+    encoder: Encoder,
+    finder: SpecialTokenFinder,
+    guard: Option<ParityCheck>,
+    batch: Batch,
+    whole: Vec<u32>,
+    cancel: Cancel,
+}
+
+impl<'a> Packer<'a> {
+    /// For these recipes. A jq program that does not compile is a usage error.
+    pub fn new(
+        recipes: &'a [EncodingSpec],
+        field: &TextField,
+        tokenizer: &Tokenizer,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            recipes,
+            wants_text: recipes.iter().any(|recipe| !matches!(recipe.kind, Kind::Parts(_))),
+            extractor: Extractor::new(field)?,
+            encoder: tokenizer.encoder(),
+            finder: tokenizer.special_token_finder(),
+            guard: tokenizer.is_fast().then(|| tokenizer.guard()),
+            batch: Batch::default(),
+            whole: Vec::new(),
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// With caches that grow by at most so many bytes.
+    #[must_use]
+    pub fn within(self, bytes: usize) -> Self {
+        Self { encoder: self.encoder.within(bytes), ..self }
+    }
+
+    /// Packs a piece. Where the fast tokenizer turns out to differ from the reference, `out.mismatch` says so and the rest is unfinished.
+    pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
+        out.clear(self.recipes.len());
+        let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
+        let mut queue = PendingBatch::default();
+        match &piece.spans {
+            None => {
+                for (count, line) in piece.block.lines().enumerate() {
+                    self.breathe(count)?;
+                    if line.is_overlong() {
+                        self.flush(piece.file, &mut queue, out)?;
+                        self.skip_all(line.number, line.start, OVERLONG, out);
+                        continue;
+                    }
+                    let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
+                    self.line(piece.file, unit, has_cr, &mut queue, out)?;
+                    if out.mismatch.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+            Some(spans) => {
+                let mut at = 0;
+                for (count, (start, length)) in spans.iter().enumerate() {
+                    self.breathe(count)?;
+                    let bytes = piece.block.bytes.get(at..at + length).unwrap_or_default();
+                    at += length;
+                    let unit = Unit { number: piece.block.first_line + count as u64, start: *start, bytes };
+                    self.hold(piece.file, unit, NewlineMode::All, &mut queue, out)?;
+                    if out.mismatch.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.flush(piece.file, &mut queue, out)
+    }
+
+    fn breathe(&self, count: usize) -> Outcome<()> {
+        if count.is_multiple_of(CANCEL_CHECK_EVERY) {
+            self.cancel.check()?;
+        }
+        Ok(())
+    }
+
+    fn skip_all(&self, line: u64, start: u64, reason: &'static str, out: &mut PackedPiece) {
+        for number in 0..self.recipes.len() {
+            skip(number, Unit { number: line, start, bytes: b"" }, reason, false, ProblemKind::BadDocument, out);
+        }
+    }
+
+    /// A line that readers with universal newlines see as several is taken apart for these.
+    fn line<'p>(
+        &mut self,
+        file: usize,
+        line: Unit<'p>,
+        has_cr: bool,
+        queue: &mut PendingBatch<'p>,
+        out: &mut PackedPiece,
+    ) -> Outcome<()> {
+        let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
+        if !has_cr || memchr(b'\r', inner).is_none() {
+            return self.hold(file, line, NewlineMode::All, queue, out);
+        }
+        for (at, bytes) in cr_lines(line.bytes) {
+            let part = Unit { number: line.number, start: line.start + at as u64, bytes };
+            self.hold(file, part, NewlineMode::CrReaders, queue, out)?;
+        }
+        if self.recipes.iter().all(ends_lines_at_cr) {
+            return Ok(());
+        }
+        self.hold(file, line, NewlineMode::Others, queue, out)
+    }
+
+    /// Puts a document behind those that wait; if these are enough, none waits any longer.
+    fn hold<'p>(
+        &mut self,
+        file: usize,
+        unit: Unit<'p>,
+        reading: NewlineMode,
+        queue: &mut PendingBatch<'p>,
+        out: &mut PackedPiece,
+    ) -> Outcome<()> {
+        if out.mismatch.is_some() {
+            return Ok(());
+        }
+        let held = self.extractor.hold(unit.bytes);
+        let document = held.document(&self.extractor);
+        let is_for_text = |recipe: &&EncodingSpec| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
+        let mut verdicts = self.recipes.iter().filter(is_for_text).map(|recipe| verdict(recipe, &document));
+        let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
+            Some(Verdict::Take(text)) => {
+                queue.texts += 1;
+                queue.bytes += text.len();
+                Some(queue.texts - 1)
+            }
+            _ => None,
+        };
+        queue.documents.push(Waiting { unit, reading, held, text });
+        if queue.is_full() {
+            self.flush(file, queue, out)?;
+        }
+        Ok(())
+    }
+
+    /// Encodes the texts of all documents that wait, and gives each to the recipes.
+    fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
+        let Self { extractor, encoder, batch, .. } = self;
+        let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
+        let texts: Vec<&str> = with_text.map(|waiting| waiting.held.document(extractor).text.words()).collect();
+        encoder.encode_all(&texts, batch)?;
+        (queue.texts, queue.bytes) = (0, 0);
+        for waiting in queue.documents.drain(..) {
+            self.document(file, &waiting, out)?;
+            if out.mismatch.is_some() {
+                break;
+            }
+        }
+        self.extractor.forget();
+        Ok(())
+    }
+
+    fn document(&mut self, file: usize, waiting: &Waiting<'_>, out: &mut PackedPiece) -> Outcome<()> {
+        let Self { recipes, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
+        let Waiting { unit, reading, held, text: text_number } = *waiting;
+        let document = held.document(extractor);
+        let ids = text_number.and_then(|number| batch.ids(number));
+        let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());
+        for (number, recipe) in recipes.iter().enumerate() {
+            if !reading.wants(recipe) {
+                continue;
+            }
+            if let Kind::Parts(parts) = &recipe.kind {
+                let lot = out.lots.get_mut(number);
+                match masks::parts(recipe, parts, unit.bytes, &document, (encoder, finder), lot)? {
+                    Ok(found) => {
+                        is_taken = true;
+                        special.extend(found.special);
+                        if !*wants_text {
+                            out.tokens += found.tokens;
+                        }
+                    }
+                    Err(reason) => skip(number, unit, reason, false, kind_of(&document), out),
+                }
+                continue;
+            }
+            let text = match verdict(recipe, &document) {
+                Verdict::Take(text) => text,
+                Verdict::Skip(reason) => {
+                    tell_keys(&document, unit, out);
+                    skip(number, unit, reason, true, kind_of(&document), out);
+                    continue;
+                }
+                Verdict::Refuse(reason) => {
+                    tell_keys(&document, unit, out);
+                    skip(number, unit, reason, false, kind_of(&document), out);
+                    continue;
+                }
+            };
+            let Some(ids) = ids else {
+                skip(number, unit, "the tokenizer cannot encode its text", false, ProblemKind::BadDocument, out);
+                continue;
+            };
+            if !std::mem::replace(&mut is_compared, true) {
+                let is_wanted = |guard: &&mut ParityCheck| guard.wants(document_number(file, unit.number));
+                if let Some(guard) = guard.as_mut().filter(is_wanted) {
+                    out.mismatch = guard.check(text, ids)?;
+                    if out.mismatch.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+            let Some(lot) = out.lots.get_mut(number) else { continue };
+            let added = match recipe.kind {
+                Kind::LossMask => masks::loss(recipe, text, unit.bytes, ids, encoder, lot, whole)?,
+                Kind::Plain | Kind::Parts(_) => lot.add(recipe, ids, whole)?,
+            };
+            match added {
+                Ok(()) => {
+                    if special.is_empty() {
+                        special.extend(finder.find(text, ids));
+                    }
+                    is_taken = true;
+                    if recipe.wants_lines {
+                        lot.lines.push(unit.number);
+                    }
+                    if recipe.wants_chars {
+                        lot.chars.push(bytecount(text));
+                    }
+                }
+                Err(reason) => skip(number, unit, reason, false, ProblemKind::BadDocument, out),
+            }
+        }
+        // A line that was taken apart counts once for each of its documents, and not again as a whole.
+        if is_taken && reading != NewlineMode::Others {
+            out.documents += 1;
+            out.tokens += ids.map_or(0, |ids| ids.len() as u64);
+            out.special.add(unit.number, &special);
+        }
+        Ok(())
+    }
+}
+
+impl PendingBatch<'_> {
+    fn is_full(&self) -> bool {
+        self.documents.len() >= TOGETHER || self.bytes >= TOGETHER_BYTES
+    }
+}
+
+impl NewlineMode {
+    fn wants(self, recipe: &EncodingSpec) -> bool {
+        match self {
+            Self::All => true,
+            Self::CrReaders => ends_lines_at_cr(recipe),
+            Self::Others => !ends_lines_at_cr(recipe),
+        }
+    }
+}
+
+/// What becomes of a document; all texts that are taken are the same.
+fn verdict<'t>(recipe: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
+    match document.text {
+        // Whether a token comes of it, a template's at least, is for the recipe to say.
+        Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.format) => Verdict::Take(""),
+        _ => document.verdict(recipe.format),
+    }
+}
+
+/// Characters of a text.
+fn bytecount(text: &str) -> u64 {
+    text.bytes().filter(|byte| byte & 0xc0 != 0x80).count() as u64
+}
+
+/// A number for the choice of documents that are compared with the reference; the same for every block size and thread count.
+fn document_number(file: usize, line: u64) -> u64 {
+    (file as u64).wrapping_mul(1_000_003).wrapping_add(line)
+}
+
+fn ends_lines_at_cr(recipe: &EncodingSpec) -> bool {
+    recipe.format == PackFormat::Nanosets
+}
+
+fn kind_of(document: &Document<'_>) -> ProblemKind {
+    match document.text {
+        Text::Blank => ProblemKind::BlankLine,
+        Text::Invalid { .. } => ProblemKind::BadJson,
+        Text::NotObject(_) => ProblemKind::BadLine,
+        Text::Is(text) if !text.is_empty() => ProblemKind::OddJson,
+        _ => ProblemKind::NoText,
+    }
+}
+
+/// Keeps the keys of the first line that lacks a text.
+fn tell_keys(document: &Document<'_>, unit: Unit<'_>, out: &mut PackedPiece) {
+    if out.keys.is_empty() && document.text == Text::Missing {
+        out.keys = keys_of(unit.bytes);
+    }
+}
+
+fn skip(
+    recipe: usize,
+    unit: Unit<'_>,
+    reason: &'static str,
+    is_by_design: bool,
+    kind: ProblemKind,
+    out: &mut PackedPiece,
+) {
+    if let Some(lot) = out.lots.get_mut(recipe) {
+        lot.skip(unit.number, reason, is_by_design);
+    }
+    let recipes = 1_u8.checked_shl(u32::try_from(recipe).unwrap_or(0)).unwrap_or(0);
+    out.find(Finding { recipes, line: unit.number, start: unit.start, reason, is_by_design, kind });
+}

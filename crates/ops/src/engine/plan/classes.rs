@@ -1,0 +1,113 @@
+//! Class names as people type them: known sample types, old names, and classes of one's own.
+
+use super::nearest;
+use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, SAMPLE_TYPES};
+use gristmill_core::{Problem, ProblemKind, Subject};
+
+/// The module that known classes are loaded from.
+pub const LIBRARY_MODULE: &str = "megatron.energon";
+
+/// A class as `dataset.yaml` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Python module.
+    pub module: String,
+    /// Class name.
+    pub name: String,
+    /// Its fields, when it is one of the library's.
+    pub known: Option<&'static SampleType>,
+}
+
+/// Reads a class name: one of the library's, its old form (`CaptioningWebdataset`), or `module:Class`.
+pub fn resolve(text: &str) -> Result<Class, Problem> {
+    match text.rsplit_once(':') {
+        None => resolve_known(text),
+        Some((module, name)) if is_module(module) && is_identifier(name) => {
+            let known = find(name).filter(|t| module == t.module || module == LIBRARY_MODULE);
+            match known {
+                Some(known) => Ok(class_of(known)),
+                None if module == LIBRARY_MODULE => Err(unknown(text, name)),
+                None => Ok(Class { module: module.to_owned(), name: name.to_owned(), known: None }),
+            }
+        }
+        Some(_) => Err(Problem::refusal(
+            ProblemKind::UnknownSampleType,
+            Subject::field(text),
+            format!("'{text}' is not a Python class; a class of your own is written module:Class"),
+        )
+        .with_hint("for example --sample-type my_package.samples:PageSample")),
+    }
+}
+
+fn resolve_known(text: &str) -> Result<Class, Problem> {
+    find(text).map(class_of).ok_or_else(|| unknown(text, text))
+}
+
+fn find(name: &str) -> Option<&'static SampleType> {
+    sample_type::find(name).or_else(|| {
+        let old = name.strip_suffix("Webdataset")?;
+        sample_type::find(&format!("{old}Sample"))
+    })
+}
+
+fn class_of(known: &'static SampleType) -> Class {
+    Class { module: known.module.to_owned(), name: known.class.to_owned(), known: Some(known) }
+}
+
+fn unknown(text: &str, name: &str) -> Problem {
+    let all = || SAMPLE_TYPES.iter().map(|t| t.class).chain([CRUDE_CLASS]);
+    let meant = nearest(name, all());
+    let problem = Problem::refusal(
+        ProblemKind::UnknownSampleType,
+        Subject::field(text),
+        match meant {
+            Some(meant) => format!("there is no sample type '{text}'; did you mean '{meant}'?"),
+            None => format!("there is no sample type '{text}'"),
+        },
+    );
+    match meant {
+        Some(meant) => problem.with_hint(format!("--sample-type {meant}; a class of your own is written module:Class")),
+        None => {
+            let names: Vec<&str> = all().collect();
+            problem.with_hint(format!("known are {}; a class of your own is written module:Class", names.join(", ")))
+        }
+    }
+}
+
+fn is_module(text: &str) -> bool {
+    text.split('.').all(is_identifier)
+}
+
+/// Whether Python takes the text as a name.
+pub fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_old_and_own_classes_are_told_apart() {
+        let class = resolve("CaptioningSample").unwrap();
+        assert_eq!((class.module.as_str(), class.name.as_str()), (LIBRARY_MODULE, "CaptioningSample"));
+        assert_eq!(resolve("CaptioningWebdataset").unwrap(), class);
+        assert_eq!(resolve("megatron.energon:CaptioningSample").unwrap(), class);
+        assert_eq!(resolve("VQAOCRSample").unwrap().module, "megatron.energon.flavors.vqa_and_ocr");
+        let own = resolve("my.code:Page").unwrap();
+        assert_eq!((own.module.as_str(), own.name.as_str(), own.known), ("my.code", "Page", None));
+    }
+
+    #[test]
+    fn an_unknown_class_names_the_nearest_one() {
+        let problem = resolve("CaptionSample").unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::UnknownSampleType);
+        assert!(problem.message.contains("did you mean 'CaptioningSample'"), "{}", problem.message);
+        assert!(resolve("Zebra").unwrap_err().hint.unwrap().contains("VQASample"));
+        assert!(resolve("megatron.energon:Zebra").is_err());
+        for bad in ["a b:C", "m:", ":C", "m:a-b", ""] {
+            assert!(resolve(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What two plans answer differently.
+
+use gristmill_core::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Scope, SplitPlan, Tgz};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
+///
+/// Path, rerun mode and what only concerns a rerun do not count.
+pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut line = |what: &str, a: String, b: String| {
+        if a != b {
+            out.push(format!("{what}: {a} → {b}"));
+        }
+    };
+    line("splits", splits(&old.splits), splits(&new.splits));
+    line("shuffled", yes(old.shuffle_tars), yes(new.shuffle_tars));
+    line("shard excludes", list(&old.exclude_shards), list(&new.exclude_shards));
+    line("excludes", list(&old.excludes), list(&new.excludes));
+    line("loading", loading(&old.loading), loading(&new.loading));
+    line("dataset yaml", old.dataset_yaml_name.clone(), new.dataset_yaml_name.clone());
+    line("files made", scope(old.scope).into(), scope(new.scope).into());
+    line("media metadata", media(old.media.as_ref()), media(new.media.as_ref()));
+    line("duplicates", duplicates(old).into(), duplicates(new).into());
+    line("compressed shards", compressed(old).into(), compressed(new).into());
+    line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
+    line("--compat", yes(old.compat), yes(new.compat));
+    out
+}
+
+/// The answers in which two plans of one kind differ, one line each: `tokenizer: "a" → "b"`. Top-level answers called one of `but` do not
+/// count.
+pub fn differing_answers(old: &impl Serialize, new: &impl Serialize, but: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut old, mut new) = (answers(old), answers(new));
+    for name in but {
+        old.remove(*name);
+        new.remove(*name);
+    }
+    compare_answers("", &old, &new, &mut lines);
+    lines
+}
+
+fn answers(plan: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(plan) {
+        Ok(Value::Object(table)) => table,
+        _ => Map::new(),
+    }
+}
+
+fn compare_answers(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, lines: &mut Vec<String>) {
+    for key in new.keys().chain(old.keys().filter(|key| !new.contains_key(*key))) {
+        let name = if path.is_empty() { key.clone() } else { format!("{path} {key}") };
+        match (old.get(key), new.get(key)) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => compare_answers(&name, old, new, lines),
+            (old, new) if old != new => lines.push(format!("{name}: {} → {}", shown(old), shown(new))),
+            _ => {}
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "not given".into(),
+        Some(Value::Object(_)) => "asked for".into(),
+        Some(value) => value.to_string(),
+    }
+}
+
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Full => "all",
+        Scope::TarIndexOnly => "the index only",
+        Scope::WithoutSampleTables => "all but index.sqlite",
+    }
+}
+
+fn media(plan: Option<&MediaPlan>) -> String {
+    let Some(plan) = plan else { return "none".into() };
+    let how = match &plan.filter {
+        MediaFilter::Extension => "by extension".to_owned(),
+        MediaFilter::Header => "by header".to_owned(),
+        MediaFilter::Glob(patterns) => format!("by patterns {}", patterns.join(",")),
+    };
+    format!("{how}{}", if plan.decode { ", decoded" } else { "" })
+}
+
+fn duplicates(plan: &PreparePlan) -> &'static str {
+    match plan.duplicates {
+        Duplicates::Fail => "refused",
+        Duplicates::KeepFirst => "the first is kept",
+    }
+}
+
+fn compressed(plan: &PreparePlan) -> &'static str {
+    match plan.tgz {
+        Tgz::Skip => "left out of the splits",
+        Tgz::Rewrite => "rewritten as .tar",
+    }
+}
+
+fn yes(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// How shards are divided, in a user's words. Two plans with the same text divide alike.
+fn splits(plan: &SplitPlan) -> String {
+    match plan {
+        SplitPlan::Unset => "not answered".into(),
+        SplitPlan::Ratio(text) => format!("by ratio {text}"),
+        SplitPlan::Patterns(patterns) => {
+            let all: Vec<String> = patterns.iter().map(|p| format!("{}:{}", p.name, p.pattern)).collect();
+            format!("by pattern {}", all.join(" "))
+        }
+        SplitPlan::Listed(lists) => {
+            let all: Vec<String> = lists.iter().map(|l| format!("{} ({})", l.name, list(&l.shards))).collect();
+            format!("by hand {}", all.join(" "))
+        }
+    }
+}
+
+fn loading(loading: &Loading) -> String {
+    match loading {
+        Loading::Unset => "not answered".into(),
+        Loading::NoDatasetYaml => "no dataset yaml".into(),
+        Loading::Crude { cooker } => format!("crude{}", if *cooker { " with a cooker" } else { "" }),
+        Loading::FieldMap { sample_type, fields } => {
+            let all: Vec<String> = fields.iter().map(|f| format!("{}={}", f.field, f.expr)).collect();
+            format!("{sample_type} {}", all.join(" "))
+        }
+        Loading::SampleLoader { sample_type } => format!("{sample_type} with a sample loader"),
+    }
+}
+
+/// Short lists in full; of long ones the number and a fingerprint, so that different lists never look alike.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => "none".into(),
+        short if short.len() <= 4 => short.join(", "),
+        long => {
+            let hash = xxhash_rust::xxh3::xxh3_64(long.join("\n").as_bytes());
+            format!("{}, … {} in all ({:08x})", long[0], long.len(), hash as u32)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_that_change_the_files_are_named() {
+        let mut old = PreparePlan::new("a");
+        old.splits = SplitPlan::Ratio("8,1,1".into());
+        let mut new = PreparePlan { path: "b".into(), rerun: gristmill_core::Rerun::Overwrite, ..old.clone() };
+        assert!(differences(&old, &new).is_empty());
+        new.splits = SplitPlan::Ratio("9,1,0".into());
+        new.excludes = vec!["s.tar/1".into()];
+        assert_eq!(differences(&old, &new), ["splits: by ratio 8,1,1 → by ratio 9,1,0", "excludes: none → s.tar/1"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What the plan alone tells: answers that are missing, and answers that cannot be right whatever the data hold.
+
+use super::super::pack::places::settled;
+use super::flags as d;
+use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
+use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
+use std::path::{Path, PathBuf};
+
+/// More shards than this are a slip: each is a folder of its own.
+const MAX_SHARDS: u32 = 1 << 20;
+
+fn missing(what: &str, hint: &str) -> Problem {
+    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
+}
+
+/// Everything that is missing or wrong by the plan alone: open questions, then refusals.
+pub fn missing_or_wrong(plan: &DedupPlan) -> Vec<Problem> {
+    open_questions(plan).into_iter().chain(refusals(plan)).collect()
+}
+
+/// One refusal per question that the plan leaves open; its hint names the flag.
+pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
+    let mut open = Vec::new();
+    if plan.source().is_empty() {
+        let hint = format!("name a folder of .jsonl files, or {} DIR", d::FROM_INDEX);
+        open.push(missing("no folder is given", &hint));
+    }
+    if plan.output.is_empty() {
+        open.push(missing("nothing says where the result goes", &format!("{} DIR", d::OUTPUT)));
+    }
+    if plan.min_length.is_none() {
+        let hint = format!("{} N, in bytes: 500 is usual for web text", d::MINLEN);
+        open.push(missing("nothing says how long a repeat has to be", &hint));
+    }
+    open
+}
+
+fn wrong(flag: &str, why: impl Into<String>) -> Problem {
+    Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
+}
+
+/// Answers that cannot be right, one refusal each. Looks at what the named places are, not into them.
+pub fn refusals(plan: &DedupPlan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if plan.min_length == Some(0) {
+        found.push(wrong(d::MINLEN, "at least 1 is needed"));
+    }
+    if plan.min_count < LEAST_COUNT {
+        let hint = format!("{LEAST_COUNT} is the least: a passage that occurs once is no repeat");
+        found.push(wrong(d::MIN_COUNT, format!("{} is too small", plan.min_count)).with_hint(hint));
+    }
+    if plan.text_key.is_empty() {
+        found.push(wrong(d::TEXT_KEY, "it is empty"));
+    }
+    found.extend(of_annotations(plan));
+    found.extend(of_exports(plan));
+    found.extend(of_index(plan));
+    found.extend(overlaps(plan));
+    found
+}
+
+fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if plan.annotate_key != ANNOTATE_KEY {
+        if plan.mode != Mode::Annotate {
+            let hint = format!("add {} annotate, or leave it out", d::MODE);
+            found.push(wrong(d::ANNOTATE_KEY, "it counts only where ranges are annotated").with_hint(hint));
+        } else if plan.variant == Variant::B {
+            let why = format!("it belongs to {} a; variant b has a field of its own", d::VARIANT);
+            found.push(wrong(d::ANNOTATE_KEY, why));
+        }
+    }
+    let first = plan.annotate_key.split('.').next().unwrap_or_default();
+    if plan.annotate_key.split('.').any(str::is_empty) {
+        let why = "between its dots, and around them, there has to be a name";
+        found.push(wrong(d::ANNOTATE_KEY, why).with_hint(format!("the default is {ANNOTATE_KEY}")));
+    } else if plan.mode == Mode::Annotate && plan.variant == Variant::A && first == plan.text_key {
+        found.push(wrong(d::ANNOTATE_KEY, "it would take the place of the text"));
+    }
+    found
+}
+
+fn of_exports(plan: &DedupPlan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if plan.shards == 0 || plan.shards > MAX_SHARDS {
+        found.push(wrong(d::SHARDS, format!("a number from 1 to {MAX_SHARDS} is needed")));
+    }
+    if plan.shards != 1 && plan.export_index.is_none() && plan.export_ranges.is_none() {
+        let why = format!("shards are of what {} or {} writes", d::EXPORT_INDEX, d::EXPORT_RANGES);
+        found.push(wrong(d::SHARDS, why));
+    }
+    if plan.table && plan.export_index.is_none() {
+        found.push(wrong(d::TABLE, format!("the suffix table is part of what {} DIR writes", d::EXPORT_INDEX)));
+    }
+    found
+}
+
+fn of_index(plan: &DedupPlan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if plan.from_index.is_none() {
+        return found;
+    }
+    if !plan.input.is_empty() {
+        let why = "an index holds the text and the records: no other folder can be read with it";
+        found.push(wrong(d::FROM_INDEX, why).with_hint("leave out the folder, or the flag"));
+    }
+    if plan.export_index.is_some() {
+        found.push(wrong(d::EXPORT_INDEX, format!("what {} names is an index already", d::FROM_INDEX)));
+    }
+    if plan.shards != 1 {
+        found.push(wrong(d::SHARDS, format!("the shards are those of {}", d::FROM_INDEX)));
+    }
+    if plan.text_key != TEXT_KEY {
+        found.push(wrong(d::TEXT_KEY, "an index does not say how the field of the text was called"));
+    }
+    found
+}
+
+/// A folder that a plan names: what it is for, whether it is written.
+struct PlanFolder<'a> {
+    flag: &'static str,
+    name: &'static str,
+    given: &'a str,
+    is_written: bool,
+}
+
+/// One refusal for each two folders of which one lies in the other: what is written would be read, or one would lie in the other.
+fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
+    let output = plan.visible_output();
+    let place = |flag, name, given, is_written| PlanFolder { flag, name, given, is_written };
+    let given = |value: &'_ Option<String>| value.clone().unwrap_or_default();
+    let (against, from) = (given(&plan.against), given(&plan.from_index));
+    let (index, ranges) = (given(&plan.export_index), given(&plan.export_ranges));
+    let places = [
+        place("the input", "the input", &plan.input, false),
+        place(d::FROM_INDEX, "the index that is read", &from, false),
+        place(d::AGAINST, "the earlier set", &against, false),
+        place(d::OUTPUT, "the output", &output, true),
+        place(d::EXPORT_INDEX, "the index that is written", &index, true),
+        place(d::EXPORT_RANGES, "the ranges that are written", &ranges, true),
+    ];
+    let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
+        .iter()
+        .filter(|place| !place.given.is_empty())
+        .map(|place| (place, settled(Path::new(place.given))))
+        .collect();
+    let mut found = Vec::new();
+    for (at, (late, path)) in named.iter().enumerate() {
+        for (early, other) in named.iter().take(at) {
+            let how = match () {
+                () if path == other => "is",
+                () if path.starts_with(other) => "is in",
+                () if other.starts_with(path) => "holds",
+                () => continue,
+            };
+            let why = format!("{} {how} {}", late.name, early.name);
+            let hint = if late.is_written { "name another folder, apart from it" } else { "name two folders apart" };
+            found.push(wrong(late.flag, why).with_hint(hint));
+            break;
+        }
+    }
+    found
+}

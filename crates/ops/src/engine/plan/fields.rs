@@ -1,0 +1,341 @@
+//! A field map on real samples: what each field gets, or the exact reason why it gets nothing.
+
+use super::flags;
+use crate::source::contents;
+use crate::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
+use gristmill_core::field_map::FieldExpression;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::sample_type::{FieldType, SampleType};
+use gristmill_core::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SampleSketch, Scope, Shard, Subject};
+use serde::Serialize;
+use std::path::Path;
+
+/// Enough of a picture to find its header behind thumbnails and colour profiles, in bytes.
+const PICTURE_BYTES: u64 = 4 << 20;
+
+/// A sample with its parts decoded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DecodedSample {
+    /// Relative name of its shard.
+    pub shard: String,
+    /// Its key.
+    pub key: String,
+    /// Part names and what decoding made of them, in archive order.
+    pub parts: Vec<(String, DecodedPart)>,
+}
+
+impl DecodedSample {
+    /// The part of that name; of several the last, as the loader takes it.
+    pub fn part(&self, name: &str) -> Option<&DecodedPart> {
+        self.parts.iter().rev().find(|(known, _)| known == name).map(|(_, part)| part)
+    }
+    /// What an expression finds here.
+    pub fn eval(&self, expression: &FieldExpression) -> Result<Value, FieldError> {
+        decode::eval(expression, &|name| self.part(name))
+    }
+}
+
+/// Reads and decodes one sample. A part that cannot be read is an undecodable part, never a failure.
+///
+/// Reads from disk: never call it on the thread that draws.
+pub fn load(root: &Path, sketch: &SampleSketch) -> DecodedSample {
+    let shard = Shard {
+        name: sketch.shard.clone(),
+        path: root.join(&sketch.shard),
+        stamp: gristmill_core::FileStamp::default(),
+        mode: 0,
+        is_tgz: sketch.shard.ends_with(".tgz"),
+    };
+    let parts = sketch.parts.iter().map(|(name, offset, size)| (name.clone(), load_part(&shard, name, *offset, *size)));
+    DecodedSample { shard: sketch.shard.clone(), key: sketch.key.clone(), parts: parts.collect() }
+}
+
+fn load_part(shard: &Shard, name: &str, offset: u64, size: u64) -> DecodedPart {
+    let wanted = match decode::part_class(name) {
+        PartClass::Media | PartClass::Bytes if size > 0 => return Ok(decode::undecoded(name, size)),
+        PartClass::Image => size.min(PICTURE_BYTES),
+        _ => size,
+    };
+    if wanted > decode::MAX_PART_BYTES as u64 {
+        return Err(format!("it is larger than {}", gristmill_core::text::bytes(decode::MAX_PART_BYTES as u64)));
+    }
+    let bytes =
+        contents::read_part(shard, offset, wanted, decode::MAX_PART_BYTES).map_err(|failure| failure.why.clone())?;
+    decode::decode_part(name, &bytes)
+}
+
+/// Share of the scanned samples in which an expression can resolve, judged by the parts that are there: from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Certainly at least this.
+    pub at_least: f64,
+    /// At most this; the same unless several parts are alternatives.
+    pub at_most: f64,
+}
+
+impl Share {
+    /// Of the samples that have one of these parts, none of which is named twice.
+    pub fn of_any<'a>(parts: impl Iterator<Item = &'a str> + Clone, facts: &DatasetFacts) -> Self {
+        let shares = || parts.clone().map(|part| facts.part_share(part));
+        Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
+    }
+
+    /// `100 %`, `99.7 %`, `60–100 %`. Never rounds up to 100 or down to 0.
+    pub fn text(&self) -> String {
+        if (self.at_most - self.at_least).abs() < 1e-9 {
+            format!("{} %", percent(self.at_least))
+        } else {
+            format!("{}–{} %", percent(self.at_least), percent(self.at_most))
+        }
+    }
+}
+
+/// A share as a percentage that is 100 or 0 only when it truly is.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 100.0 || percent <= 0.0 {
+        return format!("{percent:.0}");
+    }
+    let shown = percent.clamp(0.1, 99.9);
+    let text = format!("{shown:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// What one field gets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FieldCheck {
+    /// Field name.
+    pub field: String,
+    /// Its expression.
+    pub expr: String,
+    /// One result per sample, in their order.
+    pub results: Vec<Result<Value, FieldError>>,
+    /// Share of the scanned samples with a part that the expression names; `None` before anything was scanned.
+    pub share: Option<Share>,
+    /// Something that is allowed and hardly ever meant, in one sentence.
+    pub warning: Option<String>,
+}
+
+impl FieldCheck {
+    /// The first error, if a sample fails.
+    pub fn first_error(&self) -> Option<&FieldError> {
+        self.results.iter().find_map(|r| r.as_ref().err())
+    }
+}
+
+/// Evaluates every field on every sample.
+pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck> {
+    fields.iter().map(|field| check_one(field, samples)).collect()
+}
+
+/// Field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
+///
+/// A field that fails on every sample is refused when the type needs it, since the trainer could load nothing; any other
+/// failure is a problem, and with `--compat` everything is a note. Parts that are missing are not told here:
+/// [`validate`](super::validate) knows all samples.
+pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
+    if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, Loading::FieldMap { .. }) {
+        return Vec::new();
+    }
+    let samples: Vec<DecodedSample> = facts.sketches.iter().map(|sketch| load(&facts.root, sketch)).collect();
+    try_on(plan, &samples)
+}
+
+/// As [`try_out`], on samples that were read already.
+pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
+    let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
+    let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
+    let is_required =
+        |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_none()));
+    let tried = check(fields, samples);
+    let mut problems: Vec<Problem> =
+        tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), samples)).collect();
+    problems.extend(misfits(class, &tried, samples));
+    problems
+}
+
+/// Fields that resolve to something else than their type says, each with the first sample of which that is so. The trainer does not check
+/// it, so these are notes.
+pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
+    let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
+    let told = tried.iter().filter_map(|tried| {
+        let field_type = type_of(&tried.field)?;
+        let found = tried.results.iter().zip(samples);
+        let (why, sample) =
+            found.filter_map(|(result, sample)| Some((misfit(field_type, result.as_ref().ok()?)?, sample))).next()?;
+        let message = format!("field '{}' by '{}': {why}; the trainer does not check it", tried.field, tried.expr);
+        let subject = Subject {
+            key: Some(sample.key.clone()),
+            shard: Some(sample.shard.clone()),
+            ..Subject::field(&tried.field)
+        };
+        Some(Problem::note(ProblemKind::FieldFails, subject, message))
+    });
+    told.collect()
+}
+
+fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[DecodedSample]) -> Option<Problem> {
+    let errors =
+        tried.results.iter().zip(samples).filter_map(|(result, sample)| Some((result.as_ref().err()?, sample)));
+    let errors: Vec<_> = errors.filter(|(error, _)| !matches!(error, FieldError::NoPart { .. })).collect();
+    let (error, sample) = errors.first()?;
+    let all = tried.results.iter().all(Result::is_err);
+    let count = gristmill_core::text::count(samples.len() as u64, "sample");
+    let message = if all {
+        format!("field '{}' fails on every sample that was tried: {error}", tried.field)
+    } else {
+        format!(
+            "field '{}' fails on {} of {count} that were tried: {error}; the trainer fails on them",
+            tried.field,
+            errors.len()
+        )
+    };
+    let subject =
+        Subject { key: Some(sample.key.clone()), shard: Some(sample.shard.clone()), ..Subject::field(&tried.field) };
+    let make = match (plan.compat, all && required) {
+        (true, _) => Problem::note,
+        (false, true) => Problem::refusal,
+        (false, false) => Problem::problem,
+    };
+    let hint =
+        format!("{} {}=EXPR names a part and the way into it, as in json[caption][0]", flags::FIELD_MAP, tried.field);
+    Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
+}
+
+/// [`check`], with the share of all scanned samples and warnings about types.
+pub fn check_in(
+    fields: &[FieldExpr],
+    class: Option<&SampleType>,
+    samples: &[DecodedSample],
+    facts: &DatasetFacts,
+) -> Vec<FieldCheck> {
+    let mut checks = check(fields, samples);
+    for check in &mut checks {
+        check.share = share(&check.expr, facts);
+        let field_type = class.and_then(|c| c.fields.iter().find(|f| f.name == check.field)).map(|f| f.field_type);
+        if let (None, Some(field_type)) = (&check.warning, field_type) {
+            check.warning = check.results.iter().flatten().find_map(|value| misfit(field_type, value));
+        }
+    }
+    checks
+}
+
+fn check_one(field: &FieldExpr, samples: &[DecodedSample]) -> FieldCheck {
+    let expression = FieldExpression::parse(&field.expr);
+    let warning = if !FieldExpression::fits_grammar(&field.expr) {
+        Some(format!("an option of '{}' does not fit PART[STEP] and names a part that hardly exists", field.expr))
+    } else {
+        spaces(&expression)
+    };
+    FieldCheck {
+        field: field.field.clone(),
+        expr: field.expr.clone(),
+        results: samples.iter().map(|s| s.eval(&expression)).collect(),
+        share: None,
+        warning,
+    }
+}
+
+/// Spaces count in the grammar, and `json[a], txt` names a part ` txt`.
+fn spaces(expression: &FieldExpression) -> Option<String> {
+    let odd = expression.options.iter().find(|o| o.part.trim() != o.part)?;
+    Some(format!("spaces count: this names a part '{}'", odd.part))
+}
+
+/// Share of the samples seen so far in which an expression can resolve; `None` before any was seen.
+pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
+    if facts.samples_seen == 0 {
+        return None;
+    }
+    let expression = FieldExpression::parse(expr);
+    let mut parts: Vec<&str> = expression.options.iter().map(|o| o.part.as_str()).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    Some(Share::of_any(parts.into_iter(), facts))
+}
+
+/// Why a value is hardly what a field of that type wants; `None` when it fits. The trainer itself does not check.
+pub fn misfit(field_type: FieldType, value: &Value) -> Option<String> {
+    use FieldType as T;
+    let fits = match field_type {
+        T::Tensor => value.is_array() || is_list(value, &|item| item.is_number() || item.is_array()),
+        T::Str => matches!(value, Value::Text(_)),
+        T::Int => matches!(value, Value::Int(_)),
+        T::StrList => is_list(value, &serde_json::Value::is_string),
+        T::IntList => is_list(value, &serde_json::Value::is_i64),
+        T::TensorList => value.is_array() || is_list(value, &|_| true),
+        T::TensorOrStrList => value.is_array() || is_list(value, &serde_json::Value::is_string),
+        T::TensorOrStrSequence => is_list(value, &|_| true),
+        T::Video => matches!(value, Value::Media { .. }),
+    };
+    (!fits).then(|| format!("the field is a {}; this is {}", field_type.python(), value.describe()))
+}
+
+fn is_list(value: &Value, item: &dyn Fn(&serde_json::Value) -> bool) -> bool {
+    match value {
+        Value::Json(serde_json::Value::Array(items)) => items.iter().all(item),
+        Value::Json(serde_json::Value::Null) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::{DatasetKind, PartFacts};
+
+    fn sample(key: &str, parts: &[(&str, &str)]) -> DecodedSample {
+        let parts = parts.iter().map(|(n, b)| ((*n).to_owned(), decode::decode_part(n, b.as_bytes())));
+        DecodedSample { shard: "s.tar".into(), key: key.into(), parts: parts.collect() }
+    }
+
+    fn field(field: &str, expr: &str) -> FieldExpr {
+        FieldExpr { field: field.into(), expr: expr.into() }
+    }
+
+    #[test]
+    fn every_sample_gets_a_value_or_its_own_error() {
+        let samples = [sample("a", &[("json", r#"{"c": "x"}"#), ("txt", "t")]), sample("b", &[("json", "{}")])];
+        let checks = check(&[field("caption", "json[c],txt"), field("label", "cls")], &samples);
+        assert_eq!(checks[0].results[0], Ok(Value::Text("x".into())));
+        assert_eq!(checks[0].results[1].as_ref().unwrap_err().to_string(), "no part 'txt' in this sample");
+        assert_eq!(checks[1].first_error().unwrap().part(), "cls");
+    }
+
+    #[test]
+    fn of_a_part_given_twice_the_last_one_counts() {
+        let s = sample("a", &[("txt", "first"), ("txt", "last")]);
+        assert_eq!(check(&[field("text", "txt")], &[s])[0].results[0], Ok(Value::Text("last".into())));
+    }
+
+    #[test]
+    fn a_misspelt_expression_is_warned_about() {
+        let checks = check(&[field("text", "json[a"), field("text", "json[a], txt")], &[]);
+        assert!(checks[0].warning.as_ref().unwrap().contains("does not fit"));
+        assert!(checks[1].warning.as_ref().unwrap().contains("' txt'"));
+    }
+
+    #[test]
+    fn the_share_is_a_span_when_parts_are_alternatives() {
+        let mut facts = DatasetFacts::new("x".into(), DatasetKind::RawWebDataset);
+        assert_eq!(share("jpg", &facts), None);
+        facts.samples_seen = 1000;
+        for (name, samples) in [("jpg", 600), ("png", 399), ("txt", 1000), ("json", 999)] {
+            facts.parts.insert(name.into(), PartFacts { samples, bytes: 0 });
+        }
+        assert_eq!(share("txt", &facts).unwrap().text(), "100 %");
+        assert_eq!(share("jpg,png", &facts).unwrap().text(), "60–99.9 %");
+        assert_eq!(share("json[a],json[b]", &facts).unwrap().text(), "99.9 %");
+        assert_eq!(share("cls", &facts).unwrap().text(), "0 %");
+    }
+
+    #[test]
+    fn a_value_of_another_type_than_the_fields_is_named() {
+        let text = Value::Text("x".into());
+        assert_eq!(misfit(FieldType::Str, &text), None);
+        assert_eq!(misfit(FieldType::Tensor, &text).unwrap(), "the field is a torch.Tensor; this is text");
+        let list = Value::Json(serde_json::json!(["a", 1]));
+        assert!(misfit(FieldType::StrList, &list).is_some());
+        assert!(misfit(FieldType::IntList, &Value::Json(serde_json::json!([1, 2]))).is_none());
+    }
+}

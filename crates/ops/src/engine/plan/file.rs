@@ -1,0 +1,227 @@
+//! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
+
+use crate::engine::nanosets::mixture::IndexPlan;
+use crate::engine::nanosets::{MergePlan, WindowsPlan};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
+use serde::{Deserialize, Serialize};
+
+/// The largest plan that is read, in bytes.
+const MAX_PLAN_BYTES: usize = 64 << 20;
+
+const HEADER: &str = "\
+# A plan of Gristmill: every answer of a preparation. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default. `path` is where the data set is.
+";
+
+const PACK_HEADER: &str = "\
+# A plan of Gristmill: every answer of packing text into tokens. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default.
+";
+
+const DEDUP_HEADER: &str = "\
+# A plan of Gristmill: every answer of removing repeated text. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default.
+";
+
+/// The plan as a file, with a comment that says what it is for.
+pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
+}
+
+/// A plan for media alone, as a file.
+pub fn media_to_yaml(plan: &PrepareMediaPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}command: prepare-media\n{}", body.trim_start_matches("---\n")))
+}
+
+/// A plan of a metadataset, as a file.
+pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}command: mix\n{}", body.trim_start_matches("---\n")))
+}
+
+/// A plan of packing, as a file.
+pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
+}
+
+/// A plan of `nanosets merge`, as a file.
+pub fn merge_to_yaml(plan: &MergePlan) -> Outcome<String> {
+    tokens_to_yaml("merging token files", "nanosets-merge", plan)
+}
+
+/// A plan of `nanosets shuffle`, as a file.
+pub fn windows_to_yaml(plan: &WindowsPlan) -> Outcome<String> {
+    tokens_to_yaml("shuffling windows of token files", "nanosets-shuffle", plan)
+}
+
+/// A plan of `mix index`, as a file.
+pub fn index_to_yaml(plan: &IndexPlan) -> Outcome<String> {
+    tokens_to_yaml("the index of a mixture", "mix-index", plan)
+}
+
+fn tokens_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    let head = PACK_HEADER.replace("packing text into tokens", what);
+    Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
+}
+
+/// A plan of deduplicating, as a file.
+pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{DEDUP_HEADER}command: dedup\n{}", body.trim_start_matches("---\n")))
+}
+
+/// What a plan file can hold: one kind of plan for each command that takes one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+pub enum PlanFile {
+    /// Of `prepare`; a file that names no command holds this.
+    Prepare(Box<PreparePlan>),
+    /// Of `prepare-media`.
+    PrepareMedia(PrepareMediaPlan),
+    /// Of `mix new`.
+    Mix(MixPlan),
+    /// Of `pack`.
+    Pack(Box<PackPlan>),
+    /// Of `nanosets merge`.
+    NanosetsMerge(MergePlan),
+    /// Of `nanosets shuffle`.
+    NanosetsShuffle(WindowsPlan),
+    /// Of `mix index`.
+    MixIndex(IndexPlan),
+    /// Of `dedup`.
+    Dedup(Box<DedupPlan>),
+}
+
+impl PlanFile {
+    /// The command that it is a plan of.
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Prepare(_) => "prepare",
+            Self::PrepareMedia(_) => "prepare-media",
+            Self::Mix(_) => "mix new",
+            Self::Pack(_) => "pack",
+            Self::NanosetsMerge(_) => "nanosets merge",
+            Self::NanosetsShuffle(_) => "nanosets shuffle",
+            Self::MixIndex(_) => "mix index",
+            Self::Dedup(_) => "dedup",
+        }
+    }
+}
+
+/// Reads the plan of whatever command. A newer version, an unknown key or a value of the wrong kind is refused, with its line.
+pub fn read(text: &str) -> Outcome<PlanFile> {
+    let refuse = |why: String| Failure::usage("reading the plan", why);
+    if text.len() > MAX_PLAN_BYTES {
+        return Err(refuse("it is larger than 64 MiB".into()));
+    }
+    let head: Head = parse(text)?;
+    match head.version {
+        Some(version) if version > PLAN_VERSION => {
+            return Err(refuse(format!("it has version {version}; this program knows up to {PLAN_VERSION}"))
+                .with_hint("use a newer gristmill, or answer the questions again"));
+        }
+        Some(0) | None => {
+            let hint = match text.contains("Metadataset") {
+                true => {
+                    "this looks like a metadataset: `gristmill prepare FILE` and `gristmill mix check FILE` take it"
+                }
+                false => "a plan has a line `version: 1`",
+            };
+            return Err(refuse("it does not say its version".into()).with_hint(hint));
+        }
+        Some(_) => {}
+    }
+    let Some(command) = head.command else { return parse(text).map(PlanFile::Prepare) };
+    parse(text).map_err(|mut failure| {
+        if COMMANDS.contains(&command.as_str()) {
+            failure.hint = Some(writes_a_good_one(&command));
+        }
+        // Where several kinds of plans are possible the reader does not know the line any more.
+        if failure.subject.is_empty() {
+            failure.subject.line = line_of_unknown(&failure.why, text);
+        }
+        failure
+    })
+}
+
+/// Every command that a plan may be of.
+const COMMANDS: [&str; 8] =
+    ["prepare", "prepare-media", "mix new", "pack", "nanosets merge", "nanosets shuffle", "mix index", "dedup"];
+
+fn writes_a_good_one(command: &str) -> String {
+    format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
+}
+
+/// The line of a key that an error calls unknown, counted from 1.
+fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
+    let key = why.strip_prefix("unknown field `")?.split_once('`')?.0;
+    let is_key =
+        |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    Some(text.lines().position(is_key)? as u64 + 1)
+}
+
+/// Reads a plan of `prepare`, as [`read`] does; one of another command is refused.
+pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
+    match read(text)? {
+        PlanFile::Prepare(plan) => Ok(*plan),
+        other => {
+            Err(Failure::usage("reading the plan", format!("it is a plan of {}, not of prepare", other.command())))
+        }
+    }
+}
+
+/// Just enough to tell a newer file before its unknown keys are complained about.
+#[derive(Deserialize)]
+struct Head {
+    version: Option<u32>,
+    command: Option<String>,
+}
+
+fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
+    let options = serde_yaml::options! {
+        budget: serde_yaml::budget! {
+            max_nodes: 20_000_000,
+            max_events: 40_000_000,
+            max_total_scalar_bytes: MAX_PLAN_BYTES,
+            max_anchors: 0,
+            max_aliases: 0,
+            max_depth: 64,
+        },
+        strict_booleans: true,
+    };
+    serde_yaml::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map(|at| at.line());
+        let plain = error.without_snippet().to_string();
+        let why = plain.lines().next().unwrap_or("it is not a plan").to_owned();
+        let mut failure = Failure::usage("reading the plan", why).with_hint(writes_a_good_one("prepare PATH"));
+        if let Some(line) = line {
+            failure = failure.on(Subject::default().line(line));
+        }
+        failure
+    })
+}
+
+/// A short fingerprint of every answer that decides the bytes of the result, the path and the way of rerunning left out.
+pub fn hash(plan: &PreparePlan) -> String {
+    let same = PreparePlan {
+        path: String::new(),
+        rerun: gristmill_core::Rerun::default(),
+        reset_excludes: false,
+        new_to: None,
+        ..plan.clone()
+    };
+    let canonical = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(canonical.as_bytes()))
+}
+
+#[cfg(test)]
+#[path = "written_tests.rs"]
+mod tests;

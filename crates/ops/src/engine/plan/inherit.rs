@@ -1,0 +1,109 @@
+//! What `--update` leaves unsaid comes from the plan of the run before.
+
+use gristmill_core::{Duplicates, Loading, PreparePlan, PreparedFacts, Rerun, Scope, SplitPlan, Tgz};
+
+/// The plan to carry out: of an update, with the answers that decide about new shards taken from the recorded plan where none
+/// are given. `dataset.yaml` is not an answer of that kind: an update leaves it as it is unless the plan says otherwise.
+pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
+    let mut plan = plan.clone();
+    let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) else { return plan };
+    if plan.splits == SplitPlan::Unset {
+        plan.splits = old.splits.clone();
+        plan.shuffle_tars = old.shuffle_tars;
+        plan.allow_empty_splits |= old.allow_empty_splits;
+    }
+    if plan.exclude_shards.is_empty() {
+        plan.exclude_shards = old.exclude_shards.clone();
+    }
+    if plan.scope == Scope::default() {
+        plan.scope = old.scope;
+    }
+    if plan.tgz == Tgz::default() {
+        plan.tgz = old.tgz;
+    }
+    if plan.duplicates == Duplicates::default() {
+        plan.duplicates = old.duplicates;
+    }
+    if plan.media.is_none() && plan.scope == Scope::Full {
+        plan.media = old.media.clone();
+    }
+    plan.compat |= old.compat;
+    plan
+}
+
+/// The plan to record after a run: what a later run without new shards would have to say to mean the same.
+pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
+    let mut record = inherited(plan, prepared);
+    if let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) {
+        if record.loading == Loading::Unset {
+            record.loading = old.loading.clone();
+            record.dataset_yaml_name = old.dataset_yaml_name.clone();
+        }
+        let added = std::mem::replace(&mut record.excludes, old.excludes.clone());
+        for item in added {
+            if !record.excludes.contains(&item) {
+                record.excludes.push(item);
+            }
+        }
+    }
+    record.rerun = Rerun::Refuse;
+    record.reset_excludes = false;
+    record.new_to = None;
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::{MediaFilter, MediaPlan};
+
+    fn prepared_by(plan: PreparePlan) -> PreparedFacts {
+        PreparedFacts { plan: Some(Box::new(plan)), ..PreparedFacts::default() }
+    }
+
+    #[test]
+    fn an_update_takes_the_unsaid_from_the_recorded_plan_and_leaves_dataset_yaml_alone() {
+        let mut old = PreparePlan::new("d");
+        old.splits = SplitPlan::Ratio("8,1,1".into());
+        old.loading = Loading::Crude { cooker: false };
+        old.exclude_shards = vec!["bad".into()];
+        old.excludes = vec!["a.tar/1".into()];
+        old.scope = Scope::WithoutSampleTables;
+        old.media = Some(MediaPlan { filter: MediaFilter::Extension, decode: false });
+        let mut update = PreparePlan::new("d");
+        update.rerun = Rerun::Update;
+        update.excludes = vec!["a.tar/2".into()];
+        let facts = prepared_by(old.clone());
+        let plan = inherited(&update, Some(&facts));
+        assert_eq!(plan.splits, old.splits);
+        assert_eq!(plan.exclude_shards, old.exclude_shards);
+        assert_eq!(plan.loading, Loading::Unset);
+        assert_eq!(plan.scope, old.scope, "an update makes no tables that were not wanted");
+        assert_eq!(plan.media, None, "media metadata needs the database");
+        assert_eq!(plan.excludes, ["a.tar/2"]);
+        let record = recorded(&update, Some(&facts));
+        assert_eq!(record.loading, old.loading);
+        assert_eq!(record.excludes, ["a.tar/1", "a.tar/2"]);
+        assert_eq!(record.rerun, Rerun::Refuse);
+    }
+
+    #[test]
+    fn an_update_describes_the_media_of_new_shards_as_the_run_before_did() {
+        let media = Some(MediaPlan { filter: MediaFilter::Header, decode: true });
+        let old = PreparePlan { media: media.clone(), ..PreparePlan::new("d") };
+        let update = PreparePlan { rerun: Rerun::Update, ..PreparePlan::new("d") };
+        assert_eq!(inherited(&update, Some(&prepared_by(old.clone()))).media, media);
+        let other = Some(MediaPlan { filter: MediaFilter::Extension, decode: false });
+        let update = PreparePlan { media: other.clone(), ..update };
+        assert_eq!(inherited(&update, Some(&prepared_by(old))).media, other);
+    }
+
+    #[test]
+    fn other_runs_inherit_nothing() {
+        let mut old = PreparePlan::new("d");
+        old.splits = SplitPlan::Ratio("8,1,1".into());
+        let mut plan = PreparePlan::new("d");
+        plan.rerun = Rerun::Overwrite;
+        assert_eq!(inherited(&plan, Some(&prepared_by(old))), plan);
+    }
+}

@@ -1,0 +1,30 @@
+//! Pure decisions over a plan and what is known of the data set: no thread, no terminal, and no file but the samples that
+//! [`fields::load`] is asked to read.
+//!
+//! [`validate`] says before any work what stands in the way of a plan; [`splits`] divides shards; [`suggest`] proposes answers;
+//! [`fields`] runs field maps over real samples; [`file`] and [`command_line`] write a plan down.
+
+pub mod classes;
+mod command;
+pub mod compare;
+pub mod dedup;
+pub mod fields;
+pub mod file;
+pub mod flags;
+pub mod inherit;
+mod nanosets;
+pub mod pack;
+pub mod setting;
+pub mod splits;
+pub mod suggest;
+mod validate;
+
+pub use command::{command_line, command_line_after_run, shell_quote, CommandLine};
+pub use compare::differences;
+pub use gristmill_core::did_you_mean::nearest;
+pub use inherit::inherited;
+pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
+pub use validate::{
+    already_prepared, cut_names, many_shards, same_keys, scattered_problem, unreadable_splits, unusable_samples,
+    validate,
+};

@@ -1,0 +1,116 @@
+//! Plans of packing: what is open, what is wrong, and what is written down.
+
+use super::*;
+use crate::engine::plan::file::{pack_to_yaml, read, PlanFile};
+use crate::engine::plan::CommandLine;
+use gristmill_core::pack::{
+    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TextField,
+};
+use gristmill_core::PackPlan;
+
+fn nanosets() -> PackPlan {
+    let mut plan = PackPlan::new(vec!["web".into()], "tok.json", "out");
+    plan.nanosets = Some(NanosetsTarget::default());
+    plan
+}
+
+fn hints(plan: &PackPlan) -> Vec<String> {
+    open_questions(plan).into_iter().map(|problem| problem.hint.unwrap()).collect()
+}
+
+#[test]
+fn each_open_question_names_its_flag() {
+    let nothing = PackPlan::new(vec![], "", "");
+    let hints_of_nothing = hints(&nothing).join("\n");
+    for flag in [".jsonl", "--format", "--tokenizer", "--output"] {
+        assert!(hints_of_nothing.contains(flag), "{flag}: {hints_of_nothing}");
+    }
+    assert!(open_questions(&nanosets()).is_empty(), "an end token is not needed for token folders");
+    let mut plan = nanosets();
+    plan.modalities = Some(ModalitiesTarget::default());
+    assert!(hints(&plan)[0].contains("--eos-token"));
+    plan.modalities = Some(ModalitiesTarget { eod_token: Some("</s>".into()), ..ModalitiesTarget::default() });
+    assert!(open_questions(&plan).is_empty());
+    plan.forager = Some(ForagerTarget::new(SampleSize::Fixed(0)));
+    assert_eq!(open_questions(&plan).len(), 2, "how large, and what ends a document");
+    plan.forager = Some(ForagerTarget::new(SampleSize::Variable));
+    assert!(open_questions(&plan).is_empty(), "samples of one document need no end token");
+}
+
+#[test]
+fn a_list_of_paths_needs_the_folder_that_they_start_from() {
+    let mut plan = nanosets();
+    plan.paths_file = Some("list.txt".into());
+    assert!(open_questions(&plan).is_empty());
+    plan.inputs.clear();
+    let open: Vec<String> = open_questions(&plan).into_iter().map(|problem| problem.message).collect();
+    assert_eq!(open, ["the folder that the listed paths start from is not given"]);
+}
+
+#[test]
+fn answers_that_cannot_be_right_are_refused() {
+    let field = |plan: &PackPlan| refusals(plan).into_iter().filter_map(|p| p.subject.field).collect::<Vec<_>>();
+    let with = |change: fn(&mut NanosetsTarget)| {
+        let mut plan = nanosets();
+        change(plan.nanosets.as_mut().unwrap());
+        field(&plan)
+    };
+    assert_eq!(with(|_| ()), [""; 0]);
+    assert_eq!(with(|t| (t.tasks, t.rank) = (Some(3), Some(3))), ["--rank"]);
+    assert_eq!(with(|t| t.tasks = Some(0)), ["--tasks"]);
+    assert_eq!(with(|t| t.chunk_size = Some(0)), ["--chunk-size"]);
+    assert_eq!(with(|t| t.max_tokens_per_file = Some(9)), ["--max-tokens-per-file"]);
+    assert_eq!(with(|t| (t.max_tokens_per_file, t.chunk_size) = (Some(9), Some(2))), [""; 0]);
+    for bad in ["", ".", "..", "a/b", "/a", "a/", "a\nb"] {
+        let mut plan = nanosets();
+        plan.nanosets.as_mut().unwrap().prefix = Some(bad.into());
+        assert_eq!(field(&plan), ["--prefix"], "{bad:?}");
+    }
+    let forager = |change: fn(&mut ForagerTarget)| {
+        let mut plan = PackPlan::new(vec!["a".into()], "t", "o");
+        plan.forager = Some(ForagerTarget::new(SampleSize::Fixed(8)));
+        change(plan.forager.as_mut().unwrap());
+        field(&plan)
+    };
+    let masks = || Some(MaskedParts { parts: vec![], mask_end: false });
+    assert_eq!(forager(|t| t.index_folder = "tokenized-samples".into()), ["--index-folder"]);
+    assert_eq!(forager(|t| t.index_folder = "../index".into()), ["--index-folder"]);
+    assert_eq!(forager(|t| t.file_suffix = "a/../b".into()), ["--file-suffix"]);
+    let mut plan = PackPlan::new(vec!["a".into()], "t", "o");
+    plan.forager = Some(ForagerTarget { masks: masks(), ..ForagerTarget::new(SampleSize::Variable) });
+    assert_eq!(field(&plan), ["--variable"]);
+    let mut plan = PackPlan::new(vec!["a".into()], "t", "o");
+    let odd = ModalitiesTarget { batch_lines: 4, ..ModalitiesTarget::default() };
+    plan.modalities = Some(odd);
+    assert_eq!(field(&plan), ["--batch-lines"], "batches are nothing without --compat");
+    plan.compat = true;
+    assert_eq!(field(&plan), [""; 0]);
+    plan.text = TextField::Jq(" ".into());
+    assert_eq!(field(&plan), ["--jq"]);
+}
+
+#[test]
+fn the_command_is_what_a_person_would_type() {
+    let mut plan = nanosets();
+    plan.end = Some(EndToken::Text("<|endoftext|>".into()));
+    plan.nanosets.as_mut().unwrap().shuffle = DocumentShuffle::Documents;
+    assert_eq!(
+        CommandLine::of_pack(&plan).text(),
+        "gristmill pack web --format nanosets --tokenizer tok.json --eos-token '<|endoftext|>' --output out --shuffle documents"
+    );
+    plan.inputs = vec!["-odd".into()];
+    assert!(CommandLine::of_pack(&plan).text().ends_with(" -- -odd"));
+}
+
+#[test]
+fn a_plan_file_says_which_command_it_is_of_and_defaults_stay_out() {
+    let yaml = pack_to_yaml(&nanosets()).unwrap();
+    assert!(yaml.contains("\ncommand: pack\nversion: 1\n"), "{yaml}");
+    let back = read(&yaml).unwrap();
+    assert_eq!(back.command(), "pack");
+    assert_eq!(back, PlanFile::Pack(Box::new(nanosets())));
+    let short = "command: pack\nversion: 1\ninputs: [a.jsonl]\ntokenizer: t\noutput: o.pbin\nmodalities: {}\n";
+    let PlanFile::Pack(plan) = read(short).unwrap() else { panic!() };
+    assert_eq!(plan.modalities, Some(ModalitiesTarget::default()));
+    assert!(read(&short.replace("modalities", "modalitys")).is_err());
+}

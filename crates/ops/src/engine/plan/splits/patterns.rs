@@ -1,0 +1,222 @@
+//! By patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
+
+use super::{check_split_names, first_and_last, flags, last_wins, listed, Candidates};
+use gristmill_core::plan::SplitPattern;
+use gristmill_core::{PreparePlan, Problem, ProblemKind, ShardFacts, ShardId, Subject};
+use gristmill_pycompat::braces;
+use gristmill_pycompat::pattern::{glob_meaning, Pattern};
+use std::collections::BTreeSet;
+
+/// A pattern may stand for this many regular expressions.
+const MAX_ALTERNATIVES: usize = 10_000;
+
+/// What a pattern matches right now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct PatternMatches {
+    /// Shards that match, in index order.
+    pub shards: Vec<ShardId>,
+    /// Shards that could match.
+    pub total: usize,
+    /// Name of the first match.
+    pub first: Option<String>,
+    /// Name of the last match.
+    pub last: Option<String>,
+    /// When nothing matches: the pattern that was probably meant, and why.
+    pub meant: Option<Meant>,
+}
+
+/// A pattern that matches where another did not.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Meant {
+    /// The pattern.
+    pub pattern: String,
+    /// Shards it matches.
+    pub matches: usize,
+    /// What was wrong with the other, in words.
+    pub why: &'static str,
+}
+
+/// All patterns together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PatternsPreview {
+    /// One per pattern, in order; the error says why a pattern cannot be used.
+    pub each: Vec<Result<PatternMatches, Problem>>,
+    /// Shards that no pattern matches.
+    pub unassigned: Vec<ShardId>,
+}
+
+/// A split pattern ready to match.
+pub(crate) struct Compiled(Vec<Pattern>);
+
+impl Compiled {
+    pub(crate) fn new(pattern: &str) -> Result<Self, Problem> {
+        let expanded = braces::expand_keeping_escapes(pattern, MAX_ALTERNATIVES).map_err(|e| {
+            Problem::refusal(ProblemKind::BadBraces, Subject::field(pattern), format!("braces are expanded first: {e}"))
+                .with_hint("in a regular expression write \\d\\d\\d instead of \\d{3,3}")
+        })?;
+        let torn = expanded.len() > 1 && has_quantifier_with_comma(pattern);
+        let compiled: Result<Vec<Pattern>, Problem> = expanded.iter().map(|p| compile(p, pattern, torn)).collect();
+        Ok(Self(compiled?))
+    }
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        self.0.iter().any(|p| p.is_match_start(name))
+    }
+}
+
+fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
+    Pattern::compile(one).map_err(|e| {
+        let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field(whole), e.message);
+        match e.hint {
+            _ if torn => problem.with_hint(TORN),
+            Some(hint) => problem.with_hint(hint),
+            None => match glob_meaning(whole) {
+                Some(regex) => problem.with_hint(format!("patterns are regular expressions, did you mean '{regex}'?")),
+                None => problem.with_hint(BROKEN),
+            },
+        }
+    })
+}
+
+/// What helps with a pattern that does not compile.
+const BROKEN: &str =
+    "patterns are Python regular expressions: put a backslash before a character that is meant literally";
+
+const TORN: &str =
+    "braces with a comma are expanded before the regular expression is read, so {2,3} becomes two patterns; \
+                    write \\d\\d\\d? instead of \\d{2,3}";
+
+/// `\d{2,3}` and the like: a repeat count that brace expansion tears apart.
+fn has_quantifier_with_comma(pattern: &str) -> bool {
+    pattern.match_indices('{').any(|(at, _)| {
+        let inner = pattern[at + 1..].split('}').next().unwrap_or("");
+        let counts = inner.split_once(',').is_some_and(|(a, b)| {
+            !(a.is_empty() && b.is_empty()) && a.bytes().chain(b.bytes()).all(|c| c.is_ascii_digit())
+        });
+        let before = &pattern[..at];
+        let repeats = before.ends_with(['.', ')', ']']) || ["\\d", "\\w", "\\s"].iter().any(|e| before.ends_with(e));
+        counts && repeats
+    })
+}
+
+/// What `pattern` matches among `shards`, for showing while it is typed. The error says why it cannot be used.
+pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
+    let compiled = Compiled::new(pattern)?;
+    Ok(matches_of(pattern, shards, &|name| compiled.matches(name), &|other, name| {
+        Compiled::new(other).is_ok_and(|c| c.matches(name))
+    }))
+}
+
+/// What an `--exclude` pattern finds among `shards`: anywhere in the name.
+pub fn exclude_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
+    let compiled = compile(pattern, pattern, false)?;
+    Ok(matches_of(pattern, shards, &|name| compiled.is_found(name), &|other, name| {
+        Pattern::compile(other).is_ok_and(|c| c.is_found(name))
+    }))
+}
+
+fn matches_of(
+    pattern: &str,
+    shards: &[ShardFacts],
+    matches: &dyn Fn(&str) -> bool,
+    other_matches: &dyn Fn(&str, &str) -> bool,
+) -> PatternMatches {
+    let ids = || (0u32..).zip(shards);
+    let found: Vec<ShardId> = ids().filter(|(_, s)| matches(&s.name)).map(|(id, _)| ShardId(id)).collect();
+    let name = |id: Option<&ShardId>| id.and_then(|id| shards.get(id.0 as usize)).map(|s| s.name.clone());
+    let meant = if found.is_empty() { meant(pattern, shards, other_matches) } else { None };
+    PatternMatches { first: name(found.first()), last: name(found.last()), total: shards.len(), shards: found, meant }
+}
+
+/// The first rewriting of a pattern that matches something.
+fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<Meant> {
+    let candidates = [
+        (glob_meaning(pattern), "patterns are regular expressions, not globs"),
+        (Some(format!(".*{pattern}")), "patterns are matched from the start of the name"),
+        (
+            glob_meaning(pattern).map(|p| format!(".*{p}")),
+            "patterns are regular expressions, matched from the start of the name",
+        ),
+        (Some(format!("(?i){pattern}")), "upper and lower case count"),
+        (pattern.strip_prefix("./").map(str::to_owned), "names are relative to the data set's folder, without ./"),
+        (pattern.strip_prefix('/').map(str::to_owned), "names are relative to the data set's folder"),
+    ];
+    candidates.into_iter().find_map(|(candidate, why)| {
+        let pattern = candidate?;
+        let matches = shards.iter().filter(|s| matches(&pattern, &s.name)).count();
+        (matches > 0).then_some(Meant { pattern, matches, why })
+    })
+}
+
+/// What every pattern matches, and what stays unassigned after all.
+pub fn preview_patterns(patterns: &[SplitPattern], shards: &[ShardFacts]) -> PatternsPreview {
+    let each: Vec<_> = patterns.iter().map(|p| pattern_matches(&p.pattern, shards)).collect();
+    let taken: BTreeSet<ShardId> = each.iter().flatten().flat_map(|m| m.shards.iter().copied()).collect();
+    let unassigned = (0u32..shards.len() as u32).map(ShardId).filter(|id| !taken.contains(id)).collect();
+    PatternsPreview { each, unassigned }
+}
+
+pub(super) fn divide(
+    plan: &PreparePlan,
+    patterns: &[SplitPattern],
+    candidates: &Candidates<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<(String, Vec<ShardId>)> {
+    check_split_names(patterns.iter().map(|p| p.name.as_str()), problems);
+    let mut splits = Vec::new();
+    for (name, pattern) in last_wins(patterns.iter().map(|p| (p.name.as_str(), p.pattern.as_str()))) {
+        let shards = match Compiled::new(pattern) {
+            Ok(compiled) => {
+                candidates.eligible.iter().copied().filter(|&id| compiled.matches(&candidates.name(id))).collect()
+            }
+            Err(mut problem) => {
+                problem.message = format!("pattern '{pattern}' of split '{name}': {}", problem.message);
+                problem.subject = Subject::field(name);
+                problems.push(problem);
+                Vec::new()
+            }
+        };
+        if shards.is_empty() && !problems.iter().any(|p| p.subject.field.as_deref() == Some(name) && is_broken(p)) {
+            problems.push(matches_nothing(plan, name, pattern, candidates));
+        }
+        splits.push((name.to_owned(), shards));
+    }
+    listed::note_shared(&splits, candidates, problems);
+    splits
+}
+
+fn is_broken(problem: &Problem) -> bool {
+    matches!(problem.kind, ProblemKind::BadPattern | ProblemKind::BadBraces)
+}
+
+fn matches_nothing(plan: &PreparePlan, name: &str, pattern: &str, candidates: &Candidates<'_>) -> Problem {
+    let mut eligible = candidates.eligible.clone();
+    eligible.sort_unstable();
+    let shards: Vec<ShardFacts> = eligible.iter().filter_map(|&id| candidates.facts(id)).cloned().collect();
+    let message = format!(
+        "pattern '{pattern}' of split '{name}' matches 0 of {}",
+        gristmill_core::text::count(shards.len() as u64, "shard")
+    );
+    if plan.compat {
+        let message = format!("{message}; written as an empty split");
+        return Problem::note(ProblemKind::CompatLoss, Subject::field(name), message);
+    }
+    if plan.allow_empty_splits {
+        return Problem::note(ProblemKind::EmptySplit, Subject::field(name), message);
+    }
+    let meant = pattern_matches(pattern, &shards).ok().and_then(|m| m.meant);
+    let mut hint = match meant {
+        Some(meant) => format!(
+            "{}; did you mean '{}'? It matches {}",
+            meant.why,
+            meant.pattern,
+            gristmill_core::text::count(meant.matches as u64, "shard")
+        ),
+        None if has_quantifier_with_comma(pattern) => TORN.to_owned(),
+        None => "patterns are regular expressions matched from the start of the name".to_owned(),
+    };
+    if let Some(names) = first_and_last(&eligible, candidates.shards) {
+        hint.push_str(&format!("; shards are named {names}"));
+    }
+    hint.push_str(&format!("; {} accepts it", flags::ALLOW_EMPTY_SPLITS));
+    Problem::refusal(ProblemKind::MatchesNothing, Subject::field(name), message).with_hint(hint)
+}

@@ -1,0 +1,98 @@
+//! Keys of several samples, and samples that the entries of a shard take apart.
+
+use crate::engine::plan::{flags, splits};
+use gristmill_core::{
+    text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
+};
+
+/// Refuses samples that cannot be used, and keys of several samples unless the plan says what to do with them.
+pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    if let Some(unusable) = unusable_samples(plan, facts) {
+        problems.push(Problem { severity: gristmill_core::Severity::Refusal, ..unusable });
+        return;
+    }
+    let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
+    let hint =
+        format!("{} keep-first, {} a shard, or {}", flags::DUPLICATES, flags::EXCLUDE, flags::SKIP_SAMPLE_TABLES);
+    problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
+}
+
+/// The problem of samples that no answer makes usable, where a scan has found any in the shards that a plan takes: their shards
+/// have to be packed again.
+pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
+    apple_double(plan, facts).or_else(|| {
+        let (keys, (one, other, key)) = taken(plan, facts, &facts.scattered)?;
+        Some(scattered_problem(keys, key, one, other))
+    })
+}
+
+/// AppleDouble entries that take samples apart.
+fn apple_double(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
+    let is_refused = |entries: &&AppleDouble| entries.is_refused();
+    if !facts.shards.iter().any(|shard| shard.apple_double.as_ref().filter(is_refused).is_some()) {
+        return None;
+    }
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    let left = facts.shards.iter().zip(excluded).filter(|(_, is_excluded)| !is_excluded).map(|(shard, _)| shard);
+    let mut refused = left.filter_map(|shard| Some((shard, shard.apple_double.as_ref().filter(is_refused)?)));
+    let (shard, entries) = refused.next()?;
+    let mut problem = entries.problem(&shard.name);
+    let more = refused.count() as u64;
+    if more > 0 {
+        problem.message.push_str(&format!("; so it is in {}", text::count(more, "more shard")));
+    }
+    Some(problem)
+}
+
+/// The problem of samples whose parts are in several places; `one` and `other` are the shards of the first two places.
+pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Problem {
+    let places = match one == other {
+        true => format!("'{key}' is in {one} in more than one piece"),
+        false => format!("'{key}' is partly in {one} and partly in {other}"),
+    };
+    let message = format!("the parts of {} are not next to each other: {places}", text::count(samples, "sample"));
+    let hint =
+        "pack the shards again, sorted by name, so that all parts of a sample are next to each other in one shard: \
+                tar --sort=name -cf SHARD.tar -C FOLDER .";
+    Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
+}
+
+/// The problem of keys of several samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
+/// no refusal. `None` while there are [`unusable_samples`]: pieces are not copies.
+pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
+    if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
+        return None;
+    }
+    let (keys, (one, other, key)) = taken(plan, facts, &facts.same_keys)?;
+    let verb = text::agree(keys, "names", "name");
+    let places = match one == other {
+        true => format!("'{key}' is in {one} twice"),
+        false => format!("'{key}' is in {one} and again in {other}"),
+    };
+    let message = format!("{} {verb} more than one sample; {places}", text::count(keys, "key"));
+    let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other).key(key), message);
+    Some(problem.with_hint("later copies are left out of the tables"))
+}
+
+/// Of these keys the number of those in two places at least of the shards that a plan takes; two shards and the key of the first.
+fn taken<'f>(
+    plan: &PreparePlan,
+    facts: &'f DatasetFacts,
+    groups: &'f [DuplicateKeys],
+) -> Option<(u64, (&'f str, &'f str, &'f str))> {
+    if groups.is_empty() {
+        return None;
+    }
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    let name = |at: u32| facts.shards.get(at as usize).map_or("", |shard| shard.name.as_str());
+    let mut keys = 0;
+    let mut first = None;
+    for group in groups {
+        let mut taken = group.shards.iter().copied().filter(|at| excluded.get(*at as usize) == Some(&false));
+        if let (Some(one), Some(other)) = (taken.next(), taken.next()) {
+            keys += group.keys;
+            first = first.or(Some((name(one), name(other), group.key.as_str())));
+        }
+    }
+    Some((keys, first?))
+}

@@ -1,0 +1,299 @@
+//! What stands in the way of a plan, found before any work is done.
+
+mod excludes;
+mod keys;
+mod loading;
+mod rerun;
+#[cfg(test)]
+mod tests;
+
+pub use keys::{same_keys, scattered_problem, unusable_samples};
+pub use rerun::{already_prepared, unreadable_splits};
+
+use super::{flags, splits};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::text;
+use gristmill_core::{
+    DatasetFacts, DatasetKind, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
+    ShardState, SplitPlan, Subject, Tgz,
+};
+use std::collections::HashSet;
+
+/// Names that one message lists.
+const MAX_NAMES: usize = 3;
+
+/// Everything that is wrong or unusual about a plan for this data set, refusals first. Empty means: it can run as it is.
+///
+/// Facts grow while the data set is scanned; what cannot be told yet is not complained about.
+pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
+    if matches!(facts.kind, DatasetKind::Jsonl | DatasetKind::Metadataset) {
+        return Vec::new();
+    }
+    let mut problems = plan.findings.clone();
+    if plan.version > PLAN_VERSION {
+        let message = format!("the plan has version {}; this program knows up to {PLAN_VERSION}", plan.version);
+        problems.push(Problem::refusal(ProblemKind::Other, Subject::default(), message));
+    }
+    if !source(plan, facts, &mut problems) {
+        return problems;
+    }
+    rerun::check(plan, facts, &mut problems);
+    excludes::check_shard_patterns(plan, facts, &mut problems);
+    if plan.scope != Scope::TarIndexOnly {
+        check_splits(plan, facts, &mut problems);
+        compressed(plan, facts, &mut problems);
+        excludes::check_items(plan, facts, &mut problems);
+        if !keeps_loading(plan, facts) {
+            loading::check(plan, facts, &mut problems);
+        }
+        dataset_yaml_name(plan, &mut problems);
+    }
+    keys::check(plan, facts, &mut problems);
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    let taken = || facts.shards.iter().zip(&excluded).filter(|(_, excluded)| !**excluded).map(|(shard, _)| shard);
+    problems.extend(many_shards(taken().count()));
+    if taken().all(|shard| matches!(shard.state, ShardState::Scanned | ShardState::Failed)) {
+        problems.extend(cut_names(facts));
+    }
+    media(plan, &mut problems);
+    if plan.scope == Scope::WithoutSampleTables {
+        let message =
+            "no index.sqlite is written: training works; access by name, use as an auxiliary data set and mounting \
+                       do not, and keys that occur twice are not looked for";
+        problems.push(Problem::note(ProblemKind::Other, Subject::field(flags::SKIP_SAMPLE_TABLES), message));
+    }
+    problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    problems
+}
+
+/// Media metadata is stored in the database, so the database must be made.
+fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
+    let Some(media) = &plan.media else { return };
+    let flag = match plan.scope {
+        Scope::Full => None,
+        Scope::TarIndexOnly => Some(flags::TAR_INDEX_ONLY),
+        Scope::WithoutSampleTables => Some(flags::SKIP_SAMPLE_TABLES),
+    };
+    if let Some(flag) = flag {
+        let message = format!(
+            "media metadata cannot be made together with {flag}: it is written to the database of the sample tables"
+        );
+        let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
+        problems.push(
+            problem
+                .with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"),
+        );
+    }
+    let is_blank = |pattern: &String| pattern.trim().is_empty();
+    if matches!(&media.filter, MediaFilter::Glob(patterns) if patterns.iter().all(is_blank)) {
+        let message = "no pattern is given";
+        let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field(flags::MEDIA_BY_GLOB), message);
+        problems.push(problem.with_hint("for example --media-metadata-by-glob '*.jpg,*.png'"));
+    }
+}
+
+/// A shard that is indexed and can be in no split, because the loader cannot read it.
+fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    if plan.compat || plan.tgz == Tgz::Rewrite {
+        return;
+    }
+    let names: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    for (shard, _) in facts.shards.iter().zip(excluded).filter(|(shard, excluded)| shard.is_tgz && !excluded) {
+        let twin = shard.name.strip_suffix(".tgz").map(|stem| format!("{stem}.tar"));
+        if twin.is_some_and(|twin| names.contains(twin.as_str())) {
+            // Told by the selection of shards: two shards want one index name.
+            continue;
+        }
+        let message = "compressed: it is indexed, but left out of the splits, since the loader cannot read it";
+        problems.push(
+            Problem::problem(ProblemKind::CompressedShard, Subject::shard(&shard.name), message)
+                .with_hint("--tgz rewrite makes a plain .tar next to it; --exclude leaves it out altogether"),
+        );
+    }
+}
+
+/// Whether an update leaves the answers of an earlier run as they are.
+pub(super) fn is_update(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
+    plan.rerun == Rerun::Update && facts.prepared.is_some()
+}
+
+/// With `--update` the dataset yaml that is there stays, unless another answer is given.
+fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
+    is_update(plan, facts) && plan.loading == Loading::Unset
+}
+
+/// Whether there are shards at all; nothing else is worth saying without.
+fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) -> bool {
+    let root = || Subject::path(&facts.root);
+    if facts.kind == DatasetKind::OtherFile {
+        let message = "this is a file, but neither JSONL nor a metadataset; prepare takes a folder of tar shards";
+        problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
+        return false;
+    }
+    if facts.kind == DatasetKind::Filesystem {
+        if facts.shards.is_empty() {
+            let message = "this folder has a media database and no tar shard; there is nothing to prepare";
+            problems.push(
+                Problem::refusal(ProblemKind::LeftoverDatabase, root(), message)
+                    .with_hint("for a plain folder of media use gristmill prepare-media"),
+            );
+            return false;
+        }
+        // Opening the data set has told of it already, unless these facts come from elsewhere.
+        if !facts.findings.iter().any(|finding| finding.kind == ProblemKind::LeftoverDatabase) {
+            let message =
+                "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
+                 that can be read are kept";
+            problems.push(Problem::note(ProblemKind::LeftoverDatabase, root(), message));
+        }
+    }
+    if facts.shards.is_empty() {
+        problems.push(no_shards(facts));
+        return false;
+    }
+    if splits::excluded(&plan.exclude_shards, &facts.shards).iter().all(|out| *out) {
+        let message = format!("{} leaves out every shard", flags::EXCLUDE);
+        problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
+    }
+    true
+}
+
+/// A folder without a shard. Files that look like shards and are not read are named.
+fn no_shards(facts: &DatasetFacts) -> Problem {
+    let unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
+    let mut names: Vec<&str> = unread.filter_map(|finding| finding.subject.shard.as_deref()).collect();
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    let mut message = "there is no tar shard in this folder".to_owned();
+    if !names.is_empty() {
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let verb = text::agree(names.len() as u64, "looks like a shard and is", "look like shards and are");
+        message = format!("{message}; {}{more} {verb} not read", names.join(", "));
+    }
+    let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";
+    Problem::refusal(ProblemKind::NoShards, Subject::path(&facts.root), message).with_hint(hint)
+}
+
+/// More shards than this slow down file systems, stores and the start of training.
+const MAX_SHARDS: usize = 10_000;
+
+/// A note on very many shards, for every command that looks at a data set.
+pub fn many_shards(shards: usize) -> Option<Problem> {
+    let message = format!(
+        "{} shards: Energon is made for fewer than {}; more are useful only where a store limits requests by prefix",
+        text::grouped(shards as u64),
+        text::grouped(MAX_SHARDS as u64)
+    );
+    let problem = || Problem::note(ProblemKind::ManyShards, Subject::default(), message);
+    (shards > MAX_SHARDS).then(|| problem().with_hint("pack the samples into fewer, larger shards"))
+}
+
+/// A part name without the suffix of a packed file: the dot in `json.gz` belongs to the suffix.
+fn unpacked(name: &str) -> &str {
+    let packed = ["gz", "bz2", "xz", "zst", "lz4"];
+    name.rsplit_once('.').filter(|(_, suffix)| packed.contains(suffix)).map_or(name, |(stem, _)| stem)
+}
+
+/// Names of parts that look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots most
+/// of which only one sample has.
+pub fn cut_names(facts: &DatasetFacts) -> Option<Problem> {
+    let has_blank = |name: &&String| name.contains(char::is_whitespace);
+    let with_blanks: Vec<&String> = facts.parts.keys().filter(has_blank).collect();
+    let with_dots: Vec<(&String, u64)> = facts
+        .parts
+        .iter()
+        .filter(|(name, _)| unpacked(name).contains('.'))
+        .map(|(name, part)| (name, part.samples))
+        .collect();
+    let again = with_dots.iter().filter(|(_, samples)| *samples > 1).count();
+    let is_cut = with_dots.len() >= 3 && again * 10 <= with_dots.len();
+    let mut names = with_blanks;
+    if is_cut {
+        names.extend(
+            with_dots.iter().filter(|(name, samples)| *samples == 1 && !has_blank(name)).map(|(name, _)| *name),
+        );
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let listed: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("'{name}'")).collect();
+    let more = names.len().saturating_sub(listed.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = format!(
+        "names of entries are cut at their first dot, the rest is the name of the part: {}{more}; dots in file names may not be \
+         meant so",
+        listed.join(", ")
+    );
+    let problem = Problem::note(ProblemKind::CutName, Subject::path(&facts.root), message);
+    Some(problem.with_hint("pack again with file names that have no dot before the suffix"))
+}
+
+fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    let has_splits = facts.prepared.as_ref().is_some_and(|p: &PreparedFacts| !p.splits.is_empty());
+    let stays = is_update(plan, facts) && has_splits;
+    if plan.splits == SplitPlan::Unset && !stays {
+        problems.push(
+            Problem::refusal(
+                ProblemKind::MissingAnswer,
+                Subject::field(flags::SPLIT_RATIO),
+                "how the shards are divided into train, val and test is not answered",
+            )
+            .with_hint(format!(
+                "{} 8,1,1, {} NAME:REGEX, or {} FILE",
+                flags::SPLIT_RATIO,
+                flags::SPLIT_PARTS,
+                flags::SPLITS_FROM
+            )),
+        );
+        return;
+    }
+    let resolved = splits::resolve_in(plan, facts);
+    let trains = resolved.splits.is_empty() || resolved.splits.iter().any(|(name, _)| name == "train");
+    if !trains && !resolved.is_refused() {
+        let names: Vec<&str> = resolved.splits.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!("no split is called train; there are {}", names.join(", "));
+        problems.push(
+            Problem::note(ProblemKind::Other, Subject::field("train"), message)
+                .with_hint("trainers ask for train, val and test unless other names are configured"),
+        );
+    }
+    let nothing = resolved.splits.iter().all(|(_, shards)| shards.is_empty());
+    if nothing && !resolved.splits.is_empty() && !resolved.is_refused() {
+        let message = "no split would have a single shard";
+        problems.push(Problem::note(ProblemKind::EmptySplit, Subject::default(), message));
+    }
+    problems.extend(resolved.problems);
+}
+
+fn dataset_yaml_name(plan: &PreparePlan, problems: &mut Vec<Problem>) {
+    let name = plan.dataset_yaml_name.as_str();
+    let taken = [
+        ".",
+        "..",
+        ".info.json",
+        ".info.yaml",
+        "split.yaml",
+        "split.json",
+        "index.sqlite",
+        "index.uuid",
+        "gristmill",
+        "sample_loader.py",
+        "cooker.py",
+    ];
+    let why = if name.is_empty() {
+        "the dataset yaml needs a name"
+    } else if name.contains(['/', '\\']) || name == ".." {
+        "the dataset yaml is always inside .nv-meta: a plain file name is needed, not a path"
+    } else if name.chars().any(char::is_control) || name.starts_with('.') {
+        "the dataset yaml needs a visible name of printable characters"
+    } else if taken.contains(&name) {
+        "this name belongs to another file of the data set"
+    } else {
+        return;
+    };
+    problems.push(
+        Problem::refusal(ProblemKind::BadName, Subject::field(name), why)
+            .with_hint(format!("for example {} captions.yaml", flags::DATASET_YAML_NAME)),
+    );
+}

@@ -1,0 +1,363 @@
+//! Plans written down: as a file and as a command, and read back.
+
+use super::*;
+use crate::engine::plan::{command_line, flags as f, shell_quote, CommandLine};
+use crate::formats::energon::split_yaml::SplitFile;
+use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
+use gristmill_core::sample_type::CRUDE_CLASS;
+use gristmill_core::{Duplicates, Loading, Rerun, Scope, SplitPlan, Tgz};
+use proptest::prelude::*;
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z]{1,8}",
+        "[ -~]{1,12}",
+        any::<String>().prop_map(|s| s.replace('\0', "0")).prop_filter("not empty", |s| !s.is_empty()),
+        prop_oneof![
+            Just("yes".to_owned()),
+            Just("1:30".into()),
+            Just("null".into()),
+            Just("- x".into()),
+            Just("a: b".into()),
+            Just("'".into()),
+            Just("x\ny".into()),
+            Just("0x1".into()),
+            Just("~".into()),
+            Just("--yes".into()),
+            Just("{a}".into())
+        ],
+    ]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    text().prop_map(|s| s.replace([':', '='], "_"))
+}
+
+fn splits() -> impl Strategy<Value = SplitPlan> {
+    prop_oneof![
+        Just(SplitPlan::Unset),
+        text().prop_map(SplitPlan::Ratio),
+        prop::collection::vec((name(), text()), 1..4).prop_map(|v| SplitPlan::Patterns(
+            v.into_iter().map(|(name, pattern)| SplitPattern { name, pattern }).collect()
+        )),
+        prop::collection::btree_map("[a-z]{1,6}", prop::collection::vec("[a-z]{1,5}\\.tar", 0..4), 1..4)
+            .prop_map(|v| SplitPlan::Listed(v.into_iter().map(|(name, shards)| SplitList { name, shards }).collect())),
+    ]
+}
+
+fn loading() -> impl Strategy<Value = Loading> {
+    let class = || "[A-Z][a-z]{1,8}";
+    let plain = prop::collection::btree_map("[a-z_]{1,6}", text(), 0..4);
+    let odd = prop::collection::btree_map(text(), any::<String>(), 0..3);
+    let map = prop_oneof![plain, odd];
+    prop_oneof![
+        Just(Loading::Unset),
+        Just(Loading::NoDatasetYaml),
+        any::<bool>().prop_map(|cooker| Loading::Crude { cooker }),
+        class().prop_map(|sample_type| Loading::SampleLoader { sample_type }),
+        (class(), map).prop_map(|(sample_type, map)| Loading::FieldMap {
+            sample_type,
+            fields: map.into_iter().map(|(field, expr)| FieldExpr { field, expr }).collect(),
+        }),
+    ]
+}
+
+fn plans() -> impl Strategy<Value = PreparePlan> {
+    let rerun = prop_oneof![Just(Rerun::Refuse), Just(Rerun::Update), Just(Rerun::Overwrite)];
+    let scope = prop_oneof![Just(Scope::Full), Just(Scope::TarIndexOnly), Just(Scope::WithoutSampleTables)];
+    let lists = (prop::collection::vec(text(), 0..3), prop::collection::vec(text(), 0..12));
+    let bools = any::<[bool; 7]>();
+    (text(), rerun, scope, prop::option::of(text()), splits(), lists, loading(), text(), bools).prop_map(
+        |(path, rerun, scope, new_to, splits, (exclude_shards, excludes), loading, yaml, b)| PreparePlan {
+            rerun,
+            scope,
+            new_to,
+            splits,
+            exclude_shards,
+            excludes,
+            loading,
+            dataset_yaml_name: yaml,
+            reset_excludes: b[0],
+            shuffle_tars: b[1],
+            allow_empty_splits: b[2],
+            duplicates: if b[3] { Duplicates::KeepFirst } else { Duplicates::Fail },
+            tgz: if b[4] { Tgz::Rewrite } else { Tgz::Skip },
+            compat: b[5],
+            skip_bad_lines: b[6],
+            ..PreparePlan::new(path)
+        },
+    )
+}
+
+/// Splits a line as a POSIX shell with `$'…'` does.
+fn shell_words(line: &str) -> Vec<String> {
+    let bytes = line.as_bytes();
+    let (mut words, mut word, mut open, mut i) = (Vec::new(), Vec::new(), false, 0);
+    while i < bytes.len() {
+        match bytes[i] {
+            b' ' => {
+                if open {
+                    words.push(String::from_utf8(std::mem::take(&mut word)).unwrap());
+                }
+                open = false;
+                i += 1;
+            }
+            b'\'' => {
+                let end = i + 1 + bytes[i + 1..].iter().position(|b| *b == b'\'').unwrap();
+                word.extend(&bytes[i + 1..end]);
+                open = true;
+                i = end + 1;
+            }
+            b'$' if bytes.get(i + 1) == Some(&b'\'') => {
+                i += 2;
+                while bytes[i] != b'\'' {
+                    if bytes[i] != b'\\' {
+                        word.push(bytes[i]);
+                        i += 1;
+                        continue;
+                    }
+                    match bytes[i + 1] {
+                        b'n' => word.push(b'\n'),
+                        b't' => word.push(b'\t'),
+                        c @ (b'\'' | b'\\') => word.push(c),
+                        _ => {
+                            let octal = std::str::from_utf8(&bytes[i + 1..i + 4]).unwrap();
+                            word.push(u8::from_str_radix(octal, 8).unwrap());
+                            i += 2;
+                        }
+                    }
+                    i += 2;
+                }
+                open = true;
+                i += 1;
+            }
+            b'\\' => {
+                word.push(bytes[i + 1]);
+                open = true;
+                i += 2;
+            }
+            b => {
+                assert!(b.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&b), "{} is special in a shell", b as char);
+                word.push(b);
+                open = true;
+                i += 1;
+            }
+        }
+    }
+    if open {
+        words.push(String::from_utf8(word).unwrap());
+    }
+    words
+}
+
+/// Reads a command back, by the contract of the flags alone.
+fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
+    assert_eq!(words[..2], ["gristmill", "prepare"]);
+    let file = |name: &str| files.iter().find(|(n, _)| n == name).unwrap().1.clone();
+    let mut plan = PreparePlan::new("");
+    let mut class = None;
+    let mut map: Vec<FieldExpr> = Vec::new();
+    let (mut loader, mut cooker, mut only_paths) = (false, false, false);
+    let mut rest = words[2..].iter();
+    while let Some(word) = rest.next() {
+        if only_paths || !word.starts_with("--") {
+            plan.path.clone_from(word);
+            continue;
+        }
+        let (flag, tied) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        let mut value = || tied.clone().unwrap_or_else(|| rest.next().unwrap().clone());
+        match flag {
+            "--" => only_paths = true,
+            f::YES => {}
+            f::UPDATE => plan.rerun = Rerun::Update,
+            f::FORCE_OVERWRITE => plan.rerun = Rerun::Overwrite,
+            f::NEW_TO => plan.new_to = Some(value()),
+            f::SKIP_BAD_LINES => plan.skip_bad_lines = true,
+            f::RESET_EXCLUDES => plan.reset_excludes = true,
+            f::TAR_INDEX_ONLY => plan.scope = Scope::TarIndexOnly,
+            f::SKIP_SAMPLE_TABLES => plan.scope = Scope::WithoutSampleTables,
+            f::SPLIT_RATIO => plan.splits = SplitPlan::Ratio(value()),
+            f::SPLIT_PARTS => {
+                let text = value();
+                let (name, pattern) = text.split_once(':').unwrap();
+                let one = SplitPattern { name: name.into(), pattern: pattern.into() };
+                match &mut plan.splits {
+                    SplitPlan::Patterns(all) => all.push(one),
+                    other => *other = SplitPlan::Patterns(vec![one]),
+                }
+            }
+            f::SPLITS_FROM => {
+                let read = SplitFile::parse(&file(&value())).unwrap();
+                let lists = read.split_parts.into_iter().map(|(name, shards)| SplitList { name, shards });
+                plan.splits = SplitPlan::Listed(lists.collect());
+                plan.excludes = read.exclude;
+            }
+            f::SHUFFLE_TARS => plan.shuffle_tars = true,
+            f::ALLOW_EMPTY_SPLITS => plan.allow_empty_splits = true,
+            f::EXCLUDE => plan.exclude_shards.push(value()),
+            f::EXCLUDE_SAMPLE => plan.excludes.push(value()),
+            f::EXCLUDE_FROM => plan.excludes.extend(file(&value()).split_terminator('\n').map(str::to_owned)),
+            f::SKIP_DATASET_YAML => plan.loading = Loading::NoDatasetYaml,
+            f::SAMPLE_TYPE => class = Some(value()),
+            f::SAMPLE_LOADER => loader = true,
+            f::COOKER => cooker = true,
+            f::FIELD_MAP => {
+                let text = value();
+                if text.starts_with('{') {
+                    let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+                    map.extend(
+                        json.into_iter().map(|(field, e)| FieldExpr { field, expr: e.as_str().unwrap().into() }),
+                    );
+                } else {
+                    let (field, expr) = text.split_once('=').unwrap();
+                    map.push(FieldExpr { field: field.into(), expr: expr.into() });
+                }
+            }
+            f::DATASET_YAML_NAME => plan.dataset_yaml_name = value(),
+            f::DUPLICATES => {
+                plan.duplicates = if value() == "keep-first" { Duplicates::KeepFirst } else { Duplicates::Fail }
+            }
+            f::TGZ => plan.tgz = if value() == "rewrite" { Tgz::Rewrite } else { Tgz::Skip },
+            f::COMPAT => plan.compat = true,
+            other => panic!("{other}"),
+        }
+    }
+    plan.loading = match class {
+        None => plan.loading,
+        Some(c) if c == CRUDE_CLASS => Loading::Crude { cooker },
+        Some(sample_type) if loader => Loading::SampleLoader { sample_type },
+        Some(sample_type) => Loading::FieldMap { sample_type, fields: map },
+    };
+    plan
+}
+
+proptest! {
+    #[test]
+    fn a_plan_survives_being_written_to_a_file_and_read_again(plan in plans()) {
+        let yaml = to_yaml(&plan).unwrap();
+        let back = from_yaml(&yaml);
+        prop_assert!(back.is_ok(), "{:?}\n{yaml}", back);
+        prop_assert_eq!(back.unwrap(), plan, "{}", yaml);
+    }
+
+    #[test]
+    fn the_printed_command_says_exactly_the_plan(plan in plans()) {
+        let line = CommandLine::of(&plan);
+        let words = shell_words(&line.text());
+        prop_assert_eq!(&words, &line.arguments);
+        prop_assert_eq!(read_back(&words, &line.files), plan, "{}", line.text());
+    }
+
+    #[test]
+    fn a_printed_command_is_safe_to_show(plan in plans()) {
+        let line = command_line(&plan);
+        prop_assert_eq!(gristmill_core::text::display_safe(&line).into_owned(), line);
+    }
+
+    #[test]
+    fn reading_any_text_as_a_plan_never_panics(text in any::<String>()) {
+        let _ = from_yaml(&text);
+        let _ = from_yaml(&format!("version: 1\n{text}"));
+    }
+}
+
+#[test]
+fn a_plan_file_reads_like_a_note_to_a_person() {
+    let plan = PreparePlan {
+        splits: SplitPlan::Ratio("8,1,1".into()),
+        loading: Loading::FieldMap {
+            sample_type: "CaptioningSample".into(),
+            fields: vec![FieldExpr { field: "image".into(), expr: "jpg".into() }],
+        },
+        ..PreparePlan::new("data/coco")
+    };
+    let yaml = to_yaml(&plan).unwrap();
+    assert!(yaml.starts_with("# A plan of Gristmill"), "{yaml}");
+    for line in ["version: 1\n", "path: data/coco\n", "  ratio: 8,1,1\n", "sample_type: CaptioningSample\n"] {
+        assert!(yaml.contains(line), "{line:?} not in\n{yaml}");
+    }
+}
+
+#[test]
+fn a_newer_plan_is_refused_before_its_unknown_keys_are() {
+    let failure = from_yaml("version: 2\npath: x\nshiny: true\n").unwrap_err();
+    assert!(failure.why.contains("version 2"), "{failure}");
+    assert_eq!(failure.class.code(), 2);
+    assert!(from_yaml("path: x\n").unwrap_err().why.contains("version"));
+}
+
+#[test]
+fn an_unknown_key_or_a_wrong_value_is_refused_with_its_line() {
+    let failure = from_yaml("version: 1\npath: x\nsplitz: 3\n").unwrap_err();
+    assert!(failure.why.contains("splitz"), "{failure}");
+    assert_eq!(failure.subject.line, Some(3));
+    let failure = from_yaml("version: 1\npath: x\nshuffle_tars: 7\n").unwrap_err();
+    assert_eq!(failure.subject.line, Some(3), "{failure}");
+    let pack = "version: 1\ncommand: pack\ninputs: [a]\ntokenizer: t\noutput: o\nshape: 3\n";
+    let failure = read(pack).unwrap_err();
+    assert_eq!(failure.subject.line, Some(6), "{failure}");
+    assert!(failure.hint.unwrap().starts_with("`gristmill pack …"));
+    let metadataset = read("__module__: megatron.energon\n__class__: MetadatasetV2\nsplits: {}\n").unwrap_err();
+    assert!(metadataset.hint.unwrap().contains("mix check"), "{}", metadataset.why);
+    assert!(from_yaml("version: 1\n").is_err());
+    assert!(from_yaml("version: [\n").is_err());
+}
+
+#[test]
+fn a_plan_with_very_many_excludes_is_read() {
+    let excludes: Vec<String> = (0..300_000).map(|i| format!("s/{:04}.tar/{i:09}", i / 100)).collect();
+    let plan = PreparePlan { excludes, ..PreparePlan::new("x") };
+    assert_eq!(from_yaml(&to_yaml(&plan).unwrap()).unwrap(), plan);
+}
+
+#[test]
+fn the_hash_knows_answers_from_circumstances() {
+    let plan = PreparePlan { splits: SplitPlan::Ratio("8,1,1".into()), ..PreparePlan::new("a") };
+    let elsewhere = PreparePlan { path: "b".into(), rerun: Rerun::Overwrite, ..plan.clone() };
+    assert_eq!(hash(&plan), hash(&elsewhere));
+    assert_ne!(hash(&plan), hash(&PreparePlan { compat: true, ..plan.clone() }));
+    assert_eq!(hash(&plan).len(), 32);
+}
+
+#[test]
+fn a_command_quotes_what_a_shell_would_take_apart() {
+    let plan = PreparePlan {
+        splits: SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "train/.*".into() }]),
+        exclude_shards: vec!["-x".into()],
+        loading: Loading::FieldMap {
+            sample_type: "CaptioningSample".into(),
+            fields: vec![FieldExpr { field: "caption".into(), expr: "detail.json[a],txt".into() }],
+        },
+        ..PreparePlan::new("my data")
+    };
+    assert_eq!(
+        command_line(&plan),
+        "gristmill prepare 'my data' --yes --split-parts 'train:train/.*' --exclude=-x --sample-type CaptioningSample \
+         --field-map 'caption=detail.json[a],txt'"
+    );
+    assert_eq!(shell_quote("it's"), r"'it'\''s'");
+    assert_eq!(shell_quote("a\u{1b}\nb"), r"$'a\033\nb'");
+    assert_eq!(shell_quote(""), "''");
+    assert_eq!(shell_quote("~x"), "'~x'");
+}
+
+#[test]
+fn after_a_run_a_plan_that_needs_files_is_replayed_from_the_data_set() {
+    let mut plan = PreparePlan::new("my data");
+    assert_eq!(crate::engine::plan::command_line_after_run(&plan), command_line(&plan));
+    plan.splits = SplitPlan::Listed(vec![SplitList { name: "train".into(), shards: vec!["a.tar".into()] }]);
+    let line = crate::engine::plan::command_line_after_run(&plan);
+    assert_eq!(line, "gristmill run 'my data/.nv-meta/gristmill/plan.yaml'");
+}
+
+#[test]
+fn a_real_shell_reads_the_quoting_back() {
+    for text in ["it's", "a\u{1b}\nb", "$HOME `x` \\ \"", "\u{202e}x", "*", "-n", ""] {
+        let script = format!("printf %s {}", shell_quote(text));
+        let Ok(out) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), text);
+    }
+}

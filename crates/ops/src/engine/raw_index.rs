@@ -1,0 +1,225 @@
+//! Raw indexes for Modalities: where each line of a file begins and how long it is, of lines that Python's `json` takes
+//! (docs/formats/modalities.md §2). Ranges are judged in any order and put together in theirs.
+
+use crate::source::jsonl::Unit;
+use crate::source::text::{plain_units, python_lines, unit_text, LineJudge, NotJson, Overlong, Packing};
+use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::text::{count, grouped};
+use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_pycompat::pickle::IndexWriter;
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+/// What indexing is called in errors.
+pub const WHAT: &str = "making the raw index";
+/// Bytes of one range: what fits well into the cache of one core.
+const UNIT: u64 = 512 << 10;
+/// A line longer than this is judged as it is read, in bytes.
+const LONG: usize = 4 << 20;
+/// Bytes of such a line that are read at a time.
+const PIECE: usize = 256 << 10;
+
+/// Opens a source. An empty or a packed one is refused: the one cannot be read through an index, in the other places mean nothing.
+pub fn open(path: &Path) -> Outcome<ReadFile> {
+    let file = open_read(path)?;
+    let refuse = |why: String, hint: &str| Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
+    if file.is_empty() {
+        return refuse("the file is empty, and an index of nothing cannot be read".into(), "leave the file out");
+    }
+    match Packing::of(&file)? {
+        Packing::Plain => Ok(file),
+        packing => refuse(
+            format!("it is packed with {}, and a reader cannot jump to a line of it", packing.title()),
+            "unpack it first",
+        ),
+    }
+}
+
+/// The ranges of a file.
+pub fn units(len: u64) -> Vec<Unit> {
+    plain_units(len, UNIT)
+}
+
+/// A line that is no JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Its number, counted from 0 in what it was found in.
+    pub line: u64,
+    /// Where it begins, in bytes.
+    pub start: u64,
+    /// Where in it the mistake is, in bytes.
+    pub at: u64,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// What one range holds.
+#[derive(Clone, Debug, Default)]
+pub struct UnitIndex {
+    /// Where the range begins.
+    base: u64,
+    /// Good lines: where each begins, counted from `base`, and its length.
+    items: Vec<(u32, u32)>,
+    /// A good line behind them, longer than a range may be.
+    long: Option<(u64, u64)>,
+    /// All lines.
+    lines: u64,
+    bad: Vec<BadLine>,
+    bad_count: u64,
+}
+
+impl UnitIndex {
+    fn line(&mut self, start: u64, bytes: u64, fault: Option<NotJson>) {
+        let line = self.lines;
+        self.lines += 1;
+        let Some(NotJson { at, why }) = fault else {
+            match (u32::try_from(start - self.base), u32::try_from(bytes)) {
+                (Ok(place), Ok(bytes)) => self.items.push((place, bytes)),
+                // Only the last line of a range can be as long.
+                _ => self.long = Some((start, bytes)),
+            }
+            return;
+        };
+        self.bad_count += 1;
+        if self.bad.len() < KEPT_PROBLEMS {
+            self.bad.push(BadLine { line, start, at: at as u64, why });
+        }
+    }
+}
+
+/// Reads and judges one range. `memory` is used again.
+pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<UnitIndex> {
+    let text = unit_text(file, unit, LONG, memory, handles.cancel)?;
+    let mut index = UnitIndex { base: unit.start, ..UnitIndex::default() };
+    let start = text.start;
+    python_lines(text.bytes, |from, bytes, fault| index.line(start + from as u64, bytes as u64, fault));
+    if let Some(line) = text.overlong {
+        let fault = judge_long(file, line, handles.cancel)?;
+        index.line(line.start, line.bytes, fault);
+    }
+    if memory.len() > LONG {
+        *memory = Vec::new();
+    }
+    handles.progress.add(0, unit.end - unit.start);
+    Ok(index)
+}
+
+/// Judges a line that is too long to be held. One in UTF-16 of that size counts as bad, unlike there.
+fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Option<NotJson>> {
+    let mut judge = LineJudge::default();
+    let mut piece = vec![0; PIECE];
+    let mut at = 0;
+    while at < line.bytes {
+        cancel.check()?;
+        let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(PIECE);
+        let space = piece.get_mut(..wanted).unwrap_or_default();
+        file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+        judge.take(space);
+        at += wanted as u64;
+    }
+    let place = usize::try_from(judge.seen()).unwrap_or(usize::MAX);
+    Ok((!judge.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
+}
+
+/// What all ranges hold together.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Lines in the index.
+    pub items: u64,
+    /// All lines.
+    pub lines: u64,
+    /// Lines that are no JSON, the first ones.
+    pub bad: Vec<BadLine>,
+    /// All of them, counted.
+    pub bad_count: u64,
+}
+
+/// Puts ranges together, in order, and hands the bytes of the index to a sink.
+pub struct Merge<S> {
+    sink: S,
+    writer: Option<IndexWriter>,
+    /// The first item, until it is known whether there are more: a list of one is written differently.
+    first: Option<(u64, u64)>,
+    counts: Counts,
+}
+
+impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
+    /// Nothing taken yet.
+    pub fn new(sink: S) -> Self {
+        Self { sink, writer: None, first: None, counts: Counts::default() }
+    }
+
+    /// Takes the next range.
+    pub fn take(&mut self, unit: &UnitIndex) -> Outcome<()> {
+        let known = self.counts.lines;
+        self.counts.lines += unit.lines;
+        self.counts.bad_count += unit.bad_count;
+        let room = KEPT_PROBLEMS.saturating_sub(self.counts.bad.len());
+        let bad = unit.bad.iter().take(room).map(|bad| BadLine { line: known + bad.line, ..*bad });
+        self.counts.bad.extend(bad);
+        for (place, bytes) in &unit.items {
+            self.item(unit.base + u64::from(*place), u64::from(*bytes))?;
+        }
+        unit.long.map_or(Ok(()), |(start, bytes)| self.item(start, bytes))
+    }
+
+    fn item(&mut self, start: u64, bytes: u64) -> Outcome<()> {
+        self.counts.items += 1;
+        if let Some(writer) = &mut self.writer {
+            return writer.push(start, bytes, &mut self.sink);
+        }
+        let Some((first, length)) = self.first.replace((start, bytes)) else { return Ok(()) };
+        let mut writer = IndexWriter::of_several();
+        writer.push(first, length, &mut self.sink)?;
+        writer.push(start, bytes, &mut self.sink)?;
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// Ends the index.
+    pub fn finish(mut self) -> Outcome<Counts> {
+        let writer = match (self.writer, self.first) {
+            (Some(writer), _) => writer,
+            (None, Some((start, bytes))) => {
+                let mut writer = IndexWriter::new(1);
+                writer.push(start, bytes, &mut self.sink)?;
+                writer
+            }
+            (None, None) => IndexWriter::new(0),
+        };
+        writer.finish(&mut self.sink)?;
+        Ok(self.counts)
+    }
+}
+
+/// Reports the lines that are no JSON.
+pub fn report_bad(path: &Path, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
+    for bad in &counts.bad {
+        let subject = Subject::path(path).line(bad.line + 1).at(bad.start + bad.at);
+        problems.report(Problem::problem(ProblemKind::BadJson, subject, format!("no JSON: {}", bad.why)))?;
+    }
+    problems.count_more(Severity::Problem, ProblemKind::BadJson, counts.bad_count - counts.bad.len() as u64);
+    Ok(())
+}
+
+/// The failure of a file with lines that are no JSON.
+pub fn refusal(path: &Path, counts: &Counts) -> Option<Failure> {
+    let first = counts.bad.first()?;
+    let why = match counts.bad_count {
+        1 => format!("line {} is no JSON: {}", grouped(first.line + 1), first.why),
+        many => {
+            let lines = count(counts.lines, "line");
+            format!(
+                "{} of {lines} are no JSON, the first in line {}: {}",
+                grouped(many),
+                grouped(first.line + 1),
+                first.why
+            )
+        }
+    };
+    Some(
+        Failure::data(WHAT, format!("{why}; nothing was written"))
+            .on(Subject::path(path).line(first.line + 1))
+            .with_hint("correct the lines, or leave them out with --skip-bad-lines"),
+    )
+}

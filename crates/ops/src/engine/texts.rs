@@ -1,0 +1,248 @@
+//! How long the texts of a WebDataset are: of its text parts, and of the strings in its JSON parts.
+//!
+//! Lengths are counted in characters, as of a JSONL file; so contents have to be read. Samples are looked at in stretches that
+//! are spread evenly over the data set, as many as a budget of bytes allows.
+
+use super::browse::{BrowseSample, Catalog, SampleAt};
+use super::jsonl::Lengths;
+use crate::source::decode::{decode_part, part_class, PartClass, Value};
+use gristmill_core::{Cancel, Outcome};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Bytes of texts that are read, at most.
+const MAX_BYTES: u64 = 64 << 20;
+/// Samples that are looked at, at most.
+const MAX_SAMPLES: u64 = 20_000;
+/// Samples in one stretch: neighbours are cheap to read.
+const STRETCH: u64 = 50;
+/// A longer part is counted as not read, in bytes.
+const MAX_PART_BYTES: u64 = 4 << 20;
+/// Texts that are told apart by part and key.
+const MAX_NAMES: usize = 200;
+
+/// The texts of one part, or of one key of a JSON part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TextSpread {
+    /// The part, and behind a slash the key of a JSON part: `txt`, `json/caption`. Raw.
+    pub name: String,
+    /// Lengths in characters.
+    pub characters: Lengths,
+}
+
+/// How long the texts of a data set are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TextLengths {
+    /// Samples that were looked at.
+    pub looked_at: u64,
+    /// Every sample was looked at.
+    pub is_complete: bool,
+    /// Text parts that cannot be decoded, are too long or cannot be read.
+    pub unread: u64,
+    /// Texts, the most characters first.
+    pub texts: Vec<TextSpread>,
+}
+
+/// Reads texts of evenly spread samples; ends soon after somebody asked to stop. A part that cannot be read is counted.
+pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengths> {
+    let groups = catalog.groups();
+    let total = groups.total();
+    let mut tally = Tally::default();
+    let stretches = total.min(MAX_SAMPLES).div_ceil(STRETCH);
+    let mut number = 0;
+    for stretch in 0..stretches {
+        // The product of two numbers of samples may not fit.
+        let even = u128::from(total) * u128::from(stretch) / u128::from(stretches.max(1));
+        number = u64::try_from(even).unwrap_or(number).max(number);
+        let end = number.saturating_add(STRETCH).min(total);
+        let Some(at) = groups.locate(number) else { break };
+        tally.stretch(catalog, at, end - number, cancel)?;
+        number = end;
+        if tally.bytes >= MAX_BYTES {
+            break;
+        }
+    }
+    Ok(tally.finish(total))
+}
+
+#[derive(Default)]
+struct Tally {
+    lengths: TextLengths,
+    places: HashMap<String, usize>,
+    bytes: u64,
+}
+
+impl Tally {
+    fn stretch(&mut self, catalog: &dyn Catalog, at: SampleAt, count: u64, cancel: &Cancel) -> Outcome<()> {
+        for sample in catalog.samples(at, usize::try_from(count).unwrap_or(usize::MAX), cancel)? {
+            cancel.check()?;
+            self.lengths.looked_at += 1;
+            for part in 0..sample.parts.len() {
+                self.part(catalog, &sample, part);
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, catalog: &dyn Catalog, sample: &BrowseSample, at: usize) {
+        let Some(part) = sample.parts.get(at) else { return };
+        if !matches!(part_class(&part.name), PartClass::Text | PartClass::Json) {
+            return;
+        }
+        let value = (part.byte_size <= MAX_PART_BYTES)
+            .then(|| catalog.read(sample, at, 0, usize::try_from(part.byte_size).unwrap_or(usize::MAX)).ok())
+            .flatten()
+            .and_then(|bytes| decode_part(&part.name, &bytes).ok());
+        self.bytes = self.bytes.saturating_add(part.byte_size.min(MAX_PART_BYTES));
+        match value {
+            Some(Value::Text(text)) => self.text(part.name.to_string(), &text),
+            Some(Value::Json(json)) => self.json(&part.name, &json),
+            _ => self.lengths.unread += 1,
+        }
+    }
+
+    fn json(&mut self, part: &str, json: &serde_json::Value) {
+        match json {
+            serde_json::Value::String(text) => self.text(part.to_owned(), text),
+            serde_json::Value::Object(map) => {
+                for (key, value) in map {
+                    if let serde_json::Value::String(text) = value {
+                        self.text(format!("{part}/{key}"), text);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, name: String, text: &str) {
+        let texts = &mut self.lengths.texts;
+        let place = match self.places.get(&name) {
+            Some(place) => *place,
+            None if texts.len() < MAX_NAMES => {
+                texts.push(TextSpread { name: name.clone(), ..TextSpread::default() });
+                self.places.insert(name, texts.len() - 1);
+                texts.len() - 1
+            }
+            None => return,
+        };
+        if let Some(spread) = texts.get_mut(place) {
+            spread.characters.add(text.chars().count() as u64);
+        }
+    }
+
+    fn finish(mut self, total: u64) -> TextLengths {
+        self.lengths.is_complete = self.lengths.looked_at >= total;
+        self.lengths
+            .texts
+            .sort_by(|a, b| b.characters.total.cmp(&a.characters.total).then_with(|| a.name.cmp(&b.name)));
+        self.lengths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, VisitFields, Visited};
+    use gristmill_core::{DatasetKind, Failure};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// A data set of `samples` captions, the n-th of n % 7 + 1 characters, with a JSON part.
+    struct Captions {
+        groups: Arc<Groups>,
+        json: &'static str,
+    }
+
+    impl Captions {
+        fn new(samples: u64, json: &'static str) -> Self {
+            let half = samples / 2;
+            let group = |name: &str, samples| Group {
+                name: Arc::from(name),
+                samples,
+                is_counted: true,
+                bytes: 1,
+                failure: None,
+            };
+            Self { groups: Arc::new(Groups::new(1, vec![group("a", half), group("b", samples - half)], true)), json }
+        }
+    }
+
+    impl Catalog for Captions {
+        fn kind(&self) -> DatasetKind {
+            DatasetKind::PreparedWebDataset
+        }
+        fn root(&self) -> &Path {
+            Path::new("/data")
+        }
+        fn group_word(&self) -> &'static str {
+            "shard"
+        }
+        fn groups(&self) -> Arc<Groups> {
+            Arc::clone(&self.groups)
+        }
+        fn samples(&self, from: SampleAt, count: usize, _: &Cancel) -> Outcome<Vec<BrowseSample>> {
+            let first = self.groups.number(from);
+            let numbers = first..(first + count as u64).min(self.groups.total());
+            let part = |name: &str, size: u64| BrowsePart { name: Arc::from(name), byte_offset: 0, byte_size: size };
+            Ok(numbers
+                .map(|number| BrowseSample {
+                    at: self.groups.locate(number).unwrap(),
+                    key: Arc::from(number.to_string()),
+                    byte_offset: number,
+                    byte_size: 1,
+                    parts: vec![part("txt", 99), part("json", 99), part("jpg", 99)],
+                    defect: None,
+                })
+                .collect())
+        }
+        fn read(&self, sample: &BrowseSample, part: usize, _: u64, _: usize) -> Outcome<Vec<u8>> {
+            match part {
+                0 => Ok("ü".repeat(sample.byte_offset as usize % 7 + 1).into_bytes()),
+                1 => Ok(self.json.as_bytes().to_vec()),
+                _ => Err(Failure::data("reading", "a picture is no text")),
+            }
+        }
+        fn find(&self, _: &KeyQuery, _: &Cancel, _: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+            Ok(())
+        }
+        fn locate(&self, _: Option<&str>, _: &str, _: &Cancel) -> Outcome<Option<SampleAt>> {
+            Ok(None)
+        }
+        fn shard(&self, _: u32) -> Outcome<Option<gristmill_core::Shard>> {
+            Ok(None)
+        }
+        fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn texts_are_counted_in_characters_and_json_strings_by_their_keys() {
+        let lengths = text_lengths(&Captions::new(14, r#"{"caption":"a cat","n":3}"#), &Cancel::default()).unwrap();
+        assert_eq!((lengths.looked_at, lengths.is_complete, lengths.unread), (14, true, 0));
+        let named: Vec<_> = lengths.texts.iter().map(|t| (t.name.as_str(), &t.characters)).collect();
+        assert_eq!(
+            named.iter().map(|(name, l)| (*name, l.count, l.total)).collect::<Vec<_>>(),
+            [("json/caption", 14, 70), ("txt", 14, 56)]
+        );
+        assert_eq!((named[1].1.min, named[1].1.max), (1, 7));
+    }
+
+    #[test]
+    fn of_very_many_samples_evenly_spread_ones_are_read() {
+        let lengths = text_lengths(&Captions::new(1_000_003, "[]"), &Cancel::default()).unwrap();
+        assert_eq!((lengths.looked_at, lengths.is_complete), (MAX_SAMPLES, false));
+        // Seven lengths, met equally often: a stretch from one place alone could not tell that of a whole set.
+        assert!((lengths.texts[0].characters.mean() - 4.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_counted_and_does_not_end_it() {
+        let lengths = text_lengths(&Captions::new(3, "{\"caption\":"), &Cancel::default()).unwrap();
+        assert_eq!((lengths.unread, lengths.texts.len()), (3, 1));
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(text_lengths(&Captions::new(3, "[]"), &cancel).unwrap_err().is_cancelled());
+    }
+}

@@ -1,0 +1,170 @@
+//! Reading a shard, by positions (docs/formats/bsade.md §3).
+
+use super::{METADATA, METAOFF, OFFSET, TABLE, TOKENIZED};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::{Path, PathBuf};
+
+/// Numbers read at a time.
+const NUMBERS: usize = 8 << 10;
+
+/// The files of one shard, open. A shard takes four or five open files.
+#[derive(Debug)]
+pub struct Shard {
+    folder: PathBuf,
+    tokenized: ReadFile,
+    offset: ReadFile,
+    metadata: ReadFile,
+    metaoff: ReadFile,
+    table: Option<ReadFile>,
+}
+
+/// Where one document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentPlace {
+    /// Its number in the shard, from 0.
+    pub number: u64,
+    /// Where its separator is in `tokenized`.
+    pub start: u64,
+    /// Where its text ends.
+    pub end: u64,
+    /// Where its line begins in `metadata`.
+    pub meta_start: u64,
+    /// Where its line ends, with its `\n`.
+    pub meta_end: u64,
+}
+
+impl DocumentPlace {
+    /// Bytes of its text.
+    pub fn text_bytes(&self) -> u64 {
+        self.end - self.start - 1
+    }
+}
+
+impl Shard {
+    /// Opens the files of a shard. The table is optional; sizes that cannot be are refused.
+    pub fn open(folder: &Path) -> Outcome<Self> {
+        let open = |name: &str| open_read(&folder.join(name));
+        let table = match open(TABLE) {
+            Ok(table) => Some(table),
+            Err(failure) if failure.is_missing() => None,
+            Err(failure) => return Err(failure),
+        };
+        let shard = Self {
+            folder: folder.to_owned(),
+            tokenized: open(TOKENIZED)?,
+            offset: open(OFFSET)?,
+            metadata: open(METADATA)?,
+            metaoff: open(METAOFF)?,
+            table,
+        };
+        let refused = |file: &ReadFile, why: String| Err(refusal(why).on(Subject::path(file.path())));
+        for file in [&shard.offset, &shard.metaoff] {
+            if !file.len().is_multiple_of(8) {
+                return refused(
+                    file,
+                    format!("its size of {} is not a multiple of 8", gristmill_core::text::count(file.len(), "byte")),
+                );
+            }
+        }
+        if shard.offset.len() != shard.metaoff.len() {
+            let (documents, lines) = (shard.offset.len() / 8, shard.metaoff.len() / 8);
+            return refused(&shard.metaoff, format!("it has {lines} entries for {documents} documents"));
+        }
+        if shard.tokenized.is_empty() != shard.offset.is_empty() {
+            return refused(&shard.tokenized, "text and documents do not fit: one of them is empty".to_owned());
+        }
+        Ok(shard)
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+    /// How many documents it has.
+    pub fn documents(&self) -> u64 {
+        self.offset.len() / 8
+    }
+    /// The text with its separators.
+    pub fn tokenized(&self) -> &ReadFile {
+        &self.tokenized
+    }
+    /// The lines of metadata.
+    pub fn metadata(&self) -> &ReadFile {
+        &self.metadata
+    }
+    /// The suffix array, where there is one.
+    pub fn table(&self) -> Option<&ReadFile> {
+        self.table.as_ref()
+    }
+
+    /// The places of all documents, in order.
+    pub fn places(&self) -> Places<'_> {
+        Places { shard: self, next: 0, offsets: Vec::new(), metaoffs: Vec::new(), first: 0 }
+    }
+
+    fn numbers(&self, file: &ReadFile, from: u64, out: &mut Vec<u64>) -> Outcome<()> {
+        let count = usize::try_from(self.documents() - from).unwrap_or(NUMBERS).min(NUMBERS);
+        let mut bytes = vec![0; count * 8];
+        file.read_exact_at(&mut bytes, from * 8)
+            .map_err(|error| Failure::io("reading the index", file.path(), &error))?;
+        out.clear();
+        out.extend(bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap_or_default())));
+        Ok(())
+    }
+}
+
+fn refusal(why: impl Into<String>) -> Failure {
+    Failure::data("reading the index", why)
+}
+
+/// The places of documents; see [`Shard::places`].
+#[derive(Debug)]
+pub struct Places<'a> {
+    shard: &'a Shard,
+    next: u64,
+    /// The numbers from `first` on.
+    offsets: Vec<u64>,
+    metaoffs: Vec<u64>,
+    first: u64,
+}
+
+impl Places<'_> {
+    /// The next document; `None` behind the last one. Places that are not in order, or beyond the files, are refused.
+    pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<DocumentPlace>> {
+        let number = self.next;
+        if number >= self.shard.documents() {
+            return Ok(None);
+        }
+        let (start, meta_start) = self.at(number, cancel)?;
+        let is_last = number + 1 == self.shard.documents();
+        let (end, meta_end) = match is_last {
+            true => (self.shard.tokenized.len(), self.shard.metadata.len()),
+            false => self.at(number + 1, cancel)?,
+        };
+        let refused = |file: &ReadFile| {
+            let why = format!("the entry of document {number} is out of order or beyond the end");
+            refusal(why).on(Subject::path(file.path()).at(number * 8))
+        };
+        if start >= end || end > self.shard.tokenized.len() || number == 0 && start > 0 {
+            return Err(refused(&self.shard.offset));
+        }
+        if meta_start >= meta_end || meta_end > self.shard.metadata.len() || number == 0 && meta_start > 0 {
+            return Err(refused(&self.shard.metaoff));
+        }
+        self.next += 1;
+        Ok(Some(DocumentPlace { number, start, end, meta_start, meta_end }))
+    }
+
+    fn at(&mut self, number: u64, cancel: &Cancel) -> Outcome<(u64, u64)> {
+        let place = |first: u64| usize::try_from(number.wrapping_sub(first)).unwrap_or(usize::MAX);
+        if place(self.first) >= self.offsets.len() {
+            cancel.check()?;
+            self.shard.numbers(&self.shard.offset, number, &mut self.offsets)?;
+            self.shard.numbers(&self.shard.metaoff, number, &mut self.metaoffs)?;
+            self.first = number;
+        }
+        let at = |numbers: &[u64]| numbers.get(place(self.first)).copied().unwrap_or_default();
+        Ok((at(&self.offsets), at(&self.metaoffs)))
+    }
+}

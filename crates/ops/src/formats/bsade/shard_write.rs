@@ -1,0 +1,76 @@
+//! Writing the four files of a shard (docs/formats/bsade.md §3).
+
+use super::{METADATA, METAOFF, OFFSET, SEPARATOR, TOKENIZED};
+use gristmill_core::Outcome;
+use gristmill_storage::fs::{BufferedFile, Fs};
+use std::path::Path;
+
+/// Bytes collected before they are written, for each file.
+const BUFFER: usize = 256 << 10;
+
+/// What a shard holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardSize {
+    /// Documents.
+    pub documents: u64,
+    /// Bytes of `tokenized`: the text, and one separator for each document.
+    pub bytes: u64,
+}
+
+/// Writes `tokenized`, `offset`, `metadata` and `metaoff`.
+///
+/// For each document: [`begin`](Self::begin), its text, its line of metadata.
+pub struct ShardWriter {
+    tokenized: BufferedFile,
+    offset: BufferedFile,
+    metadata: BufferedFile,
+    metaoff: BufferedFile,
+    documents: u64,
+}
+
+impl ShardWriter {
+    /// Creates the files, which must not exist, in a folder that does.
+    pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
+        let create = |name: &str, buffer| Ok(BufferedFile::new(fs.create_file(&folder.join(name))?, buffer));
+        Ok(Self {
+            tokenized: create(TOKENIZED, BUFFER)?,
+            offset: create(OFFSET, BUFFER / 16)?,
+            metadata: create(METADATA, BUFFER)?,
+            metaoff: create(METAOFF, BUFFER / 16)?,
+            documents: 0,
+        })
+    }
+
+    /// Begins the next document.
+    pub fn begin(&mut self) -> Outcome<()> {
+        self.offset.write_all(&self.tokenized.len().to_le_bytes())?;
+        self.tokenized.write_all(&[SEPARATOR])?;
+        self.metaoff.write_all(&self.metadata.len().to_le_bytes())?;
+        self.documents += 1;
+        Ok(())
+    }
+
+    /// Adds to the document's text.
+    pub fn text(&mut self, piece: &str) -> Outcome<()> {
+        self.tokenized.write_all(piece.as_bytes())
+    }
+
+    /// Adds to the document's line of metadata, which ends with a `\n`.
+    pub fn metadata(&mut self, piece: &[u8]) -> Outcome<()> {
+        self.metadata.write_all(piece)
+    }
+
+    /// What was written so far.
+    pub fn size(&self) -> ShardSize {
+        ShardSize { documents: self.documents, bytes: self.tokenized.len() }
+    }
+
+    /// Makes everything durable and closes the files.
+    pub fn finish(self) -> Outcome<ShardSize> {
+        let size = self.size();
+        for file in [self.tokenized, self.offset, self.metadata, self.metaoff] {
+            file.finish()?;
+        }
+        Ok(size)
+    }
+}

@@ -1,0 +1,262 @@
+//! The suffix array of a shard (docs/formats/bsade.md §3): built in memory, and checked.
+
+use gristmill_core::{Cancel, Outcome};
+
+/// Bytes of one entry: enough whole bytes for every position in `bytes` bytes.
+pub fn table_width(bytes: u64) -> u32 {
+    let bits = if bytes < 2 { 0 } else { 64 - (bytes - 1).leading_zeros() };
+    bits.div_ceil(8)
+}
+
+/// Memory that building the table of a shard of so many bytes takes at most, with the text itself, in bytes.
+pub fn table_memory(bytes: u64) -> u64 {
+    bytes.saturating_mul(16).saturating_add(1 << 20)
+}
+
+/// One entry as it is in the file: its first `width` bytes, the lowest first.
+pub fn table_entry(place: u64) -> [u8; 8] {
+    place.to_le_bytes()
+}
+
+/// The suffixes of a text in order, each by where it begins. A suffix that another begins with comes before it. `None` for text of
+/// 4 GiB or more.
+pub fn build_table(text: &[u8], cancel: &Cancel) -> Outcome<Option<Vec<u32>>> {
+    if u32::try_from(text.len()).is_err() {
+        return Ok(None);
+    }
+    sorted(text, 255, cancel).map(Some)
+}
+
+/// No suffix yet.
+const NONE: u32 = u32::MAX;
+
+/// One bit for each position.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn get(&self, at: usize) -> bool {
+        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+    fn set(&mut self, at: usize) {
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+}
+
+fn read(values: &[u32], at: usize) -> u32 {
+    values.get(at).copied().unwrap_or(NONE)
+}
+
+fn write(values: &mut [u32], at: usize, value: u32) {
+    if let Some(place) = values.get_mut(at) {
+        *place = value;
+    }
+}
+
+/// Sorting by induction (SA-IS): suffixes smaller than what follows them (S) and larger ones (L) are put in order from the leftmost S
+/// of each stretch (LMS), which are sorted as a text of their own, at most half as long.
+fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> Outcome<Vec<u32>> {
+    cancel.check()?;
+    let len = letters.len();
+    let text = |at: usize| letters.get(at).map_or(0, |letter| (*letter).into());
+    if len < 2 {
+        return Ok((0..len as u32).collect());
+    }
+    let mut is_s = Bits(vec![0; len / 64 + 1]);
+    for at in (0..len - 1).rev() {
+        let (here, next) = (text(at), text(at + 1));
+        if here < next || here == next && is_s.get(at + 1) {
+            is_s.set(at);
+        }
+    }
+    let is_lms = |at: usize| at > 0 && is_s.get(at) && !is_s.get(at - 1);
+    // Where the L of each letter begin, and where its S begin.
+    let mut starts_l = vec![0u32; largest as usize + 2];
+    let mut starts_s = vec![0u32; largest as usize + 2];
+    for at in 0..len {
+        let letter = text(at) as usize;
+        let (starts, place) = if is_s.get(at) { (&mut starts_l, letter + 1) } else { (&mut starts_s, letter) };
+        if let Some(count) = starts.get_mut(place) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0u32;
+    for letter in 0..=largest as usize {
+        // So far: S of the letter before in `starts_l`, L of this letter in `starts_s`.
+        sum += read(&starts_l, letter);
+        write(&mut starts_l, letter, sum);
+        sum += read(&starts_s, letter);
+        write(&mut starts_s, letter, sum);
+    }
+    write(&mut starts_l, largest as usize + 1, len as u32);
+
+    let induce = |order: &mut Vec<u32>, lms: &[u32]| -> Outcome<()> {
+        order.clear();
+        order.resize(len, NONE);
+        let mut next = starts_s.clone();
+        for at in lms {
+            put(order, &mut next, text(*at as usize), *at, false);
+        }
+        cancel.check()?;
+        let mut next = starts_l.clone();
+        put(order, &mut next, text(len - 1), len as u32 - 1, false);
+        for rank in 0..len {
+            let at = read(order, rank);
+            if at != NONE && at > 0 && !is_s.get(at as usize - 1) {
+                put(order, &mut next, text(at as usize - 1), at - 1, false);
+            }
+        }
+        cancel.check()?;
+        // S from behind, up to where the next letter's L begin.
+        let mut next: Vec<u32> = starts_l.iter().skip(1).copied().collect();
+        for rank in (0..len).rev() {
+            let at = read(order, rank);
+            if at != NONE && at > 0 && is_s.get(at as usize - 1) {
+                put(order, &mut next, text(at as usize - 1), at - 1, true);
+            }
+        }
+        Ok(())
+    };
+
+    let lms: Vec<u32> = (1..len).filter(|at| is_lms(*at)).map(|at| at as u32).collect();
+    let mut order = Vec::new();
+    induce(&mut order, &lms)?;
+    if lms.is_empty() {
+        return Ok(order);
+    }
+    // The LMS in the order of their stretches; equal stretches get one name.
+    let in_order: Vec<u32> = order.iter().copied().filter(|at| *at != NONE && is_lms(*at as usize)).collect();
+    drop(order);
+    let place_of = |at: u32| lms.binary_search(&at).unwrap_or_default();
+    let end_of = |at: u32| lms.get(place_of(at) + 1).map_or(len, |end| *end as usize);
+    let mut names = vec![0u32; lms.len()];
+    let mut name = 0;
+    for pair in in_order.windows(2) {
+        let &[before, at] = pair else { continue };
+        let (end_before, end) = (end_of(before), end_of(at));
+        let is_same = end - at as usize == end_before - before as usize
+            && end < len
+            && end_before < len
+            && (0..=end - at as usize).all(|step| text(before as usize + step) == text(at as usize + step));
+        name += u32::from(!is_same);
+        write(&mut names, place_of(at), name);
+    }
+    let lms = match name as usize + 1 == lms.len() {
+        // No two are equal.
+        true => in_order,
+        false => {
+            drop(in_order);
+            let of_names = sorted(&names, name, cancel)?;
+            of_names.iter().map(|place| read(&lms, *place as usize)).collect()
+        }
+    };
+    drop(names);
+    let mut order = Vec::new();
+    induce(&mut order, &lms)?;
+    Ok(order)
+}
+
+/// Puts a suffix at the next place of its letter, or at the last free one.
+fn put(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: bool) {
+    if let Some(place) = next.get_mut(letter as usize) {
+        if is_backwards {
+            *place -= 1;
+        }
+        if let Some(entry) = order.get_mut(*place as usize) {
+            *entry = at;
+        }
+        if !is_backwards {
+            *place += 1;
+        }
+    }
+}
+
+/// What is wrong with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableCheck {
+    /// Nothing.
+    Right,
+    /// The entry with this number names no position of the text, or one that was named before.
+    NotAPosition(u64),
+    /// The suffix of the entry with this number does not come behind the one before it, if those that follow the two in the text are where
+    /// they belong: entries in wrong order show at the first such pair, which they may not be themselves.
+    OutOfOrder(u64),
+}
+
+impl TableCheck {
+    /// Looks at all entries. Takes four bytes of memory for each, beside text and entries.
+    pub fn of(text: &[u8], table: &[u32]) -> Self {
+        let mut rank = vec![NONE; text.len()];
+        for (number, at) in table.iter().enumerate() {
+            match rank.get_mut(*at as usize) {
+                Some(place) if *place == NONE => *place = number as u32,
+                _ => return Self::NotAPosition(number as u64),
+            }
+        }
+        if table.len() != text.len() {
+            return Self::NotAPosition(table.len() as u64);
+        }
+        // Two neighbours are in order if their first bytes are, or else what follows them; the end comes before everything.
+        let rank_of = |at: usize| rank.get(at).map_or(0, |rank| u64::from(*rank) + 1);
+        for (number, pair) in table.windows(2).enumerate() {
+            let &[before, at] = pair else { continue };
+            let key = |at: u32| (text.get(at as usize).copied(), rank_of(at as usize + 1));
+            if key(before) >= key(at) {
+                return Self::OutOfOrder(number as u64 + 1);
+            }
+        }
+        Self::Right
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn build(text: &[u8]) -> Vec<u32> {
+        build_table(text, &Cancel::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn widths_are_whole_bytes() {
+        for (bytes, width) in [(0, 0), (1, 0), (2, 1), (256, 1), (257, 2), (65_536, 2), (65_537, 3), (1 << 32, 4)] {
+            assert_eq!(table_width(bytes), width, "{bytes}");
+        }
+        assert_eq!(table_width(u64::MAX), 8);
+    }
+
+    #[test]
+    fn runs_and_periods_are_sorted() {
+        for period in [1, 2, 3, 499] {
+            let text: Vec<u8> = (0..20_000).map(|at| b'a' + ((at % period) * 7 % 26) as u8).collect();
+            assert_eq!(TableCheck::of(&text, &build(&text)), TableCheck::Right, "{period}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_table_is_told() {
+        let text = b"banana";
+        let table = build(text);
+        assert_eq!(table, [5, 3, 1, 0, 4, 2]);
+        // `na` and `nana` are in wrong order, which shows where `ana` and `anana` stand.
+        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 2, 4]), TableCheck::OutOfOrder(2));
+        assert_eq!(TableCheck::of(text, &[3, 5, 1, 0, 4, 2]), TableCheck::OutOfOrder(1));
+        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 4]), TableCheck::NotAPosition(5));
+        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 6]), TableCheck::NotAPosition(5));
+        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4]), TableCheck::NotAPosition(5));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn suffixes_come_in_order(text in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(97), Just(255)], 0..80)) {
+            let mut slow: Vec<u32> = (0..text.len() as u32).collect();
+            slow.sort_by_key(|at| &text[*at as usize..]);
+            let ours = build(&text);
+            prop_assert_eq!(&ours, &slow);
+            prop_assert_eq!(TableCheck::of(&text, &ours), TableCheck::Right);
+        }
+    }
+}

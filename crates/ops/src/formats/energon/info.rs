@@ -1,0 +1,122 @@
+//! `.info.json` and its older form `.info.yaml`: the shards and how many samples each has (docs/formats/energon.md §6).
+
+use super::fields::{self, ContentError};
+use super::{layout, ENERGON_VERSION};
+use gristmill_core::Outcome;
+use gristmill_pycompat::{json_write, yaml_write, Node};
+use std::path::Path;
+
+const WHAT: &str = "reading the shard counts";
+const KEYS: [&str; 2] = ["energon_version", "shard_counts"];
+/// Far more than 10⁶ shards take.
+const LIMIT_BYTES: u64 = 1 << 30;
+
+/// What `.info.json` says. The position of a shard is its `tar_file_id`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// The format generation that wrote it.
+    pub energon_version: Option<String>,
+    /// Shard name → samples, in index order.
+    pub shard_counts: Vec<(String, u64)>,
+}
+
+impl Info {
+    /// Counts as they are written now, with this format generation.
+    pub fn new(shard_counts: Vec<(String, u64)>) -> Self {
+        Self { energon_version: Some(ENERGON_VERSION.to_owned()), shard_counts }
+    }
+
+    /// Reads `.info.json`, or `.info.yaml` where that is missing; `None` when the data set is not prepared.
+    pub fn read(root: &Path) -> Outcome<Option<Self>> {
+        let json = layout::in_nv_meta(root, layout::INFO_JSON);
+        if let Some(text) = fields::read_text(WHAT, &json, LIMIT_BYTES)? {
+            return Self::parse_json(&text).map(Some).map_err(|error| error.into_failure(WHAT, &json));
+        }
+        let yaml = layout::in_nv_meta(root, layout::INFO_YAML);
+        match fields::read_text(WHAT, &yaml, LIMIT_BYTES)? {
+            Some(text) => {
+                let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
+                // With sorted keys it has lost the order in which the index counts shards: by path components.
+                if info.shard_counts.is_sorted_by(|a, b| a.0 < b.0) {
+                    info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
+                }
+                Ok(Some(info))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the text of an `.info.json`.
+    pub fn parse_json(text: &str) -> Result<Self, ContentError> {
+        Self::from_node(fields::parse_json(text)?)
+    }
+
+    /// Reads the text of an `.info.yaml`.
+    pub fn parse_yaml(text: &str) -> Result<Self, ContentError> {
+        Self::from_node(fields::parse_yaml(text)?)
+    }
+
+    fn from_node(node: Node) -> Result<Self, ContentError> {
+        let mut info = Self::default();
+        let mut counted = false;
+        for (key, value) in fields::map(node, "the file")? {
+            match key.as_str() {
+                "energon_version" => info.energon_version = version(value)?,
+                "shard_counts" => {
+                    info.shard_counts = counts(value)?;
+                    counted = true;
+                }
+                _ => return Err(fields::unknown_key(&key, "the file", &KEYS)),
+            }
+        }
+        if counted {
+            Ok(info)
+        } else {
+            Err(ContentError::new("the key 'shard_counts' is missing"))
+        }
+    }
+
+    fn to_node(&self) -> Node {
+        let counts = self.shard_counts.iter().map(|(name, n)| (name.clone(), Node::Int((*n).into()))).collect();
+        let version = self.energon_version.clone().map_or(Node::Null, Node::Str);
+        Node::Map(vec![(KEYS[0].to_owned(), version), (KEYS[1].to_owned(), Node::Map(counts))])
+    }
+
+    /// The bytes of `.info.json`.
+    pub fn to_json(&self) -> String {
+        json_write::indent2(&self.to_node())
+    }
+
+    /// The bytes of `.info.yaml`: keys sorted, so the order of the shards is that of their names.
+    pub fn to_yaml(&self) -> String {
+        yaml_write::dump_sorted(&self.to_node())
+    }
+
+    /// Samples in all shards.
+    pub fn samples(&self) -> u64 {
+        self.shard_counts.iter().map(|(_, n)| n).sum()
+    }
+}
+
+fn version(value: Node) -> Result<Option<String>, ContentError> {
+    match value {
+        Node::Null => Ok(None),
+        value => fields::text(value, "'energon_version'").map(Some),
+    }
+}
+
+fn counts(value: Node) -> Result<Vec<(String, u64)>, ContentError> {
+    let entries = fields::map(value, "'shard_counts'")?;
+    let count = |(name, value): (String, Node)| match value {
+        Node::Int(n) if u64::try_from(n).is_ok() => Ok((name, n as u64)),
+        other => Err(ContentError::new(format!(
+            "the count of the shard '{name}' must be a whole number of 0 or more, here is {}",
+            other.describe()
+        ))),
+    };
+    entries.into_iter().map(count).collect()
+}
+
+#[cfg(test)]
+#[path = "info_tests.rs"]
+mod tests;

@@ -1,0 +1,128 @@
+//! `<file>.jsonl.idx`: where each sample of a JSONL file begins, then the file's size (docs/formats/energon.md §11).
+//!
+//! The layout is that of `.tar.idx`: u64 values, little-endian. Value 0 is always 0, so that blank lines at the beginning belong
+//! to the first sample; blank lines anywhere else belong to the sample before them.
+
+pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD};
+
+use gristmill_core::Outcome;
+use gristmill_storage::read::stamp_at;
+use std::path::{Path, PathBuf};
+
+/// The end of a data file's name.
+pub const JSONL: &str = ".jsonl";
+
+/// Where the index of a JSONL file is: the last suffix replaced. `one.v2.jsonl` → `one.v2.jsonl.idx`.
+pub fn index_path(path: &Path) -> PathBuf {
+    path.with_extension("jsonl.idx")
+}
+
+/// How the index of a JSONL file stands.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum IndexState {
+    /// There is none.
+    Missing,
+    /// It is there and fits the size of the file, which is all that the loader asks for.
+    Fits {
+        /// Samples in it.
+        samples: u64,
+    },
+    /// It is there, but it cannot be that of this file.
+    OutOfDate {
+        /// In a user's words.
+        why: String,
+    },
+}
+
+impl IndexState {
+    /// A few words for lists: `indexed`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Missing => "not indexed",
+            Self::Fits { .. } => "indexed",
+            Self::OutOfDate { .. } => "index out of date",
+        }
+    }
+}
+
+/// Looks at the index of a JSONL file: its length, its first and its last value, and the times of both files. Two small reads,
+/// however large the file is.
+pub fn state_of(path: &Path) -> Outcome<IndexState> {
+    let data = stamp_at(path)?;
+    let idx_path = index_path(path);
+    if std::fs::symlink_metadata(&idx_path).is_err() {
+        return Ok(IndexState::Missing);
+    }
+    let opened = JsonlIdx::open(&idx_path).and_then(|idx| Ok((idx.samples(), idx.end()?)));
+    let (samples, end) = match opened {
+        Ok(found) => found,
+        Err(failure) => return Ok(IndexState::OutOfDate { why: failure.why }),
+    };
+    if end != data.bytes {
+        let why = format!(
+            "it was made for a file of {}, and the file has {}",
+            gristmill_core::text::count(end, "byte"),
+            data.bytes
+        );
+        return Ok(IndexState::OutOfDate { why });
+    }
+    if stamp_at(&idx_path).is_ok_and(|idx| idx.modified_ns < data.modified_ns) {
+        return Ok(IndexState::OutOfDate { why: "the file was changed after it was indexed".to_owned() });
+    }
+    Ok(IndexState::Fits { samples })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::energon::tar_idx::encode;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+
+    fn put(path: &Path, bytes: &[u8]) {
+        write_file(&RealFs, path, bytes, 0o644).unwrap();
+    }
+
+    #[test]
+    fn only_the_last_suffix_is_replaced() {
+        for (name, index) in [
+            ("a.jsonl", "a.jsonl.idx"),
+            ("one.v2.jsonl", "one.v2.jsonl.idx"),
+            ("/d.x/a.b.jsonl", "/d.x/a.b.jsonl.idx"),
+            (".hidden.jsonl", ".hidden.jsonl.idx"),
+        ] {
+            assert_eq!(index_path(Path::new(name)), Path::new(index));
+        }
+    }
+
+    #[test]
+    fn an_index_fits_by_its_last_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let idx = dir.path().join("a.jsonl.idx");
+        put(&path, b"{}\n{}\n");
+        assert_eq!(state_of(&path).unwrap(), IndexState::Missing);
+        put(&idx, &encode(&[0, 3], 6));
+        assert_eq!(state_of(&path).unwrap(), IndexState::Fits { samples: 2 });
+        for broken in [encode(&[0, 3], 7), encode(&[0], 3), b"1234567".to_vec(), Vec::new()] {
+            put(&idx, &broken);
+            let state = state_of(&path).unwrap();
+            assert!(matches!(state, IndexState::OutOfDate { .. }), "{state:?}");
+            assert_eq!(state.word(), "index out of date");
+        }
+        assert!(state_of(&dir.path().join("none.jsonl")).is_err());
+    }
+
+    #[test]
+    fn a_file_changed_after_it_was_indexed_is_told_by_its_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        put(&path, b"{}\n");
+        put(&dir.path().join("a.jsonl.idx"), &encode(&[0], 3));
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        std::fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
+        let IndexState::OutOfDate { why } = state_of(&path).unwrap() else { panic!("it fits") };
+        assert!(why.contains("changed after"), "{why}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Where the files of a prepared data set are, relative to its root.
+
+use std::path::{Path, PathBuf};
+
+/// The folder that makes a folder a prepared data set.
+pub const NV_META: &str = ".nv-meta";
+/// Shard names and counts; its presence makes the data set prepared.
+pub const INFO_JSON: &str = ".info.json";
+/// The older form of [`INFO_JSON`].
+pub const INFO_YAML: &str = ".info.yaml";
+/// Splits and excludes.
+pub const SPLIT_YAML: &str = "split.yaml";
+/// The older form of [`SPLIT_YAML`].
+pub const SPLIT_JSON: &str = "split.json";
+/// How samples are loaded, unless another name is chosen.
+pub const DATASET_YAML: &str = gristmill_core::plan::DATASET_YAML;
+/// Samples and parts by name.
+pub const INDEX_SQLITE: &str = "index.sqlite";
+/// A random UUID that changes with the index.
+pub const INDEX_UUID: &str = "index.uuid";
+/// The generated loader of a typed data set without field map.
+pub const SAMPLE_LOADER_PY: &str = "sample_loader.py";
+/// The generated cooker of a crude data set.
+pub const COOKER_PY: &str = "cooker.py";
+
+/// `.nv-meta` below a root.
+pub fn nv_meta(root: &Path) -> PathBuf {
+    root.join(NV_META)
+}
+
+/// A file in `.nv-meta` below a root.
+pub fn in_nv_meta(root: &Path, name: &str) -> PathBuf {
+    root.join(NV_META).join(name)
+}

@@ -1,0 +1,175 @@
+//! `split.yaml` and its fallback `split.json`: splits and excludes (docs/formats/energon.md §7).
+
+use super::fields::{self, ContentError};
+use super::layout;
+use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
+use gristmill_pycompat::braces::{self, BraceError};
+use gristmill_pycompat::{json_write, yaml_read, yaml_write, Node};
+use std::path::Path;
+
+/// The most names that the brace expressions of one file stand for together: a small file cannot fill the memory.
+const MAX_EXPANDED: usize = 4_000_000;
+
+const WHAT: &str = "reading the splits";
+const KEYS: [&str; 2] = ["split_parts", "exclude"];
+
+/// What `split.yaml` says; items as they are written, braces not expanded.
+///
+/// Files are equal where they mean the same, wherever a key is written.
+#[derive(Clone, Debug, Default)]
+pub struct SplitFile {
+    /// Split name → shard expressions.
+    pub split_parts: Vec<(String, Vec<String>)>,
+    /// `SHARD` or `SHARD/KEY` expressions.
+    pub exclude: Vec<String>,
+    /// The lines of the key `exclude`, counted from 1, where it is written more than once: the last list counts.
+    pub exclude_lines: Vec<u64>,
+}
+
+impl PartialEq for SplitFile {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.split_parts, &self.exclude) == (&other.split_parts, &other.exclude)
+    }
+}
+
+impl Eq for SplitFile {}
+
+/// An item whose braces cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadItem {
+    /// The split it is in; `None` for an exclude.
+    pub split: Option<String>,
+    /// The item.
+    pub item: String,
+    /// Why.
+    pub error: BraceError,
+}
+
+impl SplitFile {
+    /// Reads `split.yaml`, or `split.json` where that is missing; `None` when there is neither.
+    pub fn read(root: &Path) -> Outcome<Option<Self>> {
+        let yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
+        if yaml.exists() {
+            return Self::read_file(&yaml);
+        }
+        Self::read_file(&layout::in_nv_meta(root, layout::SPLIT_JSON))
+    }
+
+    /// Reads a file of either form; the name decides which. `None` when there is none.
+    pub fn read_file(path: &Path) -> Outcome<Option<Self>> {
+        let is_json = path.extension().is_some_and(|e| e == "json");
+        let Some(text) = fields::read_text(WHAT, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
+        let parsed = if is_json { Self::parse_json(&text) } else { Self::parse(&text) };
+        parsed.map(Some).map_err(|error| error.into_failure(WHAT, path))
+    }
+
+    /// Reads the text of a `split.yaml`.
+    pub fn parse(text: &str) -> Result<Self, ContentError> {
+        let (node, lines) = fields::parse_repeated(text, KEYS[1])?;
+        let mut file = Self::from_node(node)?;
+        file.exclude_lines = if lines.len() > 1 { lines } else { Vec::new() };
+        Ok(file)
+    }
+
+    /// [`repeated_excludes`] of the file at this path.
+    pub fn repeated_excludes(&self, path: &Path) -> Option<Problem> {
+        repeated_excludes(&self.exclude_lines, path)
+    }
+
+    /// Reads the text of a `split.json`.
+    pub fn parse_json(text: &str) -> Result<Self, ContentError> {
+        Self::from_node(fields::parse_json(text)?)
+    }
+
+    pub(super) fn from_node(node: Node) -> Result<Self, ContentError> {
+        let mut file = Self::default();
+        let mut has_parts = false;
+        for (key, value) in fields::map(node, "the file")? {
+            match key.as_str() {
+                "split_parts" => {
+                    has_parts = true;
+                    for (name, items) in fields::map(value, "'split_parts'")? {
+                        let items = fields::texts(items, &format!("the split '{name}'"))?;
+                        file.split_parts.push((name, items));
+                    }
+                }
+                "exclude" => file.exclude = fields::texts(value, "'exclude'")?,
+                _ => return Err(fields::unknown_key(&key, "the file", &KEYS)),
+            }
+        }
+        if has_parts {
+            Ok(file)
+        } else {
+            Err(ContentError::new("the key 'split_parts' is missing"))
+        }
+    }
+
+    fn to_node(&self) -> Node {
+        let parts = self.split_parts.iter().map(|(name, items)| (name.clone(), Node::strings(items.clone()))).collect();
+        Node::Map(vec![
+            (KEYS[0].to_owned(), Node::Map(parts)),
+            (KEYS[1].to_owned(), Node::strings(self.exclude.clone())),
+        ])
+    }
+
+    /// The bytes of `split.yaml`, lists as they are.
+    pub fn render(&self) -> String {
+        yaml_write::dump_for_loader(&self.to_node())
+    }
+
+    /// The bytes of `split.json`.
+    pub fn render_json(&self) -> String {
+        json_write::indent2(&self.to_node())
+    }
+
+    /// Splits with their shard names, braces expanded. Items that cannot be expanded are returned apart.
+    pub fn expanded(&self) -> (Vec<(String, Vec<String>)>, Vec<BadItem>) {
+        let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
+        let splits = self.split_parts.iter();
+        let splits =
+            splits.map(|(name, items)| (name.clone(), expand_all(Some(name), items, &mut left, &mut bad))).collect();
+        (splits, bad)
+    }
+
+    /// Exclude items, braces expanded. Items that cannot be expanded are returned apart.
+    pub fn expanded_excludes(&self) -> (Vec<String>, Vec<BadItem>) {
+        let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
+        (expand_all(None, &self.exclude, &mut left, &mut bad), bad)
+    }
+}
+
+/// The problem of a file in which the key `exclude` is written on several lines; `None` where it is not.
+pub fn repeated_excludes(lines: &[u64], path: &Path) -> Option<Problem> {
+    let (last, earlier) = lines.split_last()?;
+    let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+    let (lines, lists) = match earlier.as_slice() {
+        [one] => (format!("line {one}"), "the list there has"),
+        many => (format!("lines {}", many.join(", ")), "the lists there have"),
+    };
+    let message = format!(
+        "the key 'exclude' is on {lines} and again on line {last}; the loader takes the last one, {lists} no effect"
+    );
+    let mut subject = Subject::path(path);
+    subject.line = Some(*last);
+    let hint = "join the lists under one key; gristmill splits does so with the first change it writes";
+    Some(Problem::problem(ProblemKind::RepeatedKey, subject, message).with_hint(hint))
+}
+
+/// Expands what still fits: `left` names may come out of items that stand for more than one.
+fn expand_all(split: Option<&String>, items: &[String], left: &mut usize, bad: &mut Vec<BadItem>) -> Vec<String> {
+    let mut names = Vec::with_capacity(items.len());
+    for item in items {
+        match braces::expand(item, braces::MAX_RESULTS.min((*left).max(1))) {
+            Ok(expanded) => {
+                *left = left.saturating_sub(expanded.len().saturating_sub(1));
+                names.extend(expanded);
+            }
+            Err(error) => bad.push(BadItem { split: split.cloned(), item: item.clone(), error }),
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+#[path = "split_yaml_tests.rs"]
+mod tests;

@@ -1,0 +1,352 @@
+//! `index.sqlite`: its schema, and reading it without trusting it (docs/formats/energon.md §5).
+
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::open_read;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "reading the index";
+
+/// Removes sample tables of an earlier run, the extra index of older writers included.
+pub const DROP_SAMPLE_TABLES: &str = "
+DROP INDEX IF EXISTS idx_samples_sample_key;
+DROP INDEX IF EXISTS idx_samples_by_tar_and_idx;
+DROP INDEX IF EXISTS idx_sample_parts_seq;
+DROP INDEX IF EXISTS idx_sample_parts_full;
+DROP TABLE IF EXISTS samples;
+DROP TABLE IF EXISTS sample_parts;
+";
+
+/// Creates the sample tables.
+pub const CREATE_SAMPLE_TABLES: &str = "
+CREATE TABLE samples (
+  tar_file_id INTEGER NOT NULL,
+  sample_key TEXT NOT NULL UNIQUE,
+  sample_index INTEGER NOT NULL,
+  byte_offset INTEGER,
+  byte_size INTEGER
+);
+CREATE TABLE sample_parts (
+  tar_file_id INTEGER,
+  sample_index INTEGER,
+  part_name TEXT,
+  content_byte_offset INTEGER,
+  content_byte_size INTEGER
+);
+";
+
+/// Creates the indexes, after the rows are in.
+pub const CREATE_SAMPLE_INDEXES: &str = "
+CREATE INDEX idx_samples_by_tar_and_idx ON samples(tar_file_id, sample_index);
+CREATE INDEX idx_sample_parts_seq ON sample_parts(tar_file_id, sample_index, content_byte_offset);
+CREATE INDEX idx_sample_parts_full ON sample_parts(tar_file_id, sample_index, part_name, content_byte_offset, content_byte_size);
+";
+
+/// Creates the media tables where they are missing.
+pub const CREATE_MEDIA_TABLES: &str = "
+CREATE TABLE IF NOT EXISTS media_metadata (
+  entry_key TEXT PRIMARY KEY,
+  metadata_type TEXT NOT NULL,
+  metadata_json TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS media_filters (
+  filter_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  strategy TEXT NOT NULL,
+  patterns TEXT,
+  created_at_utc TEXT DEFAULT CURRENT_TIMESTAMP,
+  UNIQUE(strategy, patterns)
+);
+";
+
+/// Removes the media tables.
+pub const DROP_MEDIA_TABLES: &str = "
+DROP TABLE IF EXISTS media_metadata;
+DROP TABLE IF EXISTS media_filters;
+";
+
+/// Adds a sample: tar_file_id, sample_key, sample_index, byte_offset, byte_size.
+pub const INSERT_SAMPLE: &str =
+    "INSERT INTO samples (tar_file_id, sample_key, sample_index, byte_offset, byte_size) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Adds a part: tar_file_id, sample_index, part_name, content_byte_offset, content_byte_size.
+pub const INSERT_PART: &str = "INSERT INTO sample_parts (tar_file_id, sample_index, part_name, content_byte_offset, \
+                               content_byte_size) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Adds or replaces a media row: entry_key, metadata_type, metadata_json.
+pub const INSERT_MEDIA: &str =
+    "INSERT OR REPLACE INTO media_metadata (entry_key, metadata_type, metadata_json) VALUES (?1, ?2, ?3)";
+
+/// Adds a media filter once: strategy, patterns.
+pub const INSERT_MEDIA_FILTER: &str = "INSERT OR IGNORE INTO media_filters (strategy, patterns) VALUES (?1, ?2)";
+
+/// The longest text or blob that is read, in bytes.
+const MAX_VALUE_BYTES: i32 = 64 << 20;
+
+/// Opens a database of unknown origin for reading: nothing in it can run code, write, or name other files.
+///
+/// A journal left beside it means that an interrupted run did not finish writing; it is refused.
+pub fn open_readonly(path: &Path) -> Outcome<Connection> {
+    drop(open_read(path)?);
+    for suffix in ["-journal", "-wal"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        if std::fs::metadata(PathBuf::from(beside)).is_ok_and(|facts| facts.len() > 0) {
+            return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) is next to it"))
+                .on(Subject::path(path))
+                .with_hint("prepare the data set again"));
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri(path), flags).map_err(|error| failure(path, &error))?;
+    harden(&connection).map_err(|error| failure(path, &error))?;
+    Ok(connection)
+}
+
+/// `file:` with everything escaped that could be read as something else than the path.
+fn uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut uri = String::from("file:");
+    for byte in absolute.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri.push_str("?mode=ro&immutable=1");
+    uri
+}
+
+fn harden(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    for (limit, value) in [
+        (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 16),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 64),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    ] {
+        connection.set_limit(limit, value)?;
+    }
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+}
+
+/// What SQLite said, on the file it said it about.
+pub fn failure(path: &Path, error: &rusqlite::Error) -> Failure {
+    use rusqlite::ErrorCode as C;
+    let subject = Subject::path(path);
+    match error.sqlite_error_code() {
+        Some(C::SystemIoFailure | C::CannotOpen | C::PermissionDenied | C::DiskFull | C::OutOfMemory) => {
+            Failure::environment(WHAT, error.to_string()).on(subject)
+        }
+        Some(C::NotADatabase) => Failure::data(WHAT, "it is not an SQLite database").on(subject),
+        Some(C::DatabaseCorrupt) => {
+            Failure::data(WHAT, "it is damaged").on(subject).with_hint("prepare the data set again")
+        }
+        _ => Failure::data(WHAT, error.to_string()).on(subject),
+    }
+}
+
+/// One row of `samples`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleRecord {
+    /// Position of its shard in the index.
+    pub tar_file_id: u32,
+    /// Its key.
+    pub key: String,
+    /// Position in its shard, from 0.
+    pub sample_index: u64,
+    /// First byte in the (decompressed) archive.
+    pub byte_offset: u64,
+    /// Bytes up to the next sample.
+    pub byte_size: u64,
+}
+
+/// One row of `sample_parts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartRecord {
+    /// Position of its sample in its shard, from 0.
+    pub sample_index: u64,
+    /// Its name; may be empty.
+    pub part_name: String,
+    /// First byte of its content in the (decompressed) archive.
+    pub content_byte_offset: u64,
+    /// Length of its content in bytes.
+    pub content_byte_size: u64,
+}
+
+/// Instructions of SQLite between two looks whether to stop.
+const STEPS: i32 = 20_000;
+
+/// The tables of one data set, open for reading.
+pub struct Tables {
+    connection: Connection,
+    path: PathBuf,
+}
+
+const SAMPLE_COLUMNS: &str = "tar_file_id, sample_key, sample_index, byte_offset, byte_size";
+
+/// An offset, size or count; negative ones are out of range.
+fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+/// The largest number SQLite holds stands for all beyond it.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn sample_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<SampleRecord> {
+    Ok(SampleRecord {
+        tar_file_id: row.get(0)?,
+        key: row.get(1)?,
+        sample_index: unsigned(row, 2)?,
+        byte_offset: unsigned(row, 3)?,
+        byte_size: unsigned(row, 4)?,
+    })
+}
+
+impl Tables {
+    /// Opens the tables and checks that they are there, with the columns the loader asks for.
+    pub fn open(path: &Path) -> Outcome<Self> {
+        let tables = Self { connection: open_readonly(path)?, path: path.to_owned() };
+        for (table, columns) in [
+            ("samples", SAMPLE_COLUMNS),
+            ("sample_parts", "tar_file_id, sample_index, part_name, content_byte_offset, content_byte_size"),
+        ] {
+            if !tables.has_table(table)? {
+                let why = format!("it has no table '{table}'");
+                return Err(Failure::data(WHAT, why).on(Subject::path(path)));
+            }
+            tables.connection.prepare(&format!("SELECT {columns} FROM {table}")).map_err(|e| tables.failed(&e))?;
+        }
+        Ok(tables)
+    }
+
+    /// Whether there is a table (not a view) of that name.
+    pub fn has_table(&self, name: &str) -> Outcome<bool> {
+        let sql =
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE VIRTUAL%'";
+        let count: i64 = self.connection.query_row(sql, [name], |row| row.get(0)).map_err(|e| self.failed(&e))?;
+        Ok(count > 0)
+    }
+
+    /// The connection, for questions that are not foreseen here.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Ends a question that takes long soon after somebody asked to stop; it then fails.
+    pub fn stop_with(&mut self, cancel: &gristmill_core::Cancel) -> Outcome<()> {
+        let cancel = cancel.clone();
+        let set = self.connection.progress_handler(STEPS, Some(move || cancel.is_cancelled()));
+        set.map_err(|e| self.failed(&e))
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> Failure {
+        failure(&self.path, error)
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+        make: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Outcome<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|e| self.failed(&e))?;
+        let rows = statement.query_map(parameters, make).map_err(|e| self.failed(&e))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|e| self.failed(&e))
+    }
+
+    /// SQLite's own quick check of the file: what is wrong with it, at most 20 lines; empty when nothing is.
+    pub fn quick_check(&self) -> Outcome<Vec<String>> {
+        let lines = self.rows("PRAGMA quick_check(20)", &[], |row| row.get::<_, String>(0))?;
+        Ok(lines.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    /// Rows of `samples` and of `sample_parts`.
+    pub fn row_counts(&self) -> Outcome<(u64, u64)> {
+        let count = |table: &str| self.rows(&format!("SELECT count(*) FROM {table}"), &[], |row| unsigned(row, 0));
+        let first = |rows: Vec<u64>| rows.first().copied().unwrap_or(0);
+        Ok((first(count("samples")?), first(count("sample_parts")?)))
+    }
+
+    /// Rows of `samples` per shard, in index order; shards without rows are absent.
+    pub fn samples_per_shard(&self) -> Outcome<Vec<(u32, u64)>> {
+        let sql = "SELECT tar_file_id, count(*) FROM samples GROUP BY tar_file_id ORDER BY tar_file_id";
+        self.rows(sql, &[], |row| Ok((row.get(0)?, unsigned(row, 1)?)))
+    }
+
+    /// Samples of one shard from `first` on, at most `limit`, in archive order.
+    pub fn samples(&self, tar_file_id: u32, first: u64, limit: u64) -> Outcome<Vec<SampleRecord>> {
+        let sql = format!(
+            "SELECT {SAMPLE_COLUMNS} FROM samples WHERE tar_file_id = ?1 AND sample_index >= ?2 ORDER BY sample_index LIMIT ?3"
+        );
+        self.rows(&sql, &[&tar_file_id, &signed(first), &signed(limit)], sample_record)
+    }
+
+    /// The sample at a position.
+    pub fn sample(&self, tar_file_id: u32, sample_index: u64) -> Outcome<Option<SampleRecord>> {
+        let found = self.samples(tar_file_id, sample_index, 1)?.into_iter().next();
+        Ok(found.filter(|sample| sample.sample_index == sample_index))
+    }
+
+    /// The sample with that key.
+    pub fn sample_by_key(&self, key: &str) -> Outcome<Option<SampleRecord>> {
+        let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples WHERE sample_key = ?1");
+        Ok(self.rows(&sql, &[&key], sample_record)?.into_iter().next())
+    }
+
+    /// Samples in the order of their keys, beginning after `after` (from the first when `None`), at most `limit`.
+    pub fn samples_after_key(&self, after: Option<&str>, limit: u64) -> Outcome<Vec<SampleRecord>> {
+        let order = "ORDER BY sample_key LIMIT";
+        match after {
+            None => {
+                let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples {order} ?1");
+                self.rows(&sql, &[&signed(limit)], sample_record)
+            }
+            Some(after) => {
+                let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples WHERE sample_key > ?1 {order} ?2");
+                self.rows(&sql, &[&after, &signed(limit)], sample_record)
+            }
+        }
+    }
+
+    /// Parts of the samples `first..first + count` of one shard, in archive order.
+    pub fn parts(&self, tar_file_id: u32, first: u64, count: u64) -> Outcome<Vec<PartRecord>> {
+        let sql = "SELECT sample_index, part_name, content_byte_offset, content_byte_size FROM sample_parts \
+                   WHERE tar_file_id = ?1 AND sample_index >= ?2 AND sample_index < ?3 \
+                   ORDER BY sample_index, content_byte_offset";
+        let end = signed(first.saturating_add(count));
+        self.rows(sql, &[&tar_file_id, &signed(first), &end], |row| {
+            Ok(PartRecord {
+                sample_index: unsigned(row, 0)?,
+                part_name: row.get(1)?,
+                content_byte_offset: unsigned(row, 2)?,
+                content_byte_size: unsigned(row, 3)?,
+            })
+        })
+    }
+
+    /// Media facts of an entry (`key.part`): type and JSON.
+    pub fn media(&self, entry_key: &str) -> Outcome<Option<(String, String)>> {
+        if !self.has_table("media_metadata")? {
+            return Ok(None);
+        }
+        let sql = "SELECT metadata_type, metadata_json FROM media_metadata WHERE entry_key = ?1";
+        Ok(self.rows(sql, &[&entry_key], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next())
+    }
+}
+
+#[cfg(test)]
+#[path = "tables_tests.rs"]
+mod tests;

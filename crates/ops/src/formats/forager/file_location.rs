@@ -1,0 +1,99 @@
+//! `file_location.txt`: the data files in the order of their first sample, relative to the base folder (docs/formats/forager.md §1.1).
+
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::read::read_whole;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest list that is read, in bytes.
+const LIMIT: u64 = 1 << 30;
+
+/// The text of the file: one relative path a line. A name that holds a newline, or is not UTF-8, cannot be written: a data failure.
+pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>> {
+    let mut out = Vec::new();
+    for path in paths {
+        let bytes = path.as_os_str().as_bytes();
+        let refuse = |why: &str| {
+            Err(Failure::data("listing the data files", why).on(Subject::path(path)).with_hint("rename it"))
+        };
+        if bytes.contains(&b'\n') {
+            return refuse("its name holds a newline, and the index names one file a line");
+        }
+        if std::str::from_utf8(bytes).is_err() {
+            return refuse("its name is not UTF-8, and the index is");
+        }
+        out.extend_from_slice(bytes);
+        out.push(b'\n');
+    }
+    Ok(out)
+}
+
+/// The path of a file as seen from a base folder, as Python's `os.path.relpath` has it: by names alone, links are not looked at.
+pub fn relative(base: &Path, path: &Path) -> Outcome<PathBuf> {
+    let (base, path) = (absolute(base)?, absolute(path)?);
+    let shared = base.iter().zip(path.iter()).take_while(|(a, b)| a == b).count();
+    let up = base.iter().skip(shared).map(|_| std::ffi::OsStr::new(".."));
+    let relative: PathBuf = up.chain(path.iter().skip(shared).map(std::ffi::OsString::as_os_str)).collect();
+    Ok(if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative })
+}
+
+/// Components of an absolute path, `.` and `..` resolved by name.
+fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
+    let whole = std::path::absolute(path).map_err(|error| Failure::io("naming the file", path, &error))?;
+    let mut names = Vec::new();
+    for component in whole.components() {
+        match component {
+            Component::Normal(name) => names.push(name.to_owned()),
+            Component::ParentDir => {
+                names.pop();
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+/// Reads the list of an index whose base folder is `base`; a relative path is joined to it, an absolute one stays. `None` when there is
+/// no such file.
+pub fn read(path: &Path, base: &Path) -> Outcome<Option<Vec<PathBuf>>> {
+    let Some(bytes) = read_whole(path, LIMIT)? else { return Ok(None) };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+    Ok(Some(lines.map(|line| base.join(std::ffi::OsString::from_vec(line.to_vec()))).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+
+    #[test]
+    fn paths_are_relative_by_name_alone() {
+        for (base, path, wanted) in [
+            ("/a/b", "/a/b/c.jsonl", "c.jsonl"),
+            ("/a/b", "/a/x/c.jsonl", "../x/c.jsonl"),
+            ("/a/b/", "/a/b/./d/../c.jsonl", "c.jsonl"),
+            ("/a", "/a", "."),
+            ("/", "/a", "a"),
+            ("/a/b", "/x", "../../x"),
+        ] {
+            assert_eq!(relative(Path::new(base), Path::new(path)).unwrap(), Path::new(wanted), "{path}");
+        }
+        assert_eq!(relative(Path::new("."), Path::new("x")).unwrap(), Path::new("x"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_names_that_cannot_be_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = render([Path::new("a b.jsonl"), Path::new("../é.jsonl"), Path::new("/x/y")]).unwrap();
+        assert_eq!(text, "a b.jsonl\n../é.jsonl\n/x/y\n".as_bytes());
+        let path = dir.path().join("file_location.txt");
+        assert_eq!(read(&path, Path::new("/base")).unwrap(), None);
+        write_file(&RealFs, &path, &text, 0o644).unwrap();
+        let wanted = ["/base/a b.jsonl", "/base/../é.jsonl", "/x/y"].map(PathBuf::from);
+        assert_eq!(read(&path, Path::new("/base")).unwrap().unwrap(), wanted);
+        assert!(render([Path::new("a\nb")]).unwrap_err().why.contains("newline"));
+        assert!(render([Path::new(std::ffi::OsStr::from_bytes(b"\xff"))]).unwrap_err().why.contains("UTF-8"));
+        assert_eq!(render([]).unwrap(), b"");
+    }
+}

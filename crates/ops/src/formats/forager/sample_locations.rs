@@ -1,0 +1,117 @@
+//! `sample_locations.bin`: where each sample is, 24 bytes a sample (docs/formats/forager.md §1.2).
+
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::read::ReadFile;
+
+/// Bytes of one row.
+pub const ROW: usize = 24;
+/// Rows read at a time.
+const PIECE: u64 = 16 << 10;
+
+/// Where a sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The file, counted from 0 in `file_location.txt`.
+    pub file: u64,
+    /// Where it begins in that file, in bytes.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+impl Row {
+    /// As it stands in the file.
+    pub fn to_bytes(self) -> [u8; ROW] {
+        let mut bytes = [0; ROW];
+        for (place, number) in bytes.chunks_exact_mut(8).zip([self.file, self.offset, self.bytes]) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// From the bytes of the file; `None` unless there are 24.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut numbers = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
+        let row = Self { file: numbers.next()?, offset: numbers.next()?, bytes: numbers.next()? };
+        (bytes.len() == ROW).then_some(row)
+    }
+}
+
+/// The rows of an index.
+#[derive(Debug)]
+pub struct Rows {
+    file: ReadFile,
+}
+
+impl Rows {
+    /// Of an open file; one whose size is no multiple of a row is a data failure.
+    pub fn new(file: ReadFile) -> Outcome<Self> {
+        if !file.len().is_multiple_of(ROW as u64) {
+            let why =
+                format!("its size of {} is not a multiple of {ROW}", gristmill_core::text::count(file.len(), "byte"));
+            return Err(Failure::data("reading the sample locations", why).on(Subject::path(file.path())));
+        }
+        Ok(Self { file })
+    }
+
+    /// How many samples there are.
+    pub fn len(&self) -> u64 {
+        self.file.len() / ROW as u64
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Up to `count` rows from `first` on; fewer at the end.
+    pub fn read(&self, first: u64, count: u64) -> Outcome<Vec<Row>> {
+        let count = count.min(self.len().saturating_sub(first));
+        let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX / ROW).saturating_mul(ROW)];
+        self.file
+            .read_exact_at(&mut bytes, first.saturating_mul(ROW as u64))
+            .map_err(|error| Failure::io("reading the sample locations", self.file.path(), &error))?;
+        Ok(bytes.chunks_exact(ROW).filter_map(Row::from_bytes).collect())
+    }
+
+    /// Hands out every row with its number, in order, until `take` fails.
+    pub fn each(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
+        let mut first = 0;
+        while first < self.len() {
+            let rows = self.read(first, PIECE)?;
+            for (number, row) in (first..).zip(&rows) {
+                take(number, *row)?;
+            }
+            first += rows.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+    use gristmill_storage::read::open_read;
+
+    #[test]
+    fn rows_come_back_as_they_were_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows");
+        let rows: Vec<Row> = (0..40_000).map(|n| Row { file: n / 7, offset: n << 33, bytes: n }).collect();
+        let bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_bytes()).collect();
+        write_file(&RealFs, &path, &bytes, 0o644).unwrap();
+        let read = Rows::new(open_read(&path).unwrap()).unwrap();
+        let mut seen = Vec::new();
+        read.each(|number, row| {
+            assert_eq!(number, seen.len() as u64);
+            seen.push(row);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, rows);
+        assert_eq!((read.read(39_999, 10).unwrap(), read.read(50_000, 1).unwrap()), (vec![rows[39_999]], vec![]));
+        write_file(&RealFs, &path, &bytes[..30], 0o644).unwrap();
+        assert!(Rows::new(open_read(&path).unwrap()).unwrap_err().why.contains("multiple"));
+    }
+}

@@ -1,0 +1,128 @@
+//! `X.ds`: tokens back to back, with what stands beside them.
+
+use super::{index_path, loss_path, metadata_path, Index, Metadata, TokenSize};
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+const WHAT: &str = "reading the tokens";
+
+/// The tokens of one `.ds` file, open for reading at positions.
+#[derive(Debug)]
+pub struct Shard {
+    data: ReadFile,
+    token_size: TokenSize,
+}
+
+impl Shard {
+    /// Opens a data file whose token size is known. Bytes after the last whole token are not part of it.
+    pub fn open(path: &Path, token_size: TokenSize) -> Outcome<Self> {
+        Ok(Self { data: open_read(path)?, token_size })
+    }
+
+    /// Opens a data file; the size of its tokens comes from its metadata, or is 2 where there is none, as the merger takes it.
+    pub fn open_described(path: &Path) -> Outcome<(Self, Option<Metadata>)> {
+        let metadata = Metadata::read(&metadata_path(path))?;
+        let token_size = metadata.as_ref().map_or(TokenSize::Two, |m| m.token_size);
+        Ok((Self::open(path, token_size)?, metadata))
+    }
+
+    /// Tokens in the file.
+    pub fn tokens(&self) -> u64 {
+        self.data.len() / self.token_size.bytes()
+    }
+
+    /// Bytes after the last whole token: none in a sound file.
+    pub fn rest(&self) -> u64 {
+        self.data.len() % self.token_size.bytes()
+    }
+
+    /// Bytes of one token.
+    pub fn token_size(&self) -> TokenSize {
+        self.token_size
+    }
+
+    /// The file.
+    pub fn file(&self) -> &ReadFile {
+        &self.data
+    }
+
+    /// Its document index; an error when there is none.
+    pub fn index(&self) -> Outcome<Index> {
+        Index::open(&index_path(self.data.path()))
+    }
+
+    /// Its loss masks, one byte a token; `None` when there are none.
+    pub fn loss(&self) -> Outcome<Option<ReadFile>> {
+        let path = loss_path(self.data.path());
+        match open_read(&path) {
+            Ok(file) => Ok(Some(file)),
+            Err(failure) if failure.is_missing() => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Reads the tokens from `first` on that fit into `bytes`, as they stand in the file. An error when the file is shorter.
+    pub fn read_raw(&self, first: u64, bytes: &mut [u8]) -> Outcome<()> {
+        let at = first.checked_mul(self.token_size.bytes()).ok_or_else(|| self.beyond(first))?;
+        self.data.read_exact_at(bytes, at).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => self.beyond(first),
+            _ => Failure::io(WHAT, self.data.path(), &error),
+        })
+    }
+
+    fn beyond(&self, first: u64) -> Failure {
+        let why = format!(
+            "it has {}, and those from token {first} on are requested",
+            gristmill_core::text::count(self.tokens(), "token")
+        );
+        Failure::data(WHAT, why).on(Subject::path(self.data.path()))
+    }
+
+    /// The bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is taken.
+    pub fn raw(&self, first: u64, count: u64) -> Outcome<Vec<u8>> {
+        let is_there = first.checked_add(count).is_some_and(|end| end <= self.tokens());
+        let bytes = usize::try_from(count.saturating_mul(self.token_size.bytes())).ok().filter(|_| is_there);
+        let mut bytes = vec![0; bytes.ok_or_else(|| self.beyond(first))?];
+        self.read_raw(first, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The ids of `count` tokens from `first` on; fewer at the end of the file.
+    pub fn ids(&self, first: u64, count: usize) -> Outcome<Vec<u32>> {
+        let there = usize::try_from(self.tokens().saturating_sub(first)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; count.min(there) * self.token_size.bytes() as usize];
+        if !bytes.is_empty() {
+            self.read_raw(first, &mut bytes)?;
+        }
+        let mut ids = Vec::new();
+        self.token_size.decode(&bytes, &mut ids);
+        Ok(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::{fs::RealFs, publish::write_file};
+
+    #[test]
+    fn tokens_are_read_at_positions_in_the_size_that_the_metadata_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.ds");
+        write_file(&RealFs, &path, &[1, 0, 2, 0, 3, 0, 4, 0, 9], 0o644).unwrap();
+        let (shard, metadata) = Shard::open_described(&path).unwrap();
+        assert_eq!((shard.tokens(), shard.rest(), metadata), (4, 1, None));
+        assert_eq!(shard.ids(1, 2).unwrap(), [2, 3]);
+        assert_eq!(shard.ids(3, usize::MAX).unwrap(), [4]);
+        assert_eq!(shard.ids(4, 1).unwrap(), [0_u32; 0]);
+        assert!(shard.read_raw(4, &mut [0; 2]).unwrap_err().why.contains("4 tokens"));
+        assert!(shard.read_raw(u64::MAX, &mut [0; 2]).unwrap_err().why.contains("4 tokens"));
+        assert!(shard.loss().unwrap().is_none() && shard.index().unwrap_err().is_missing());
+        write_file(&RealFs, &metadata_path(&path), b"t|4\n2\n2.00 T", 0o644).unwrap();
+        let (shard, metadata) = Shard::open_described(&path).unwrap();
+        assert_eq!(metadata.unwrap().tokens, 2);
+        assert_eq!(shard.ids(0, 9).unwrap(), [0x0002_0001, 0x0004_0003]);
+    }
+}

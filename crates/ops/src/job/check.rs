@@ -1,0 +1,162 @@
+//! `lint` and `verify` with several threads: one shard is one unit.
+
+use super::pool::run_units;
+use super::times;
+use crate::engine::check::forager::{counted, forager_facts};
+use crate::engine::check::forager_data::Samples;
+use crate::engine::check::media::{self, Depth};
+use crate::engine::check::single::{single_shard_info, SingleShardInfo};
+use crate::engine::check::{lint, verify, Checked, LintOptions};
+use crate::engine::modalities::check::Vocabulary;
+use crate::engine::modalities::folder;
+use crate::engine::nanosets;
+use crate::source::kind::kind_of;
+use gristmill_core::{DatasetKind, Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::scratch::Scratch;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    super::recover::before_looking(root, handles.problems)?;
+    if kind_of(root)? == DatasetKind::Filesystem {
+        let depth = if options.decode { Depth::Decode } else { Depth::Rows };
+        return media_folder(root, depth, threads, handles);
+    }
+    let context = lint::begin(root, options, handles)?;
+    let prepared = &context.prepared;
+    let bytes = if options.headers { prepared.bytes() } else { 0 };
+    let checked =
+        each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
+    lint::finish(&context, handles)?;
+    Ok(checked)
+}
+
+/// Scans one shard by itself; `None` where the path is not one of a shard. Findings go to the handles.
+pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Option<SingleShardInfo>> {
+    let scratch = Scratch::create(options.scratch.as_deref())?;
+    let memory = usize::try_from(options.memory_bytes / 4).unwrap_or(usize::MAX);
+    single_shard_info(path, &RealFs, scratch.path(), memory, handles)
+}
+
+/// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    super::recover::before_looking(root, handles.problems)?;
+    if kind_of(root)? == DatasetKind::Filesystem {
+        return media_folder(root, Depth::Probe, threads, handles);
+    }
+    let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };
+    let handles = &Handles { problems: &sink, ..*handles };
+    let prepared = verify::begin(root, handles)?;
+    let states = times::states(&prepared);
+    let checked = each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
+        verify::verify_shard(&prepared, id, handles)
+    })?;
+    if !sink.any.load(Ordering::Relaxed) {
+        times::record(root, states, handles.problems)?;
+    }
+    Ok(checked)
+}
+
+/// Notices whether anything more than a note is found.
+struct Findings<'a> {
+    inner: &'a dyn ProblemSink,
+    any: AtomicBool,
+}
+
+impl ProblemSink for Findings<'_> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        if problem.severity > Severity::Note {
+            self.any.store(true, Ordering::Relaxed);
+        }
+        self.inner.report(problem)
+    }
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        if severity > Severity::Note {
+            self.any.store(true, Ordering::Relaxed);
+        }
+        self.inner.count_more(severity, kind, number);
+    }
+}
+
+/// Checks a folder of token files: one file is one unit. `vocabulary` counts only where tokens are read.
+pub fn run_token_folder(
+    root: &Path,
+    depth: nanosets::check::Depth,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let facts = nanosets::check::begin(root, handles)?;
+    let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
+    each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
+        nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
+    })
+}
+
+/// Checks a folder of packed files: one file is one unit. `vocabulary` counts only where tokens are read.
+pub fn run_packed_folder(
+    root: &Path,
+    depth: nanosets::check::Depth,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let files = folder::files_of(root)?;
+    let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|facts| facts.len());
+    let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
+    each_unit(&files, (0, bytes), threads, handles, |path| folder::check_file(path, depth, vocabulary, handles))
+}
+
+/// Checks Forager samples to the last byte: the index, and then one file is one unit.
+pub fn run_forager(
+    root: &Path,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let facts = forager_facts(root, handles)?;
+    let samples = Samples::of(&facts, vocabulary, handles)?;
+    handles.progress.restart(facts.files.len() as u64, facts.bytes);
+    run_units(&facts.files, threads, handles.cancel, |file| {
+        samples.check(file, handles)?;
+        handles.progress.add(1, 0);
+        Ok(())
+    })?;
+    Ok(counted(&facts))
+}
+
+/// The rows of a folder of media, in slices.
+fn media_folder(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    let slices = media::folder_slices(root, handles)?;
+    handles.progress.restart(slices.iter().map(|slice| slice.rows).sum(), 0);
+    let done = run_units(&slices, threads, handles.cancel, |slice| media::check_files(root, slice, depth, handles))?;
+    Ok(Checked { samples: done.into_iter().sum(), ..Checked::default() })
+}
+
+fn each_shard(
+    shards: u32,
+    bytes: u64,
+    threads: usize,
+    handles: &Handles<'_>,
+    check: impl Fn(ShardId) -> Outcome<Checked> + Sync,
+) -> Outcome<Checked> {
+    let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
+    each_unit(&ids, (u64::from(shards), bytes), threads, handles, |id| check(*id))
+}
+
+/// Checks all units; of what is told of as done there are so many items and bytes in all.
+fn each_unit<T: Sync>(
+    units: &[T],
+    (items, bytes): (u64, u64),
+    threads: usize,
+    handles: &Handles<'_>,
+    check: impl Fn(&T) -> Outcome<Checked> + Sync,
+) -> Outcome<Checked> {
+    handles.progress.restart(items, bytes);
+    let done = run_units(units, threads, handles.cancel, check)?;
+    let mut all = Checked::default();
+    done.into_iter().for_each(|checked| all.add(checked));
+    Ok(all)
+}

@@ -1,0 +1,35 @@
+//! Checking an index: every shard against itself, side by side.
+
+use crate::engine::check::Checked;
+use crate::engine::dedup::original::Index;
+use crate::engine::dedup::verify::check_shard;
+use crate::formats::bsade::{shard_folder, TOKENIZED};
+use crate::job::pool::run_units;
+use gristmill_core::{Handles, Outcome};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has a shard, whichever.
+pub fn is_index(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
+}
+
+/// Reads an index and compares all that is in it: places, texts, records, ranges and, where `memory` bytes are enough for the
+/// suffix table of a shard, its order. Shards are parts of the result, documents its samples.
+pub fn verify_index(folder: &Path, threads: usize, memory: u64, handles: &Handles<'_>) -> Outcome<Checked> {
+    let index = Index::open(folder)?;
+    handles.progress.expect(u64::from(index.shards), 0);
+    let shards: Vec<u32> = (0..index.shards).collect();
+    let threads = threads.max(1);
+    let share = memory / threads as u64;
+    let checked = run_units(&shards, threads, handles.cancel, |shard| {
+        let facts = check_shard(&shard_folder(folder, *shard), share, *handles)?;
+        handles.progress.add(1, 0);
+        Ok(Checked { shards: 1, samples: facts.documents, parts: 0, bytes: facts.text_bytes })
+    })?;
+    let mut all = Checked::default();
+    checked.into_iter().for_each(|one| all.add(one));
+    Ok(all)
+}

@@ -1,0 +1,360 @@
+//! What a plan would do, without doing it: from a share of all different windows of as much of the text as can be read in seconds.
+
+use super::held::SearchBudget;
+use super::inputs::{self, Inputs};
+use super::layout::{settled, Layout};
+use super::likely::settle;
+use super::no_text::wrong_field;
+use super::record::{decide, Decision};
+use super::run::{journal_key, scratch_needed};
+use super::sample::Sample;
+use super::split::{anchors, Division, Memory};
+use super::{DedupEstimate, DedupReport, LengthEstimate};
+use crate::engine::plan::dedup::plan_hash;
+use crate::job::journal::Journal;
+use crate::job::layouts;
+use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
+use crate::source::text::Packing;
+use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::{
+    text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
+};
+use gristmill_dedup::{Estimate, Rule};
+use gristmill_storage::space;
+use std::time::Duration;
+
+/// How often a run reads each file.
+const READINGS: f64 = 2.0;
+/// What holding and writing a byte takes, as a multiple of what choosing anchors takes for it, and that itself.
+const TIMES: f64 = 3.1;
+/// What a record takes until it is resolved, as a multiple of what choosing anchors takes for a byte.
+const RECORD: f64 = 170.0;
+/// Bytes that reach a disk in a second, at least on what such data is kept on.
+const TO_DISK: f64 = 1e9;
+/// Time spent on reading, at most.
+const MAX_READ_TIME: Duration = Duration::from_secs(4);
+/// Text that is searched so quickly that there need be no first look, in bytes.
+const AT_ONCE: u64 = 8 << 20;
+/// Passages that are told.
+const PASSAGES: usize = 20;
+
+/// How much is read for an estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleBudget {
+    /// Time spent on reading, at most.
+    pub longest: Duration,
+    /// Bytes on disk that are read, at most and about.
+    pub most_bytes: u64,
+    /// Text that fits into memory is searched as a run does it, however long that takes.
+    pub searches: bool,
+}
+
+impl SampleBudget {
+    /// As little as tells something, for a first look.
+    pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
+
+    /// How all of the text is searched under these rules; `None` where a sample is taken.
+    pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
+        let text_bytes = inputs.text_bytes();
+        let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
+        searches.then(|| SearchBudget::of(text_bytes, rules, memory_bytes)).flatten()
+    }
+}
+
+impl Default for SampleBudget {
+    fn default() -> Self {
+        Self { longest: MAX_READ_TIME, most_bytes: u64::MAX, searches: true }
+    }
+}
+
+/// Space that a run needs.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// Scratch space, in bytes, about; 0 where all fits into memory.
+    pub scratch_bytes: u64,
+    /// Where it would be.
+    pub scratch: std::path::PathBuf,
+    /// What is free there, in bytes.
+    pub scratch_free_bytes: u64,
+}
+
+/// What a run of `plan` needs, told from names and sizes alone.
+pub fn needs(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Needs> {
+    let layout = Layout::of(plan, options)?;
+    let inputs = inputs::find(plan, cancel)?;
+    needs_of(plan, options, &layout, &inputs, inputs.text_bytes())
+}
+
+fn needs_of(
+    plan: &DedupPlan,
+    options: &RunOptions,
+    layout: &Layout,
+    inputs: &Inputs,
+    text_bytes: u64,
+) -> Outcome<Needs> {
+    let rule = Rule::of(plan, plan.min_length.unwrap_or(USUAL_MIN_LENGTH));
+    let memory = inputs.memory(&rule, options);
+    let division = Division::of(&rule, inputs.bytes(), text_bytes, &memory);
+    Ok(Needs {
+        scratch_bytes: scratch_needed(&rule, inputs.bytes(), text_bytes, &memory, &division),
+        scratch: layout.scratch.clone(),
+        scratch_free_bytes: space::free_bytes(&layout.scratch)?,
+    })
+}
+
+/// What `plan` would do, at its minimum length or the usual one.
+///
+/// # Errors
+/// See [`estimates`].
+pub fn estimate(
+    plan: &DedupPlan,
+    options: &RunOptions,
+    effort: SampleBudget,
+    cancel: &Cancel,
+) -> Outcome<DedupEstimate> {
+    let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
+    let found = estimates(plan, &[length], options, effort, cancel)?.pop();
+    found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
+}
+
+/// What `plan` would do at each of `lengths`, in their order, from one reading for all of them: of as much of the text as `effort`
+/// allows, evenly spread. Writes nothing.
+///
+/// A plan that must not run as it is gives estimates with a refusal among their problems; fails where not even that can be told.
+pub fn estimates(
+    plan: &DedupPlan,
+    lengths: &[u64],
+    options: &RunOptions,
+    effort: SampleBudget,
+    cancel: &Cancel,
+) -> Outcome<Vec<DedupEstimate>> {
+    let checked = CheckedPlan::new(plan, lengths, options, cancel)?;
+    let rules_of = |lengths: &[u64]| lengths.iter().map(|length| Rule::of(&checked.plan, *length)).collect::<Vec<_>>();
+    let is_searched = effort.search_budget(&checked.inputs, &rules_of(lengths), options.memory_bytes).is_some();
+    // What is estimated of one length depends on others: of a longer one it is never more.
+    let others = SHOWN_LENGTHS.into_iter().filter(|other| !is_searched && !lengths.contains(other));
+    let all_lengths: Vec<u64> = lengths.iter().copied().chain(others).collect();
+    let mut sample = Sample::take(&checked.plan, &checked.inputs, rules_of(&all_lengths), options, effort, cancel)?;
+    let estimator = Estimator::new(checked, &all_lengths, options, &sample, cancel)?;
+    let found = sample.estimates(PASSAGES, estimator.memory.threads, cancel)?;
+    let mut all = Vec::new();
+    for (index, (&min_length, found)) in all_lengths.iter().zip(found).enumerate() {
+        all.push(estimator.at_length(min_length, sample.one_in[index], &found, &sample, cancel)?);
+    }
+    settle_all(&mut all, estimator.own_text_bytes);
+    if estimator.checked.nothing_to_do {
+        estimator.take_figures_of_the_run(&mut all, plan.min_length)?;
+    }
+    all.truncate(lengths.len());
+    Ok(all)
+}
+
+/// A plan whose inputs were found and checked, before any text is read.
+struct CheckedPlan {
+    plan: DedupPlan,
+    /// Whether the plan names an output; else a folder for temporary files is assumed.
+    has_output: bool,
+    layout: Layout,
+    inputs: Inputs,
+    /// Hash of the settings that decide the output.
+    hash: String,
+    nothing_to_do: bool,
+    /// Whether a line of the inputs is one that a run refuses.
+    is_refused: bool,
+    problems: Vec<Problem>,
+}
+
+impl CheckedPlan {
+    fn new(plan: &DedupPlan, lengths: &[u64], options: &RunOptions, cancel: &Cancel) -> Outcome<Self> {
+        let assumed = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
+        let has_output = !plan.output.is_empty();
+        let plan = DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..settled(plan)? };
+        let layout = Layout::of(&plan, options)?;
+        let inputs = inputs::find(&plan, cancel)?;
+        inputs.check_apart(&plan, &layout)?;
+        for length in lengths {
+            inputs.check_memory(&Rule::of(&plan, *length), options.memory_bytes)?;
+        }
+        let (hash, mut problems) = (plan_hash(&plan), inputs.problems.clone());
+        let nothing_to_do = match has_output.then(|| decide(&plan, &hash, &layout, &inputs)) {
+            None => false,
+            Some(Ok(decision)) => decision == Decision::Nothing,
+            Some(Err(failure)) if failure.class == ExitClass::Data => {
+                let mut problem = Problem::refusal(ProblemKind::AlreadyPrepared, failure.subject, failure.why);
+                problem.hint = failure.hint;
+                problems.push(problem);
+                false
+            }
+            Some(Err(failure)) => return Err(failure),
+        };
+        let lines = layouts::preview(&inputs.line_files(), "deduplicating", options.threads, cancel)?;
+        let refused = lines.into_iter().filter(|problem| problem.severity == Severity::Refusal);
+        let count = problems.len();
+        problems.extend(refused);
+        let is_refused = problems.len() > count;
+        Ok(Self { plan, has_output, layout, inputs, hash, nothing_to_do, is_refused, problems })
+    }
+
+    /// Bytes on disk of the files whose output is written.
+    fn own_bytes(&self) -> u64 {
+        self.inputs.own().iter().map(|file| file.bytes).sum()
+    }
+}
+
+/// What the estimates of all lengths share.
+struct Estimator<'a> {
+    checked: CheckedPlan,
+    options: &'a RunOptions,
+    memory: Memory,
+    /// Bytes of text in all files, and in those whose output is written, as estimated from the sample.
+    text_bytes: u64,
+    own_text_bytes: u64,
+    documents: u64,
+    free_bytes: u64,
+    /// Seconds that one reading of all input and one choice of all anchors take.
+    reading: f64,
+    choosing: f64,
+    /// Units that a stopped run has finished.
+    resumable_units: u64,
+}
+
+impl<'a> Estimator<'a> {
+    fn new(
+        mut checked: CheckedPlan,
+        lengths: &[u64],
+        options: &'a RunOptions,
+        sample: &Sample,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        let (plan, inputs, layout) = (&checked.plan, &checked.inputs, &checked.layout);
+        if !checked.is_refused {
+            checked.problems.extend(sample.problems.iter().cloned());
+            if sample.own_documents == 0 && sample.own_input_bytes > 0 {
+                checked.problems.extend(wrong_field(plan, inputs, cancel)?);
+            }
+        }
+        // What was not read is assumed to be like what was.
+        let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
+        let scaled = |part: u64| (part as f64 * scale) as u64;
+        let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
+        let memory = inputs.memory(&Rule::of(plan, least), options);
+        let each = scale / memory.threads as f64;
+        let journal = Journal::peek(&layout.own.journal(), &journal_key(&checked.hash, inputs))?;
+        Ok(Self {
+            options,
+            memory,
+            text_bytes: scaled(sample.text_bytes),
+            own_text_bytes: scaled(sample.own_text_bytes),
+            documents: scaled(sample.own_documents),
+            free_bytes: space::free_bytes(&layout.output)?,
+            reading: sample.reading * each,
+            choosing: sample.choosing * each,
+            resumable_units: journal.saturating_sub(1) as u64,
+            checked,
+        })
+    }
+
+    fn at_length(
+        &self,
+        min_length: u64,
+        one_in: u64,
+        found: &Estimate,
+        sample: &Sample,
+        cancel: &Cancel,
+    ) -> Outcome<DedupEstimate> {
+        let CheckedPlan { layout, inputs, .. } = &self.checked;
+        let plan = &DedupPlan { min_length: Some(min_length), ..self.checked.plan.clone() };
+        let own_bytes = self.checked.own_bytes();
+        let needs = needs_of(plan, self.options, layout, inputs, self.text_bytes)?;
+        let records = anchors(&Rule::of(plan, min_length), self.text_bytes);
+        let share = |bytes: u64| bytes as f64 / sample.own_text_bytes.max(1) as f64;
+        let of_all = |share: f64| (share.min(1.0) * self.own_text_bytes as f64).round() as u64;
+        let share_removed = share(found.removable);
+        let length = LengthEstimate {
+            min_length,
+            share: share_removed,
+            removed_bytes: of_all(share_removed),
+            margin_bytes: of_all(share(found.margin)),
+            least_share: share(found.least).min(1.0),
+            most_share: found.most.map(|most| share(most).min(1.0)),
+            is_exact: sample.is_exact(own_bytes),
+        };
+        Ok(DedupEstimate {
+            files: inputs.own().len() as u64,
+            input_bytes: own_bytes,
+            text_bytes: self.own_text_bytes,
+            documents: self.documents,
+            sampled_bytes: sample.own_input_bytes,
+            one_in,
+            lengths: vec![length],
+            passages: sample.shown(plan, inputs, &found.passages, cancel)?,
+            estimated: Duration::from_secs_f64(self.seconds(records).clamp(0.0, 1e9)),
+            memory_bytes: self.memory.most(self.text_bytes.saturating_add(records.saturating_mul(16))),
+            problems: self.problems(plan, &needs)?,
+            scratch_bytes: needs.scratch_bytes,
+            scratch: needs.scratch,
+            scratch_free_bytes: needs.scratch_free_bytes,
+            output_bytes: own_bytes,
+            free_bytes: self.free_bytes,
+            nothing_to_do: self.checked.nothing_to_do,
+            resumable_units: self.resumable_units,
+        })
+    }
+
+    /// Seconds that a run takes which keeps this many records.
+    fn seconds(&self, records: u64) -> f64 {
+        let for_records = RECORD * records as f64 / self.text_bytes.max(1) as f64;
+        self.reading * READINGS
+            + self.choosing * (TIMES + for_records + packing_of(&self.checked.inputs))
+            + self.checked.own_bytes() as f64 / TO_DISK
+    }
+
+    fn problems(&self, plan: &DedupPlan, needs: &Needs) -> Outcome<Vec<Problem>> {
+        let CheckedPlan { layout, nothing_to_do, .. } = &self.checked;
+        let mut problems = self.checked.problems.clone();
+        if self.checked.has_output && !self.options.restart && !nothing_to_do {
+            problems.extend(stopped_run(plan, &layout.own)?);
+        }
+        let scratch = (needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch);
+        for (needed, free, place) in [scratch, (self.checked.own_bytes(), self.free_bytes, &layout.output)] {
+            if free < needed && !nothing_to_do {
+                let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
+                problems.push(Problem::problem(ProblemKind::Other, Subject::path(place), why));
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Replaces the estimate of the length that was run by the figures of its report.
+    fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
+        let made = report_before::<DedupReport>(&self.checked.layout.own, DedupPlan::LARGEST)?;
+        let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
+        of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
+        Ok(())
+    }
+}
+
+/// Makes the shares of all lengths consistent and gives them their bounds.
+fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
+    let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
+    settle(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
+    for (one, mut length) in all.iter_mut().zip(lengths) {
+        if !length.is_exact {
+            length.removed_bytes = (length.share * one.text_bytes as f64).round() as u64;
+        }
+        one.lengths = vec![length];
+    }
+}
+
+/// What packing the output takes for each byte of text, as a multiple of what hashing takes.
+fn packing_of(inputs: &Inputs) -> f64 {
+    let cost = |packing: Packing| match packing {
+        Packing::Plain => 0.0,
+        Packing::Zstd => 4.0,
+        Packing::Gzip | Packing::Zip => 15.0,
+        Packing::Bzip2 => 60.0,
+        Packing::Xz | Packing::Lzma => 90.0,
+    };
+    let sum: f64 = inputs.own().iter().map(|file| cost(Packing::of_name(&file.name)) * file.bytes as f64).sum();
+    sum / (inputs.own().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
+}

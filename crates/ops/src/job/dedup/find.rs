@@ -1,0 +1,397 @@
+//! Second stage: all records of one part of the keys become intervals that are removable.
+
+use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
+use super::read::ReadUnit;
+use super::run::Job;
+use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
+use super::texts::Texts;
+use crate::job::pool::run_units;
+use gristmill_core::Outcome;
+use gristmill_dedup::{
+    merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passage, Passages, Record, Resolver,
+    Sink as _,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Passages of a part that a later run is told about.
+const NOTED_PASSAGES: usize = 64;
+/// Cells in which keys are counted that may have too many records.
+const CELLS: usize = 1 << 12;
+/// What remains of hot keys is taken up as often as this; behind it contexts that differ step by step, each from the one before, are
+/// held in memory and halved.
+const DEEPEST: u32 = 6;
+/// Parts of what remains of hot keys, at most.
+const MAX_PARTS: u32 = 1 << 10;
+/// Records between two looks at whether the run was cancelled.
+const CANCEL_CHECK_EVERY: u64 = 1 << 12;
+
+/// The intervals of one part in positions of all of the text: some runs, each sorted and joined.
+pub(super) struct FoundPart {
+    pub(super) intervals: Stored,
+    /// Of each run where the intervals of each unit begin, counted in intervals of the part; the end comes last.
+    pub(super) runs: Vec<Vec<u64>>,
+    passages: Passages,
+    pub(super) is_resumed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Noted {
+    mark: Mark,
+    runs: Vec<Vec<u64>>,
+    passages: Vec<NotedPassage>,
+}
+
+/// Place, length and count of a passage, as the journal keeps them.
+pub(super) type NotedPassage = (u64, u64, u64);
+
+/// The heaviest passages for the journal.
+pub(super) fn noted_passages(passages: &Passages) -> Vec<NotedPassage> {
+    passages.heaviest(NOTED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
+}
+
+/// Passages out of the journal.
+pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
+    let mut passages = Passages::default();
+    noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
+    passages
+}
+
+/// What the parts found together.
+pub(super) struct FoundRepeats {
+    pub(super) parts: Vec<FoundPart>,
+    pub(super) passages: Passages,
+}
+
+/// Looks at all parts.
+pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
+    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
+    let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
+    let numbers: Vec<u32> = (0..job.division.parts).collect();
+    let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
+        let found = finding.part(*part)?;
+        job.context.progress.add(1, 0);
+        Ok(found)
+    })?;
+    let mut passages = Passages::default();
+    parts.iter().for_each(|part| passages.join(&part.passages));
+    let of_units = units.iter().zip(&finding.bases);
+    of_units.for_each(|(unit, base)| passages.join(&unit.collected.passages.moved(*base)));
+    Ok(FoundRepeats { parts, passages })
+}
+
+struct Finding<'a> {
+    job: &'a Job<'a>,
+    units: &'a [ReadUnit],
+    bases: Vec<u64>,
+    texts: Texts<'a>,
+    open: &'a OpenFiles,
+    /// Remainders that were made so far: each has files of its own.
+    remainders: AtomicU64,
+}
+
+impl Finding<'_> {
+    fn part(&self, part: u32) -> Outcome<FoundPart> {
+        let job = self.job;
+        let name = format!("find/{part}");
+        let path = job.layout.scratch.join(format!("{part}.intervals"));
+        if let Some(noted) = job.noted::<Noted>(&name) {
+            if noted.mark.holds(&path)? {
+                let passages = passages_of(&noted.passages);
+                let intervals = Stored::of_file(path, noted.mark);
+                return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
+            }
+        }
+        let end = self.end();
+        let mut pile = SpillBuffer::new(&*job.context.fs, path, &job.budget);
+        if self.is_on_disk() {
+            // As resumable as the text is.
+            pile.spill()?;
+        }
+        let mut found = Intervals { finding: self, waiting: Vec::new(), pile, runs: Vec::new() };
+        let source = Source {
+            list: self.units.iter().map(|unit| &unit.collected).zip(self.bases.iter().copied()).collect(),
+            parts: job.division.parts,
+            narrow: job.division.narrow,
+        };
+        let mut resolver = Resolver::new(&job.rule);
+        // Records that were kept short may be too short for where they are in all of the text.
+        match job.division.narrow && job.rule.fits_narrow(end) {
+            true => self.resolve::<CompactAnchor>(&source, (part, 0), &mut resolver, &mut found)?,
+            false => self.resolve::<Anchor>(&source, (part, 0), &mut resolver, &mut found)?,
+        }
+        let passages = resolver.passages().clone();
+        found.flush()?;
+        let runs = found.runs;
+        let intervals = found.pile.finish()?;
+        if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
+            job.note(&name, &Noted { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
+        }
+        Ok(FoundPart { intervals, runs, passages, is_resumed: false })
+    }
+
+    /// Bytes of all of the text.
+    fn end(&self) -> u64 {
+        self.units.last().zip(self.bases.last()).map_or(0, |(unit, base)| base + unit.text.len())
+    }
+
+    /// Whether every unit can be had by a later run without reading it again.
+    fn is_on_disk(&self) -> bool {
+        self.units.iter().all(|unit| unit.text.mark().is_some())
+    }
+
+    /// Compares the records of a part, in as many rounds as its size asks for. Keys that have too many are taken one record at a time;
+    /// what remains of these is a source of its own, `depth` deep.
+    fn resolve<R: Record>(
+        &self,
+        source: &Source<'_>,
+        (part, depth): (u32, u32),
+        resolver: &mut Resolver,
+        found: &mut Intervals<'_>,
+    ) -> Outcome<()> {
+        let job = self.job;
+        let count: u64 = source.list.iter().map(|(collected, _)| collected.count(part)).sum();
+        let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
+        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
+        // As many as there are mostly, at once: what grows step by step leaves gaps behind.
+        let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
+        let takes_hot = depth < DEEPEST;
+        let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
+        for round in 0..rounds {
+            let slice = Slice { part, round, rounds };
+            let mut hot = Vec::new();
+            records.clear();
+            if takes_hot && count > many as u64 {
+                hot = self.hot_keys::<R>(source, slice, many as u64)?;
+            }
+            match hot.is_empty() {
+                true => self.each::<R>(source, slice, &mut |record| {
+                    records.push(record);
+                    Ok(())
+                })?,
+                false => self.resolve_hot(source, (slice, depth), hot, &mut records, resolver, found)?,
+            }
+            let mut take = |interval: Interval| found.push(interval);
+            resolver.resolve(&mut records, &self.texts, &mut take, &job.context.cancel)?;
+            found.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Keys with more than `many` records, in order.
+    fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
+        let cell = |key: u64| (key % CELLS as u64) as usize;
+        let mut cells = vec![0_u64; CELLS];
+        self.each::<R>(source, slice, &mut |record| {
+            if let Some(count) = cells.get_mut(cell(record.key())) {
+                *count += 1;
+            }
+            Ok(())
+        })?;
+        if cells.iter().all(|count| *count <= many) {
+            return Ok(Vec::new());
+        }
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        self.each::<R>(source, slice, &mut |record| {
+            if cells.get(cell(record.key())).is_some_and(|count| *count > many) {
+                *counts.entry(record.key()).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        let mut keys: Vec<u64> = counts.into_iter().filter(|(_, count)| *count > many).map(|(key, _)| key).collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Takes the records of hot keys one by one, and up those of the others.
+    fn resolve_hot<R: Record>(
+        &self,
+        source: &Source<'_>,
+        (slice, depth): (Slice, u32),
+        keys: Vec<u64>,
+        records: &mut Vec<R>,
+        resolver: &mut Resolver,
+        found: &mut Intervals<'_>,
+    ) -> Outcome<()> {
+        let job = self.job;
+        let number = self.remainders.fetch_add(1, Ordering::Relaxed);
+        let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
+        let pile = |what: &str| SpillBuffer::new(&*job.context.fs, path(what), &job.budget);
+        let count: u64 = source.list.iter().map(|(collected, _)| collected.count(slice.part)).sum();
+        let parts = count.saturating_mul(R::BYTES as u64) / job.memory.part_bytes() + 1;
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MAX_PARTS);
+        let narrow = R::BYTES == CompactAnchor::BYTES;
+        let piles = (pile("remainder"), pile("none"));
+        let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);
+        let mut hot: Vec<OversizedGroup> = keys.iter().map(|_| OversizedGroup::new(&job.rule)).collect();
+        let mut seen = 0_u64;
+        let mut breathe = || {
+            seen += 1;
+            if seen.is_multiple_of(CANCEL_CHECK_EVERY) {
+                job.context.cancel.check()
+            } else {
+                Ok(())
+            }
+        };
+        let of = |key: u64| keys.binary_search(&key).ok();
+        if !job.rule.is_plain() {
+            self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+                Some(hot) => breathe().and_then(|()| hot.count(&record, &self.texts)),
+                None => Ok(()),
+            })?;
+        }
+        self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+            Some(hot) => {
+                breathe()?;
+                let mut take = |interval: Interval| found.push(interval);
+                hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+            }
+            None => {
+                records.push(record);
+                Ok(())
+            }
+        })?;
+        hot.into_iter().for_each(|hot| hot.end(resolver));
+        found.settle()?;
+        // The others first: their memory is given back before what remains is taken up.
+        let mut take = |interval: Interval| found.push(interval);
+        resolver.resolve(records, &self.texts, &mut take, &job.context.cancel)?;
+        found.settle()?;
+        let collected = remainder.finish(false)?;
+        let source = Source { list: vec![(&collected, 0)], parts, narrow };
+        for part in 0..parts {
+            self.resolve::<R>(&source, (part, depth + 1), resolver, found)?;
+        }
+        drop(collected);
+        job.context.fs.remove_file(&path("remainder"))
+    }
+
+    /// Hands out the records of a slice, at their places in all of the text.
+    fn each<R: Record>(
+        &self,
+        source: &Source<'_>,
+        slice: Slice,
+        take: &mut dyn FnMut(R) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let Slice { part, round, rounds } = slice;
+        let wanted = part * rounds + round;
+        let mut spare = Vec::new();
+        for (collected, base) in &source.list {
+            self.job.context.cancel.check()?;
+            let mut each = |bytes: &[u8]| {
+                let record = if source.narrow == (R::BYTES == CompactAnchor::BYTES) {
+                    R::read(bytes)
+                } else {
+                    R::pack(&CompactAnchor::read(bytes).unpack())
+                };
+                match rounds == 1 || partition_of(record.key(), source.parts * rounds) == wanted {
+                    true => take(record.moved(*base)),
+                    false => Ok(()),
+                }
+            };
+            collected.each_record(part, source.narrow, &mut spare, self.open, &mut each)?;
+        }
+        Ok(())
+    }
+}
+
+/// Records by parts, each list with where its positions begin.
+struct Source<'a> {
+    list: Vec<(&'a Collected, u64)>,
+    parts: u32,
+    narrow: bool,
+}
+
+/// One of several rounds over a part.
+#[derive(Clone, Copy)]
+struct Slice {
+    part: u32,
+    round: u32,
+    rounds: u32,
+}
+
+/// The intervals of a part while it is looked at: some wait to be joined, the others are on the pile.
+struct Intervals<'a> {
+    finding: &'a Finding<'a>,
+    waiting: Vec<Interval>,
+    pile: SpillBuffer<'a>,
+    runs: Vec<Vec<u64>>,
+}
+
+impl Intervals<'_> {
+    fn push(&mut self, interval: Interval) -> Outcome<()> {
+        self.waiting.push(interval);
+        match self.waiting.len() >= self.most() {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    /// How many may wait.
+    fn most(&self) -> usize {
+        usize::try_from(self.finding.job.memory.part_bytes()).unwrap_or(usize::MAX) / size_of::<Interval>()
+    }
+
+    /// Joins what waits; what is still much becomes a run.
+    fn settle(&mut self) -> Outcome<()> {
+        merge(&mut self.waiting);
+        match self.waiting.len() >= self.most() / 2 {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes a run of what waits.
+    fn flush(&mut self) -> Outcome<()> {
+        let before = self.pile.len() / INTERVAL as u64;
+        merge(&mut self.waiting);
+        for interval in &self.waiting {
+            self.pile.append(&interval_bytes(interval.start, interval.end))?;
+        }
+        let bounds = self.finding.bases.iter().copied().chain([self.finding.end()]);
+        let start = |bound: u64| before + self.waiting.partition_point(|one| one.start < bound) as u64;
+        self.runs.push(bounds.map(start).collect());
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// The intervals of one part that lie in one unit, one after the other.
+pub(super) struct Cursor<'a> {
+    stored: &'a Stored,
+    open: &'a OpenFiles,
+    /// Subtracted from every position.
+    base: u64,
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    used: usize,
+    step: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Those from number `from` to number `to`, `step` at a time.
+    pub(super) fn new(stored: &'a Stored, (from, to): (u64, u64), base: u64, step: usize, open: &'a OpenFiles) -> Self {
+        Self { stored, open, base, at: from, end: to, buffer: Vec::new(), used: 0, step: step.max(1) }
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> Outcome<Option<(u64, u64)>> {
+        if self.used == self.buffer.len() {
+            let count = (self.end - self.at).min(self.step as u64);
+            if count == 0 {
+                return Ok(None);
+            }
+            let mut spare = Vec::new();
+            let bytes = count as usize * INTERVAL;
+            let read = self.stored.read(self.at * INTERVAL as u64, bytes, &mut spare, self.open)?;
+            self.buffer.clear();
+            self.buffer.extend_from_slice(read);
+            (self.at, self.used) = (self.at + count, 0);
+        }
+        let next = self.buffer.get(self.used..).map(interval_of);
+        self.used += INTERVAL;
+        Ok(next.map(|(start, end)| (start - self.base, end - self.base)))
+    }
+}

@@ -1,0 +1,148 @@
+//! Text that is small enough to be searched as a run would search it, for an estimate.
+
+use super::source::Line;
+use super::split::{anchors, PROGRAM};
+use crate::engine::dedup::write_back::Pieces as _;
+use crate::job::pool::run_units;
+use gristmill_core::{Cancel, Outcome};
+use gristmill_dedup::{find_in_passes, Estimate, Interval, Passage, Rule};
+
+/// Text that is searched as a whole, at most, in bytes.
+const MAX_TEXT: u64 = 512 << 20;
+/// Times that it is scanned, at most, where memory does not hold all of its records.
+const MAX_PASSES: u64 = 8;
+
+/// How text is searched within the memory that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SearchBudget {
+    /// Bytes of text, at most.
+    pub(super) text_bytes: u64,
+    /// Bytes for records, of all rules that are searched at a time.
+    records: u64,
+}
+
+impl SearchBudget {
+    /// For text of about `text_bytes` under these rules; `None` where it does not fit into `memory` bytes.
+    pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
+        // The size of the text in packed files is a guess, and while it is put together some of it is there twice.
+        let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
+        Self::within(text_bytes, most, rules, memory)
+    }
+
+    /// For text that is held already.
+    pub(super) fn of_held(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
+        Self::within(held.bytes(), held.bytes(), rules, memory)
+    }
+
+    fn within(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
+        let records = memory.saturating_sub(PROGRAM.min(memory / 2)).checked_sub(most)?;
+        let of_all = rules.iter().map(|rule| record_bytes(rule, most)).max().unwrap_or_default();
+        let fits = text_bytes <= MAX_TEXT && of_all <= records.saturating_mul(MAX_PASSES);
+        fits.then_some(Self { text_bytes: most, records })
+    }
+}
+
+/// Bytes that the records of a rule take while they are collected.
+fn record_bytes(rule: &Rule, text_bytes: u64) -> u64 {
+    let each = if rule.fits_narrow(text_bytes) { 16 } else { 32 };
+    // Lists grow by half of what they hold, on average; what is found comes on top.
+    anchors(rule, text_bytes).saturating_mul(each).saturating_mul(7) / 4
+}
+
+/// Text that is searched, each document behind a separator, with where these are in it and among all places.
+#[derive(Default)]
+pub(super) struct SearchBuffer {
+    text: Vec<u8>,
+    documents: Vec<(u64, u64)>,
+}
+
+impl SearchBuffer {
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// Documents that it holds.
+    pub(super) fn documents(&self) -> u64 {
+        self.documents.len() as u64
+    }
+
+    /// Makes room for so many bytes more.
+    pub(super) fn reserve(&mut self, bytes: u64) {
+        self.text.reserve_exact(usize::try_from(bytes).unwrap_or_default());
+    }
+
+    /// Adds what another one holds, behind it.
+    pub(super) fn join(&mut self, other: Self) {
+        let base = self.text.len() as u64;
+        self.documents.extend(other.documents.iter().map(|(start, place)| (base + start, *place)));
+        self.text.extend_from_slice(&other.text);
+    }
+
+    /// What each rule would remove of the documents from the place `own` on, as many at a time as there is memory for.
+    pub(super) fn estimates(
+        &self,
+        rules: &[Rule],
+        own: u64,
+        (most, threads): (usize, usize),
+        budget: SearchBudget,
+        cancel: &Cancel,
+    ) -> Outcome<Vec<Estimate>> {
+        let largest = rules.iter().map(|rule| record_bytes(rule, self.bytes())).max().unwrap_or_default().max(1);
+        let at_a_time = usize::try_from(budget.records / largest).unwrap_or(usize::MAX).clamp(1, threads.max(1));
+        let each = (budget.records / at_a_time as u64).max(1);
+        run_units(rules, at_a_time, cancel, |rule| {
+            let passes = u32::try_from(record_bytes(rule, self.bytes()).div_ceil(each)).unwrap_or(u32::MAX);
+            self.estimate(rule, own, most, passes, cancel)
+        })
+    }
+
+    fn estimate(&self, rule: &Rule, own: u64, most: usize, passes: u32, cancel: &Cancel) -> Outcome<Estimate> {
+        let found = find_in_passes(&self.text, rule, passes, cancel)?;
+        let first = self.documents.partition_point(|document| document.1 < own);
+        let start = self.documents.get(first).map_or(u64::MAX, |document| document.0);
+        let counted = found.intervals.iter().filter(|interval| interval.start >= start);
+        let place = |passage: Passage| {
+            let number = self.documents.partition_point(|document| document.0 <= passage.at).saturating_sub(1);
+            let (start, place) = self.documents.get(number).copied().unwrap_or_default();
+            Passage { at: place + passage.at.saturating_sub(start + 1), ..passage }
+        };
+        let removable = counted.map(|interval| self.whole(interval)).sum();
+        Ok(Estimate {
+            bytes: self.text.len() as u64 - self.documents.len() as u64,
+            removable,
+            margin: 0,
+            key_margin: 0,
+            least: removable,
+            most: Some(removable),
+            sampled: self.text.len() as u64,
+            passages: found.passages.shown(most, rule.min_length).into_iter().map(place).collect(),
+        })
+    }
+}
+
+impl SearchBuffer {
+    /// Bytes of an interval without the characters that it cuts: they stay.
+    fn whole(&self, interval: &Interval) -> u64 {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let is_inside = |at: usize| self.text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+        let (mut start, mut end) = (place(interval.start), place(interval.end));
+        while start < end && is_inside(start) {
+            start += 1;
+        }
+        while start < end && is_inside(end) {
+            end -= 1;
+        }
+        (end - start) as u64
+    }
+}
+
+/// Keeps the text of a document; returns the bytes of it.
+pub(super) fn hold(line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
+    held.documents.push((held.text.len() as u64, place));
+    held.text.push(0xff);
+    line.each_piece(spare, &mut |piece| {
+        held.text.extend_from_slice(piece.as_bytes());
+        Ok(())
+    })
+}

@@ -1,0 +1,350 @@
+//! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
+
+use super::layout::Layout;
+use super::source::LineRange;
+use super::split::{Division, Memory};
+use crate::engine::dedup::original::Index;
+use crate::engine::dedup::output::PackedOutput;
+use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
+use crate::source::dedup::{line_from, list, reading_memory, Position, TextFile};
+use crate::source::text::{unpacked_share, Packing};
+use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
+use gristmill_dedup::{Rule, Scanner};
+use gristmill_storage::read::{open_read, stamp_at};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// A line is looked for in so many bytes where a file is divided; where none begins in them it is not.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// A file is divided into parts of at least so many bytes.
+const LEAST_PART: u64 = 1 << 10;
+
+/// Packed files that are looked into to tell how long their text is, and bytes of each.
+const LOOKED_INTO: usize = 8;
+const LOOKED_AT: u64 = 1 << 20;
+
+/// The files of a run.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// Those of the earlier set first.
+    pub(super) files: Vec<TextFile>,
+    /// How many belong to the earlier set.
+    pub(super) earlier: usize,
+    pub(super) problems: Vec<Problem>,
+    /// An index that is read in place of a folder: its shards stand for files.
+    index: Option<Index>,
+    /// What else is read of it.
+    beside: Vec<(PathBuf, FileStamp)>,
+    /// Bytes of text for each hundred of packed files.
+    per_hundred: u64,
+    /// Memory that reading one of the files takes, at most, and packing its output.
+    reading: u64,
+    packing: u64,
+}
+
+/// Finds them.
+pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
+    let mut inputs = Inputs::default();
+    if let Some(against) = &plan.against {
+        inputs.add(Path::new(against), plan.compat, cancel)?;
+        inputs.earlier = inputs.files.len();
+    }
+    match &plan.from_index {
+        Some(index) => inputs.add_index(Path::new(index))?,
+        None => inputs.add(Path::new(&plan.input), plan.compat, cancel)?,
+    }
+    inputs.look_into_packed(cancel)?;
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add(&mut self, path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<()> {
+        let found = list(path, follows_reference, cancel)?;
+        self.files.extend(found.files);
+        self.problems.extend(found.problems);
+        Ok(())
+    }
+
+    /// Finds out what packed files ask for, some of them from a look into them.
+    fn look_into_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
+        for file in &self.files {
+            self.reading = self.reading.max(reading_memory(file)?);
+            self.packing = self.packing.max(PackedOutput::memory(Packing::of_name(&file.name)));
+        }
+        let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.packing.is_plain()).collect();
+        let (mut bytes, mut text) = (0_u64, 0_u64);
+        for file in packed.iter().step_by(packed.len().div_ceil(LOOKED_INTO).max(1)) {
+            cancel.check()?;
+            let (taken, given) = unpacked_share(file, LOOKED_AT)?;
+            (bytes, text) = (bytes + taken, text + given);
+        }
+        self.per_hundred = (100 * text / bytes.max(1)).max(100);
+        Ok(())
+    }
+
+    /// How the memory of a run is divided.
+    pub(super) fn memory(&self, rule: &Rule, options: &RunOptions) -> Memory {
+        Memory::of(options.memory_bytes, options.threads.max(1), self.working_memory(rule), self.files.len())
+    }
+
+    /// Refuses a memory that the window of one file's decoder alone would pass, or what is kept of the files.
+    pub(super) fn check_memory(&self, rule: &Rule, memory: u64) -> Outcome<()> {
+        let working = self.working_memory(rule);
+        let least = Memory::least(working, self.files.len());
+        if least <= memory {
+            return Ok(());
+        }
+        let enough = format!("give --memory {}M or more", least.div_ceil(1 << 20));
+        if Memory::least(working, 0) <= memory {
+            let why = format!(
+                "what is kept of {} does not fit into {}: names, sizes and figures of each",
+                text::count(self.files.len() as u64, "file"),
+                text::bytes(memory)
+            );
+            let hint = format!("{enough}, or put the lines of many files into one");
+            return Err(Failure::usage("deduplicating", why).on(Subject::field("--memory")).with_hint(hint));
+        }
+        let needs = |file: &&TextFile| reading_memory(file).unwrap_or_default();
+        let largest = self.files.iter().max_by_key(needs).map(|file| Subject::path(&file.path)).unwrap_or_default();
+        let why = format!(
+            "unpacking it takes {}, for the window that it is packed with; {} are allowed",
+            text::bytes(self.reading),
+            text::bytes(memory)
+        );
+        let hint = format!("{enough}, or pack it with a smaller window");
+        Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
+    }
+
+    /// Refuses an output in which one of the files lies, or that lies in a folder that is read, whatever links lead there.
+    pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
+        // The shards of an index have no place among files.
+        let files = self.line_files();
+        let refuse = |why: String, name: &str| {
+            let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
+            Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
+        };
+        // A file that is named itself may lie in any folder.
+        let root = |named: &String| match Path::new(named) {
+            path if path.is_file() => path.parent().unwrap_or(path).to_owned(),
+            path => path.to_owned(),
+        };
+        let roots: Vec<PathBuf> = [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(root).collect();
+        let places: Vec<PathBuf> = layout.places().map(real).collect();
+        let mut seen: HashMap<&Path, PathBuf> = HashMap::new();
+        for file in files {
+            let Some(folder) = file.path.parent() else { continue };
+            if !seen.contains_key(folder) {
+                let inner = folder.ancestors().take_while(|folder| !roots.iter().any(|root| root == folder));
+                for folder in inner {
+                    if let Some(place) = places.iter().find(|place| place.starts_with(real(folder))) {
+                        let place = text::display_safe(&place.to_string_lossy()).into_owned();
+                        return refuse(format!("{place} is in a folder that is read by a link"), &file.name);
+                    }
+                }
+                seen.insert(folder, real(folder));
+            }
+            let is_link = std::fs::symlink_metadata(&file.path).is_ok_and(|facts| facts.is_symlink());
+            let path = match (is_link, seen.get(folder), file.path.file_name()) {
+                (false, Some(folder), Some(name)) => folder.join(name),
+                _ => real(&file.path),
+            };
+            if places.iter().any(|place| path.starts_with(place)) {
+                return refuse("it contains a file that is read".to_owned(), &file.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory that a thread takes to read and to write.
+    fn working_memory(&self, rule: &Rule) -> u64 {
+        self.reading + self.packing.max(Scanner::memory(rule))
+    }
+
+    fn add_index(&mut self, folder: &Path) -> Outcome<()> {
+        let index = Index::open(folder)?;
+        for number in 0..index.shards {
+            let shard = shard_folder(folder, number);
+            for name in [OFFSET, METADATA, METAOFF] {
+                let path = shard.join(name);
+                let stamp = stamp_at(&path)?;
+                self.beside.push((path, stamp));
+            }
+            let path = shard.join(TOKENIZED);
+            let stamp = stamp_at(&path)?;
+            let (name, packing) = (number.to_string(), Packing::Plain);
+            self.files.push(TextFile { path, name, bytes: stamp.bytes, stamp, packing });
+        }
+        self.index = Some(index);
+        Ok(())
+    }
+
+    /// The folder of the shard that stands for a file.
+    pub(super) fn shard_of(&self, file: usize) -> Option<PathBuf> {
+        let number = u32::try_from(file.checked_sub(self.earlier)?).ok()?;
+        self.index.as_ref().map(|index| shard_folder(&index.folder, number))
+    }
+
+    /// How many shards there are, of an index.
+    pub(super) fn shards(&self) -> Option<u32> {
+        self.index.as_ref().map(|index| index.shards)
+    }
+
+    /// Files whose output is written.
+    pub(super) fn own(&self) -> &[TextFile] {
+        self.files.get(self.earlier..).unwrap_or_default()
+    }
+
+    /// Every file that is read line by line.
+    pub(super) fn line_files(&self) -> Vec<&TextFile> {
+        let count = if self.index.is_some() { self.earlier } else { self.files.len() };
+        self.files.iter().take(count).collect()
+    }
+
+    /// Every file, as it was found.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
+        let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
+        self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
+    }
+
+    /// Bytes on disk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Bytes on disk of a stretch.
+    pub(super) fn bytes_of(&self, stretch: &LineRange) -> u64 {
+        let end = self.files.get(stretch.file).map_or(0, |file| file.bytes);
+        end.min(stretch.to).saturating_sub(stretch.from.offset)
+    }
+
+    /// Bytes of text, about; of plain files never less than there are.
+    pub(super) fn text_bytes(&self) -> u64 {
+        let of = |file: &TextFile| match file.packing {
+            Packing::Plain => file.bytes,
+            _ => file.bytes.saturating_mul(self.per_hundred) / 100,
+        };
+        self.files.iter().map(of).sum()
+    }
+
+    /// Whether a file is read and written in parts, so that more than one thread has something to do.
+    pub(super) fn is_divided(&self, number: usize, division: &Division) -> bool {
+        let Some(file) = self.files.get(number) else { return false };
+        let least = division.unit_bytes.max(LEAST_PART);
+        file.packing.is_plain() && self.shard_of(number).is_none() && file.bytes > least
+    }
+
+    /// Units of reading: files in order, together about as large as the division says, of one set each. Of a file that is larger each
+    /// part is a unit; lines in it are counted from its beginning.
+    pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<LineRange>>> {
+        let mut units = Vec::new();
+        let (mut unit, mut bytes) = (Vec::new(), 0_u64);
+        for (at, file) in self.files.iter().enumerate() {
+            if !unit.is_empty() && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
+                units.push(std::mem::take(&mut unit));
+                bytes = 0;
+            }
+            if self.is_divided(at, division) {
+                units.extend(self.parts(at, division, cancel)?.into_iter().map(|part| vec![part]));
+                continue;
+            }
+            unit.push(LineRange::whole(at));
+            bytes = bytes.saturating_add(file.bytes);
+        }
+        if !unit.is_empty() {
+            units.push(unit);
+        }
+        Ok(units)
+    }
+
+    /// The parts of a plain file, each of whole lines.
+    fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
+        let whole = LineRange::whole(number);
+        let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
+        let open = open_read(&file.path)?;
+        let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
+        let (mut parts, mut from) = (Vec::new(), 0);
+        for part in 1..count {
+            let wanted = (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64;
+            if wanted <= from {
+                // It lies in a line that is longer than a part.
+                continue;
+            }
+            if let Some(to) = line_from(&open, wanted, MAX_LINE_BYTES, cancel)? {
+                parts.push(LineRange { file: number, from: Position { offset: from, line: 0 }, to });
+                from = to;
+            }
+        }
+        parts.push(LineRange { from: Position { offset: from, line: 0 }, ..whole });
+        Ok(parts)
+    }
+
+    /// A fingerprint of the files as they are.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut text = format!("{}\n", self.earlier);
+        for file in &self.files {
+            text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
+        }
+        text.push_str(&format!("{:?}", self.beside));
+        format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// Fails when a file is no longer what it was when it was found.
+    pub(super) fn check_unchanged(&self) -> Outcome<()> {
+        self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
+    }
+}
+
+/// Where a path really leads; of one that is not there yet, as far as it is.
+fn real(path: &Path) -> PathBuf {
+    for folder in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (folder.canonicalize(), path.strip_prefix(folder)) {
+            return real.join(rest);
+        }
+    }
+    path.to_owned()
+}
+
+/// Fails when a file is no longer what it was when it was found.
+fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
+    let why = match stamp_at(path) {
+        Ok(stamp) if stamp == then => return Ok(()),
+        Ok(_) => "it was written to while it was read",
+        Err(failure) if failure.is_missing() => "it vanished while it was read",
+        Err(failure) => return Err(failure),
+    };
+    Err(Failure::data("deduplicating", why)
+        .on(Subject::path(path))
+        .with_hint("wait until no program writes to it, then run the same command again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn file(name: &str, bytes: u64) -> TextFile {
+        let stamp = FileStamp { bytes, modified_ns: 0, inode: 0 };
+        TextFile { path: PathBuf::from(name), name: name.into(), bytes, stamp, packing: Packing::Plain }
+    }
+
+    #[test]
+    fn units_hold_every_file_once_and_never_files_of_both_sets() {
+        let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
+        for earlier in [0, 1, 7, 20] {
+            for unit_bytes in [1, 100, 250, 10_000] {
+                let inputs = Inputs { files: files.clone(), earlier, ..Inputs::default() };
+                let division = Division { unit_bytes, parts: 1, narrow: true };
+                let units = inputs.units(&division, &Cancel::default()).unwrap();
+                let all: Vec<usize> = units.iter().flatten().map(|stretch| stretch.file).collect();
+                assert_eq!(all, (0..20).collect::<Vec<_>>());
+                for unit in units {
+                    let is_earlier = |stretch: &LineRange| stretch.file < earlier;
+                    assert!(unit.iter().all(is_earlier) || !unit.iter().any(is_earlier), "{unit:?} {earlier}");
+                    let bytes: u64 = unit.iter().map(|stretch| inputs.files[stretch.file].bytes).sum();
+                    assert!(bytes <= unit_bytes || unit.len() <= 2, "{unit:?}");
+                }
+            }
+        }
+        let division = Division { unit_bytes: 1, parts: 1, narrow: true };
+        assert!(Inputs::default().units(&division, &Cancel::default()).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! Where everything goes.
+
+use super::leftover::folder_name;
+use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
+use gristmill_storage::run_folder::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// Where a plan's files go.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The output, absolute.
+    pub(super) output: PathBuf,
+    pub(super) own: RunFolder,
+    /// What is read back by position and not kept: in our own folder, or where the person wants it.
+    pub(super) scratch: PathBuf,
+    /// Whether it is outside of our own folder.
+    pub(super) is_elsewhere: bool,
+    pub(super) index: Option<PathBuf>,
+    pub(super) ranges: Option<PathBuf>,
+}
+
+/// A path that does not depend on the current folder.
+fn absolute(path: &str) -> Outcome<PathBuf> {
+    std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
+}
+
+/// The plan with paths that do not depend on the current folder, so that plans can be compared.
+pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
+    let mut plan = plan.clone();
+    let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
+    let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
+    for path in named.filter(|path| !path.is_empty()) {
+        // What has no absolute name in UTF-8 is left as it was said.
+        if let Some(whole) = absolute(path)?.components().collect::<PathBuf>().to_str() {
+            whole.clone_into(path);
+        }
+    }
+    Ok(plan)
+}
+
+/// A settled plan whose output does not depend on the current folder either: it is run again from anywhere.
+pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
+    let output = absolute(&plan.output)?;
+    let output = output.to_str().unwrap_or(&plan.output).to_owned();
+    Ok(DedupPlan { output, ..plan.clone() })
+}
+
+impl Layout {
+    /// Of a plan.
+    pub(super) fn of(plan: &DedupPlan, options: &RunOptions) -> Outcome<Self> {
+        let wanted = plan.visible_output();
+        let refuse = |why: &str| Failure::usage("deduplicating", why).on(Subject::field("--output"));
+        if wanted.is_empty() {
+            return Err(refuse("where the result goes is not said"));
+        }
+        let given = absolute(&wanted)?;
+        // `x/..` and `.` have no name beside which our folder could lie.
+        let output: PathBuf = match given.file_name() {
+            Some(_) => given.components().collect(),
+            None => std::fs::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
+        };
+        if output.file_name().is_none() {
+            return Err(refuse("the root of the file system is no place for it"));
+        }
+        let own = RunFolder::for_output(&output);
+        let scratch = match &options.scratch {
+            Some(folder) => {
+                let folder =
+                    std::path::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
+                folder.join(folder_name(&output))
+            }
+            None => own.work().join("scratch"),
+        };
+        Ok(Self {
+            own,
+            scratch,
+            is_elsewhere: options.scratch.is_some(),
+            index: plan.export_index.as_deref().map(absolute).transpose()?,
+            ranges: plan.export_ranges.as_deref().map(absolute).transpose()?,
+            output,
+        })
+    }
+
+    /// The folder below which everything lies that becomes visible.
+    pub(super) fn root(&self) -> &Path {
+        self.output.parent().unwrap_or(&self.output)
+    }
+
+    /// The folders in which something becomes visible.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// What is found of a unit: kept until the end.
+    pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
+        self.kept("ranges").join(unit.to_string())
+    }
+
+    /// An output of a file before it is visible: the first one, or of a shard of an index one of several.
+    pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
+        self.kept("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
+    }
+
+    /// The ranges of a file, and those of all, before they are visible.
+    pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
+        self.kept("out").join(format!("{file}.ranges"))
+    }
+
+    /// See [`ranges_section`](Self::ranges_section).
+    pub(super) fn all_ranges(&self) -> PathBuf {
+        self.kept("out").join("ranges")
+    }
+
+    /// The folder of an exported shard before it is visible.
+    pub(super) fn shard(&self, shard: u32) -> PathBuf {
+        self.kept("shards").join(shard.to_string())
+    }
+
+    fn kept(&self, name: &str) -> PathBuf {
+        self.own.work().join(name)
+    }
+
+    /// Folders in which a run works, besides scratch.
+    pub(super) fn folders(&self) -> [PathBuf; 3] {
+        ["ranges", "out", "shards"].map(|name| self.kept(name))
+    }
+
+    /// Where the output of a file becomes visible.
+    pub(super) fn target(&self, name: &str) -> PathBuf {
+        self.output.join(name)
+    }
+}

@@ -1,0 +1,127 @@
+//! Scratch that a stopped run left where the person wanted it (`--scratch`): found again by whoever runs there next.
+//!
+//! In our own folder nothing is ever lost: it is looked at by every run with the same output. A folder elsewhere says itself whose it is,
+//! and the own folder says where it is.
+
+use super::layout::Layout;
+use gristmill_core::text::{bytes, display_safe};
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::identity::{ProcessIdentity, ProcessState};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// In a scratch folder: whose it is. In the own folder's work: where the scratch folder is.
+const NAME: &str = "scratch.json";
+/// The largest such file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 16;
+/// Permission bits of it.
+const MODE: u32 = 0o600;
+
+/// What such a file says.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    /// The output, or the scratch folder.
+    path: PathBuf,
+    /// Who made it: what another host made is left alone.
+    by: ProcessIdentity,
+}
+
+/// The name of the scratch folder of an output: it tells runs apart that go on in one folder.
+pub(super) fn folder_name(output: &Path) -> String {
+    format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_bytes()))
+}
+
+fn read(folder: &Path) -> Outcome<Option<Note>> {
+    let found = read_whole(&folder.join(NAME), MAX_FILE_BYTES)?;
+    Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+fn write(fs: &dyn Fs, folder: &Path, path: &Path) -> Outcome<()> {
+    let note = Note { path: path.to_owned(), by: ProcessIdentity::current() };
+    let text = serde_json::to_vec(&note).unwrap_or_default();
+    write_file(fs, &folder.join(NAME), &text, MODE)
+}
+
+/// Says in both places where the scratch of this run is. The folders are there.
+pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
+    match layout.is_elsewhere {
+        true => {
+            write(fs, &layout.scratch, &layout.output)?;
+            write(fs, &layout.own.work(), &layout.scratch)
+        }
+        false => fs.remove_file(&layout.own.work().join(NAME)),
+    }
+}
+
+/// Removes the scratch that a stopped run with this output has elsewhere than this run.
+pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
+    let Some(note) = read(&layout.own.work())? else { return Ok(()) };
+    let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
+    // It says so itself, too: a file that anybody may write is no reason to remove what is not ours.
+    match is_former && read(&note.path)?.is_some_and(|there| there.path == layout.output) {
+        true => fs.remove_dir_all(&note.path),
+        false => Ok(()),
+    }
+}
+
+/// Where a stopped run wanted its scratch, if not in its own folder.
+pub fn scratch_elsewhere(own: &RunFolder) -> Option<PathBuf> {
+    let note = read(&own.work()).ok().flatten()?;
+    note.path.parent().map(Path::to_owned)
+}
+
+fn is_of(scratch: &Path, output: &Path) -> bool {
+    scratch.file_name() == Some(OsStr::new(&folder_name(output)))
+}
+
+/// Looks at what lies beside the scratch folder of this run: what runs left that cannot go on any more goes, of those that can is told.
+pub(super) fn look_around(
+    fs: &dyn Fs,
+    layout: &Layout,
+    problems: &gristmill_core::ProblemLog,
+    log: &dyn Fn(String),
+) -> Outcome<()> {
+    let Some(parent) = layout.scratch.parent().filter(|_| layout.is_elsewhere) else { return Ok(()) };
+    let Ok(entries) = std::fs::read_dir(parent) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder || path == layout.scratch {
+            continue;
+        }
+        let Some(note) = read(&path)?.filter(|note| is_of(&path, &note.path)) else { continue };
+        if note.by.life(&ProcessIdentity::current()) != ProcessState::Dead {
+            continue;
+        }
+        let own = RunFolder::for_output(&note.path);
+        if DatasetLock::holder(&own)?.is_some() {
+            continue;
+        }
+        let goes_on = own.journal().exists() && read(&own.work())?.is_some_and(|there| there.path == path);
+        let size = bytes(size_of(&path));
+        let output = display_safe(&note.path.to_string_lossy()).into_owned();
+        if goes_on {
+            let message = format!("scratch of a stopped run that can go on: {size}, for {output}");
+            let hint = "run it again as it was to finish it, or once with --restart to begin anew";
+            problems.report(Problem::note(ProblemKind::Other, Subject::path(&path), message).with_hint(hint))?;
+        } else {
+            fs.remove_dir_all(&path)?;
+            log(format!("removed the scratch of a stopped run: {size}, for {output}"));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the files in a folder; scratch has no folders in it.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|facts| facts.len()).sum()
+}

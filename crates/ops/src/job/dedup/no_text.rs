@@ -1,0 +1,46 @@
+//! A run in which no record has text at all: most likely the field is another one. A result in which every line is copied would look
+//! like a clean corpus, so it is refused.
+
+use super::inputs::Inputs;
+use crate::source::text::{keys_of, Blocks, Position, TextFile};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, ProblemKind, Subject};
+
+/// Files that are looked into, bytes of each, and lines.
+const FILES: usize = 8;
+const BYTES: usize = 64 << 10;
+const LINES: usize = 50;
+/// Keys that are told.
+const TOLD: usize = 20;
+
+/// What is to be said where none of the lines gave a document: `None` where some record has the field, or none is a JSON object.
+pub(super) fn wrong_field(plan: &DedupPlan, inputs: &Inputs, cancel: &Cancel) -> Outcome<Option<Problem>> {
+    if inputs.shards().is_some() {
+        return Ok(None);
+    }
+    let mut keys: Vec<String> = Vec::new();
+    for file in inputs.own().iter().filter(|file| file.bytes > 0).take(FILES) {
+        cancel.check()?;
+        keys_in(file, &mut keys, cancel)?;
+    }
+    if keys.is_empty() || keys.contains(&plan.text_key) {
+        return Ok(None);
+    }
+    let keys: Vec<String> = keys.iter().take(TOLD).map(|key| display_safe(key).into_owned()).collect();
+    let message = format!("no record has text in the field {:?}", plan.text_key);
+    let problem = Problem::refusal(ProblemKind::NoText, Subject::path(&plan.input), message);
+    Ok(Some(problem.with_hint(format!("wrong field? The lines have the keys: {}", keys.join(", ")))))
+}
+
+fn keys_in(file: &TextFile, keys: &mut Vec<String>, cancel: &Cancel) -> Outcome<()> {
+    let mut blocks = Blocks::open(file, BYTES, Position::default(), cancel)?;
+    let Some(block) = blocks.next(Vec::new())? else { return Ok(()) };
+    for line in block.lines().filter(|line| !line.is_overlong()).take(LINES) {
+        for key in keys_of(line.bytes) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The output of one file while it is written: pieces are made side by side, and put down one after the other.
+
+use super::export::{PlacedFile, PlacedPart};
+use super::output::Hash;
+use super::run::Job;
+use super::source::{Line, LineRange};
+use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
+use super::Figures;
+use crate::engine::dedup::output::PackedOutput;
+use crate::engine::dedup::removed::{Gathered, Section};
+use crate::source::dedup::Position;
+use gristmill_core::{Cancel, Outcome};
+use gristmill_storage::fs::BufferedFile;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a thread that waits for its turn checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A piece of a file of which the output is made by one thread.
+#[derive(Clone, Copy)]
+pub(super) struct OutputUnit {
+    /// Of the parts of the file.
+    pub(super) part: usize,
+    pub(super) stretch: LineRange,
+    /// Where its text begins in that of the part, and how long it is, separators counted.
+    pub(super) at: u64,
+    pub(super) bytes: u64,
+}
+
+/// A file while it is written: pieces are made side by side and put down one after the other.
+pub(super) struct OrderedOutput {
+    pub(super) pieces: Vec<OutputUnit>,
+    down: Mutex<OutputState>,
+    turn: Condvar,
+}
+
+/// What is put down.
+#[derive(Default)]
+pub(super) struct OutputState {
+    /// The piece whose turn it is.
+    pub(super) next: usize,
+    output: Option<(PackedOutput, Hash)>,
+    /// The last one is being written.
+    pub(super) files: Vec<WrittenFile>,
+    pub(super) lines: Vec<PlaceInLine>,
+    /// Ranges, for looking at them: begun with the first one.
+    section: Section,
+    ranges: Option<(BufferedFile, Hash)>,
+    written: WrittenRanges,
+}
+
+impl OrderedOutput {
+    pub(super) fn of(job: &Job<'_>, placed: &PlacedFile, is_wanted: bool) -> Self {
+        // Of very many files each is one piece: a place that is kept for a second one would be room for three others.
+        let count = |part: &PlacedPart| part.facts.seams.len() + 1;
+        let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
+        for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
+            let whole = OutputUnit { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
+            let mut last = whole;
+            for seam in &part.facts.seams {
+                let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
+                let stretch = LineRange { to: seam.offset, ..last.stretch };
+                pieces.push(OutputUnit { stretch, bytes: seam.at - last.at, ..last });
+                let stretch = LineRange { from, ..whole.stretch };
+                last = OutputUnit { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
+            }
+            pieces.push(last);
+        }
+        let mut down = OutputState::default();
+        if let Some(file) = job.inputs.files.get(placed.file) {
+            if job.inputs.shard_of(placed.file).is_none() {
+                down.begin(&file.name, file.bytes);
+            }
+        }
+        Self { pieces, down: Mutex::new(down), turn: Condvar::new() }
+    }
+
+    pub(super) fn into_written(self) -> WrittenParts {
+        let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
+        WrittenParts { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
+    }
+
+    /// The next piece has its turn.
+    pub(super) fn call_next(&self) {
+        self.turn.notify_all();
+    }
+
+    /// Waits until it is the turn of a piece, which then has everything to itself.
+    pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, OutputState>> {
+        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        while down.next != piece {
+            cancel.check()?;
+            down = self.turn.wait_timeout(down, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(down)
+    }
+}
+
+impl OutputState {
+    /// Begins a file of the result.
+    fn begin(&mut self, name: &str, input_bytes: u64) {
+        self.files.reserve_exact(usize::from(self.files.is_empty()));
+        self.files.push(WrittenFile { name: name.to_owned(), input_bytes, mark: None, figures: Figures::default() });
+    }
+
+    /// Ends the file that is being written.
+    pub(super) fn end(&mut self) -> Outcome<()> {
+        let Some((output, hash)) = self.output.take() else { return Ok(()) };
+        let mark = hash.close(output.end()?)?;
+        if let Some(last) = self.files.last_mut() {
+            last.mark = Some(mark);
+        }
+        Ok(())
+    }
+
+    /// Puts ranges down that were gathered.
+    pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut Gathered) -> Outcome<()> {
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.section.add(gathered);
+        let output = match &mut self.ranges {
+            Some((output, _)) => output,
+            none => {
+                let hash = Hash::default();
+                let output = hash.create(&*job.context.fs, &job.layout.ranges_section(file))?;
+                &mut none.insert((output, hash)).0
+            }
+        };
+        output.write_all(&bytes)
+    }
+
+    /// Ends the ranges of a file.
+    pub(super) fn end_ranges(&mut self) -> Outcome<WrittenRanges> {
+        let (table, section) = self.section.end();
+        let mark = match self.ranges.take() {
+            Some((mut output, hash)) => {
+                output.write_all(&table)?;
+                Some(hash.close(output)?)
+            }
+            None => None,
+        };
+        self.written = WrittenRanges { section, mark };
+        Ok(self.written)
+    }
+
+    /// Goes on to the next file where an index says so.
+    pub(super) fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+        match line.file() {
+            Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
+                self.end()?;
+                self.begin(name, 0);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The output, begun with its first line: a file without any has none.
+    pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
+        let output = match self.output.take() {
+            Some(output) => output,
+            None => {
+                let number = self.files.len().saturating_sub(1);
+                let path = job.layout.staged(file, number);
+                let name = self.files.last().map_or("", |file| file.name.as_str());
+                let hash = Hash::default();
+                (PackedOutput::new(hash.create(&*job.context.fs, &path)?, name)?, hash)
+            }
+        };
+        Ok(&mut self.output.insert(output).0)
+    }
+}

@@ -1,0 +1,57 @@
+//! Makes everything visible in one publication.
+
+use super::layout::with_output;
+use super::record::{Recorded, RecordedOutput};
+use super::run::Job;
+use super::DedupReport;
+use crate::engine::plan::file::dedup_to_yaml;
+use crate::job::publish::{remove_old, stage_report, Folders, RECORD_MODE};
+use gristmill_core::Outcome;
+use gristmill_storage::publish::Publication;
+use std::path::{Path, PathBuf};
+
+pub(super) use crate::job::publish::make_folder;
+
+/// A file that is finished and not visible yet.
+pub(super) struct FinishedFile {
+    pub(super) written: PathBuf,
+    pub(super) target: PathBuf,
+    pub(super) bytes: u64,
+}
+
+/// Stages all files, and the ranges of all for looking at them, and makes them visible; the report comes last.
+pub(super) fn publish(
+    job: &Job<'_>,
+    made: &[FinishedFile],
+    ranges: Option<PathBuf>,
+    mut recorded: Recorded,
+    report: &DedupReport,
+    first_input: Option<&Path>,
+) -> Outcome<()> {
+    let (context, plan, layout) = (job.context, job.plan, job.layout);
+    let fs = &*context.fs;
+    Folders::with(fs, first_input, |folders| {
+        // With the ranges, the plan and the report.
+        let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
+        // Even of an input without any document something is visible: the empty folder.
+        folders.make(&layout.output)?;
+        for file in made {
+            context.cancel.check()?;
+            folders.make_parents(&file.target)?;
+            recorded.outputs.push(RecordedOutput { path: file.target.clone(), bytes: file.bytes });
+            publication.stage_file(&file.target, file.written.clone(), folders.file_mode)?;
+        }
+        let places: Vec<&Path> = layout.places().collect();
+        remove_old(&layout.own, &recorded, &places, &mut publication)?;
+        match ranges {
+            Some(path) => publication.stage_file(&layout.own.ranges(), path, RECORD_MODE)?,
+            // Those of an earlier run say nothing of this one.
+            None => publication.remove(&layout.own.ranges())?,
+        }
+        publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(&with_output(plan)?)?.as_bytes(), RECORD_MODE)?;
+        stage_report(&mut publication, &layout.own, &recorded, report)?;
+        context.cancel.check()?;
+        publication.commit(&layout.own.report())
+    })
+}

@@ -1,0 +1,273 @@
+//! First stage: each unit's documents become text, records of anchors, and what the scan finds by itself.
+
+use super::anchors::{Collected, Collector, Run};
+use super::find::{noted_passages, passages_of, NotedPassage};
+use super::notes::Notes;
+use super::run::Job;
+use super::source::{each_line, Line, LineRange};
+use super::spill_buffer::{Mark, SpillBuffer, Stored};
+use super::spool::ScratchSpool;
+use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::write_back::{Layout, Pieces as _, WriteBack};
+use crate::source::dedup::{lines_before, Kind, TextFile};
+use gristmill_core::dedup::Mode;
+use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
+use gristmill_dedup::Scanner;
+use gristmill_storage::read::open_read;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Documents between two looks at the progress.
+const TOLD: u64 = 256;
+/// Bytes of a file between two places where a part of its output may begin, unless units are smaller.
+const SEAM: u64 = 2 << 20;
+/// What stands in front of each document.
+const SEPARATOR: &[u8] = &[0xff];
+
+/// What is known of a file, or a part of one, after it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileFacts {
+    /// Bytes of its text with the separators: what its documents take of all positions.
+    pub(super) bytes: u64,
+    /// Documents.
+    pub(super) documents: u64,
+    /// Lines without usable text.
+    pub(super) copied: u64,
+    /// All lines.
+    pub(super) lines: u64,
+    /// Those of them that are blank.
+    pub(super) blank: u64,
+    /// Of a file that is written in parts: where one may begin.
+    pub(super) seams: Vec<LineBoundary>,
+}
+
+/// A place between two lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LineBoundary {
+    /// In the file, in bytes.
+    pub(super) offset: u64,
+    /// Lines before it, counted from where the part begins.
+    pub(super) line: u64,
+    /// Bytes of text before it, separators counted, likewise.
+    pub(super) at: u64,
+}
+
+/// Records a problem; with a strict sink it ends the run at once.
+fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option<&dyn ProblemSink>) -> Outcome<()> {
+    if let Some(sink) = strict {
+        sink.report(problem.clone())?;
+    }
+    recorded.add(problem, KEPT_PROBLEMS);
+    Ok(())
+}
+
+/// What a unit came to, as the journal keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Noted {
+    pub(super) files: Vec<FileFacts>,
+    pub(super) findings: RecordedProblems,
+    text: Mark,
+    anchors: Mark,
+    found: Mark,
+    runs: Vec<Run>,
+    passages: Vec<NotedPassage>,
+}
+
+/// A unit that was read.
+pub(super) struct ReadUnit {
+    pub(super) files: Vec<FileFacts>,
+    pub(super) findings: RecordedProblems,
+    pub(super) text: Stored,
+    pub(super) collected: Collected,
+    /// Notes of all lines, where there was memory for them.
+    pub(super) notes: Option<Arc<Notes>>,
+    /// An earlier run did it.
+    pub(super) is_resumed: bool,
+}
+
+impl ReadUnit {
+    /// Bytes of it that went to scratch.
+    pub(super) fn on_disk(&self) -> u64 {
+        let piles = [&self.text, &self.collected.anchors, &self.collected.found];
+        piles.into_iter().filter_map(Stored::mark).map(|mark| mark.bytes).sum()
+    }
+}
+
+/// Reads one unit, unless a stopped run did and all of it is there.
+pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
+    let name = format!("read/{number}");
+    let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
+    if let Some(noted) = job.noted::<Noted>(&name) {
+        if let Some(unit) = resumed(noted, path)? {
+            let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
+            job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
+            return Ok(unit);
+        }
+    }
+    let mut reading = Reading::new(job, number, stretches, &path)?;
+    let mut facts = Vec::new();
+    for stretch in stretches {
+        if let Some(file) = job.inputs.files.get(stretch.file) {
+            facts.push(reading.file(stretch, file)?);
+        }
+    }
+    // What is in memory is lost with the process; a unit is done when all of it is on disk.
+    let on_disk = reading.text.is_spilled() || reading.sink.is_spilled();
+    if on_disk {
+        reading.text.spill()?;
+    }
+    let text = reading.text.finish()?;
+    let collected = reading.sink.finish(on_disk)?;
+    let (findings, notes) = (reading.findings, reading.notes.map(Arc::new));
+    if let (Some(text), Some(anchors), Some(found)) = (text.mark(), collected.anchors.mark(), collected.found.mark()) {
+        let noted = Noted {
+            files: facts.clone(),
+            findings: findings.clone(),
+            text,
+            anchors,
+            found,
+            runs: collected.runs.clone(),
+            passages: noted_passages(&collected.passages),
+        };
+        job.note(&name, &noted)?;
+    }
+    Ok(ReadUnit { files: facts, findings, text, collected, notes, is_resumed: false })
+}
+
+/// A unit that a stopped run read; `None` when something of it is gone or damaged.
+fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
+    let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
+    for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
+        if !mark.holds(path)? {
+            return Ok(None);
+        }
+    }
+    let collected = Collected {
+        anchors: Stored::of_file(anchors, noted.anchors),
+        runs: noted.runs,
+        found: Stored::of_file(found, noted.found),
+        passages: passages_of(&noted.passages),
+    };
+    let text = Stored::of_file(text, noted.text);
+    let (files, findings) = (noted.files, noted.findings);
+    Ok(Some(ReadUnit { files, findings, text, collected, notes: None, is_resumed: true }))
+}
+
+/// A unit while it is read.
+struct Reading<'a> {
+    job: &'a Job<'a>,
+    number: usize,
+    scanner: Scanner,
+    text: SpillBuffer<'a>,
+    sink: Collector<'a>,
+    findings: RecordedProblems,
+    spare: String,
+    back: WriteBack,
+    /// Until there is no memory for them.
+    notes: Option<Notes>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(job: &'a Job<'a>, number: usize, stretches: &[LineRange], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
+        let fs = &*job.context.fs;
+        let pile = |what: &str| SpillBuffer::new(fs, path(what), &job.budget);
+        let (division, run_bytes) = (&job.division, job.memory.run_bytes(job.division.parts));
+        let sink = Collector::new(division.narrow, division.parts, run_bytes, pile("anchors"), pile("found"));
+        let scanner = Scanner::new(&job.rule);
+        let (findings, spare) = (RecordedProblems::default(), String::new());
+        let back = WriteBack::new(&Layout::of(job.plan)?);
+        // What is only compared with is not written.
+        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
+        let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
+        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
+    }
+
+    fn file(&mut self, stretch: &LineRange, file: &TextFile) -> Outcome<FileFacts> {
+        let (job, context) = (self.job, self.job.context);
+        let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&context.problems);
+        let spool = ScratchSpool::new(&context.fs, job.layout.scratch.join(format!("{}.line", self.number)));
+        let mut facts = FileFacts::default();
+        let (base, mut told) = (self.text.len(), (0, stretch.from.offset));
+        let is_divided = job.inputs.is_divided(stretch.file, &job.division);
+        let (mut seam, distance) = (stretch.from.offset, SEAM.min(job.division.unit_bytes));
+        let (key, cancel) = (&job.plan.text_key, &context.cancel);
+        let damage = each_line(job.inputs, stretch, key, Box::new(spool), cancel, &mut |line, read| {
+            if is_divided && line.start() >= seam + distance {
+                seam = line.start();
+                facts.seams.push(LineBoundary { offset: seam, line: facts.lines, at: self.text.len() - base });
+            }
+            facts.lines += 1;
+            let mut text_bytes = 0;
+            match line.kind() {
+                Kind::Document => {
+                    text_bytes = self.document(line)?;
+                    facts.documents += 1;
+                }
+                Kind::Passed(_) => {
+                    facts.copied += 1;
+                    if let Some(mut problem) = line.problem(file) {
+                        if strict.is_some() && stretch.from.offset > 0 {
+                            // It ends the run, so its line is wanted now.
+                            let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
+                            problem.subject.line = problem.subject.line.map(|line| line + before);
+                        }
+                        add_problem(&mut self.findings, problem, strict)?;
+                    }
+                }
+                Kind::Blank => facts.blank += 1,
+            }
+            self.note(line, text_bytes)?;
+            if facts.documents - told.0 >= TOLD {
+                context.progress.add(facts.documents - told.0, read.saturating_sub(told.1));
+                told = (facts.documents, read.max(told.1));
+            }
+            Ok(true)
+        })?;
+        context.progress.add(facts.documents - told.0, file.bytes.min(stretch.to).saturating_sub(told.1));
+        if let Some(problem) = damage {
+            add_problem(&mut self.findings, problem, strict)?;
+        }
+        facts.bytes = self.text.len() - base;
+        Ok(facts)
+    }
+
+    /// Notes a line for its writing, while there is memory for notes.
+    fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
+        let Some(notes) = &mut self.notes else { return Ok(()) };
+        let note = match line {
+            Line::Of(record) => self.back.note(record, text_bytes)?,
+            _ => LineNote::default(),
+        };
+        if !notes.add(note) {
+            self.notes = None;
+        }
+        Ok(())
+    }
+
+    /// Takes up the text of a document, and gives its length in bytes.
+    fn document(&mut self, line: Line<'_>) -> Outcome<u64> {
+        self.text.append(SEPARATOR)?;
+        let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);
+        // Shorter than any window.
+        if line.most_bytes() < self.job.rule.min_length {
+            return line.each_piece(&mut self.spare, &mut |piece| text.append(piece.as_bytes()));
+        }
+        scanner.start_document(text.len());
+        let bytes = line.each_piece(&mut self.spare, &mut |piece| {
+            text.append(piece.as_bytes())?;
+            scanner.push(piece.as_bytes(), sink)
+        })?;
+        scanner.end_document(sink)?;
+        Ok(bytes)
+    }
+}
+
+/// Reads all units.
+pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
+    let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
+    crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
+        read_unit(job, *number, stretches)
+    })
+}

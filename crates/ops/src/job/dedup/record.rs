@@ -1,0 +1,83 @@
+//! What a finished dedup leaves for the next one, and what the next one makes of it.
+
+use super::inputs::Inputs;
+use super::layout::Layout;
+use crate::engine::plan::dedup::differences;
+use crate::engine::plan::file::PlanFile;
+use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
+use gristmill_core::{DedupPlan, Outcome};
+use std::path::Path;
+
+pub(super) use crate::job::record::{Decision, RecordedOutput};
+
+/// The part of `report.json` that later runs read.
+pub(super) type Recorded = record::Recorded<DedupPlan>;
+
+impl RecordedPlan for DedupPlan {
+    const DOING: &'static str = "deduplicating";
+    const LARGEST: u64 = 1 << 30;
+
+    fn differences(earlier: &Self, now: &Self) -> Vec<String> {
+        differences(earlier, now)
+    }
+
+    fn of_file(file: PlanFile) -> Option<Self> {
+        match file {
+            PlanFile::Dedup(plan) => Some(*plan),
+            _ => None,
+        }
+    }
+}
+
+impl Recorded {
+    pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
+        inputs.stamps().map(|(path, stamp)| RecordedInput { path: path.to_owned(), stamp }).collect()
+    }
+}
+
+/// Whether a plan may run where it wants to, and whether it has run already.
+pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
+    if plan.overwrite {
+        return Ok(Decision::Run);
+    }
+    let refuse = |place: &Path, why, hint| Err(refuse::<DedupPlan>(place, why, hint));
+    if let Some(recorded) = Recorded::of_what_is_there(&layout.own)? {
+        if let Some(why) = recorded.other_plan(plan) {
+            return refuse(&layout.output, why, "--force-overwrite replaces it; or name another output");
+        }
+        if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
+            return refuse(&layout.output, why, "--force-overwrite makes it anew");
+        }
+        let is_done = recorded.plan_hash == hash && recorded.is_whole();
+        return Ok(if is_done { Decision::Nothing } else { Decision::Run });
+    }
+    for place in layout.places() {
+        if holds_something(place) {
+            let why = match place.is_dir() {
+                true => "there is something in it already",
+                false => "there is something of that name already",
+            };
+            let hint = "name another folder; --force-overwrite replaces files of the same names";
+            return refuse(place, why.into(), hint);
+        }
+    }
+    Ok(Decision::Run)
+}
+
+/// Whether there is anything but empty folders: those may be what a run left that was killed just before it moved its files.
+fn holds_something(place: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(place) else { return place.symlink_metadata().is_ok() };
+    let mut folders = vec![entries];
+    while let Some(mut entries) = folders.pop() {
+        let Some(Ok(entry)) = entries.next() else { continue };
+        folders.push(entries);
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => match std::fs::read_dir(entry.path()) {
+                Ok(below) => folders.push(below),
+                Err(_) => return true,
+            },
+            _ => return true,
+        }
+    }
+    false
+}

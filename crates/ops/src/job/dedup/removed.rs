@@ -1,0 +1,80 @@
+//! The ranges of all files in one file beside the report, for looking at what was removed.
+
+use super::run::Job;
+use super::stages::Merged;
+use super::write::WrittenParts;
+use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};
+use crate::source::dedup::TextFile;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::read::open_read;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are copied at a time.
+const COPIED: usize = 256 << 10;
+
+fn source_of(file: &TextFile) -> Source {
+    let (bytes, modified_ns) = (file.stamp.bytes, file.stamp.modified_ns);
+    Source { name: file.name.clone(), path: file.path.clone(), bytes, modified_ns }
+}
+
+/// Puts the sections of all files into one; `None` of an index, whose text lies in no files. It may be made again and again.
+pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
+    if job.inputs.shards().is_some() {
+        return Ok(None);
+    }
+    let (fs, path) = (&*job.context.fs, job.layout.all_ranges());
+    fs.remove_file(&path)?;
+    let mut output = BufferedFile::new(fs.create_file(&path)?, COPIED);
+    output.write_all(&MAGIC)?;
+    let mut at = MAGIC.len() as u64;
+    let mut directory = Directory::new(&job.plan.text_key, job.rule.min_length, job.plan.keep, job.plan.mode);
+    let (earlier, own) = job.inputs.files.split_at(job.inputs.earlier.min(job.inputs.files.len()));
+    directory.earlier = earlier.iter().map(source_of).collect();
+    for (number, (file, written)) in own.iter().zip(written).enumerate() {
+        job.context.cancel.check()?;
+        let section = written.ranges.section;
+        if section.blocks > 0 {
+            copy(&job.layout.ranges_section(job.inputs.earlier + number), &mut output)?;
+        }
+        let figures = written.files.first().map(|file| file.figures).unwrap_or_default();
+        let (text_bytes, removed_bytes) = (figures.text_bytes, figures.removed_bytes);
+        directory.files.push(RangesOfFile { source: source_of(file), text_bytes, removed_bytes, at, section });
+        at += section.bytes();
+    }
+    directory.passages = passages(job, merged, written);
+    output.write_all(&end(&directory, at)?)?;
+    output.close()?;
+    Ok(Some(path))
+}
+
+fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
+    let file = open_read(path)?;
+    let (mut buffer, mut at) = (vec![0; COPIED], 0);
+    loop {
+        let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", path, &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        output.write_all(bytes)?;
+        at += count as u64;
+    }
+}
+
+/// The passages that repeat most, with the lines that the writing came by.
+fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<KnownPassage> {
+    let of = |placed: &super::stages::PlacedPassage| {
+        let passage = placed.passage.clone();
+        let own = placed.file.checked_sub(job.inputs.earlier);
+        let lines = own.and_then(|file| written.get(file)).map(|written| &written.lines);
+        let line = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at));
+        KnownPassage {
+            file: own.filter(|_| line.is_some()),
+            start: line.map_or(0, |line| line.start),
+            line: line.map_or(0, |line| line.line.saturating_sub(1)),
+            offset: line.map_or(0, |line| line.offset),
+            length: passage.length,
+            count: passage.count,
+            text: passage.text,
+        }
+    };
+    merged.passages.iter().map(of).collect()
+}

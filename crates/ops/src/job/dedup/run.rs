@@ -1,0 +1,368 @@
+//! The course of one `dedup`, from opening to the published files.
+
+use super::budget::Budget;
+use super::inputs::{self, Inputs};
+use super::layout::{settled, with_output, Layout};
+use super::leftover;
+use super::publish::make_folder;
+use super::record::{decide, Decision};
+use super::split::{anchors, Division, Memory};
+use super::stages::run_stages;
+use super::{DedupReport, Figures, Tuning};
+use crate::engine::plan::dedup::plan_hash;
+use crate::engine::plan::file::dedup_to_yaml;
+use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::layouts;
+use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::{
+    text, DedupPlan, ExitClass, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject,
+};
+use gristmill_dedup::Rule;
+use gristmill_storage::fs::PRIVATE_FOLDER;
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
+use gristmill_storage::space;
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Permission bits of the folders that are missing above the output.
+const FOLDER_MODE: u32 = 0o755;
+/// Counts up when other places of the text become anchors: records of both do not go together.
+const ANCHOR_VERSION: u32 = 2;
+/// Where text does not fit into memory, one in so many bytes of it keeps what was found: each spares reading some hundred bytes back.
+const KNOWN: u64 = 16;
+/// Units of the journal are known by name; what they were read from is part of its key.
+const NO_STAMP: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
+
+/// Everything that is decided before the text is read.
+pub(super) struct Job<'a> {
+    pub(super) context: &'a TaskContext,
+    pub(super) plan: &'a DedupPlan,
+    pub(super) layout: &'a Layout,
+    pub(super) inputs: &'a Inputs,
+    pub(super) rule: Rule,
+    pub(super) memory: Memory,
+    pub(super) division: Division,
+    pub(super) budget: Arc<Budget>,
+    /// Bytes in which is kept what was found in text on scratch.
+    pub(super) known_bytes: u64,
+    journal: Journal,
+}
+
+impl Job<'_> {
+    /// What a stopped run noted of a unit of work.
+    pub(super) fn noted<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
+        noted(&self.journal, unit)
+    }
+
+    /// Notes that a unit of work is done.
+    pub(super) fn note(&self, unit: &str, notes: &impl Serialize) -> Outcome<()> {
+        note(&self.journal, unit, notes)
+    }
+}
+
+fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
+    let done = journal.finished(unit, &NO_STAMP)?;
+    serde_json::from_str(&done.notes).ok()
+}
+
+fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
+    let notes = serde_json::to_string(notes).map_err(|error| Failure::environment("the journal", error.to_string()))?;
+    journal.record(&DoneUnit { unit: unit.to_owned(), input: NO_STAMP, spool: SpoolDigest::default(), notes })
+}
+
+/// The key of the journal: the plan, and the files as they are.
+pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
+    format!("{:032x}", xxh3_128(format!("{ANCHOR_VERSION} {hash} {}", inputs.fingerprint()).as_bytes()))
+}
+
+/// A run before it has the lock.
+struct Opened<'a> {
+    context: &'a TaskContext,
+    plan: &'a DedupPlan,
+    layout: Layout,
+    inputs: Inputs,
+    hash: String,
+    tuning: Tuning,
+}
+
+/// Carries out a plan. An error leaves what was there as it was.
+pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
+    context.phase_of(Phase::Open, "file", "looking for text");
+    let plan = &settled(plan)?;
+    let opened = Opened::new(context, plan, tuning)?;
+    if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
+        context.log("nothing to do: the same plan has run on the same files");
+        opened.clear_finished();
+        return opened.nothing();
+    }
+    let (threads, cancel) = (context.options.threads, &context.cancel);
+    // Of an empty file there is nothing to say: its output is empty as well.
+    layouts::check(&opened.inputs.line_files(), "deduplicating", threads, cancel)?;
+    let mut made = Vec::new();
+    if let Some(parent) = opened.layout.output.parent() {
+        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
+    }
+    let result = opened.locked();
+    opened.layout.own.remove_if_empty(&*context.fs);
+    // That of a run without results holds nothing once its work is gone.
+    let _ = context.fs.raw_rmdir(opened.layout.own.path());
+    if result.is_err() {
+        for folder in made.iter().rev() {
+            let _ = context.fs.raw_rmdir(folder);
+        }
+    }
+    result
+}
+
+impl<'a> Opened<'a> {
+    fn new(context: &'a TaskContext, plan: &'a DedupPlan, tuning: Tuning) -> Outcome<Self> {
+        if plan.min_length.is_none_or(|length| length == 0) {
+            let failure = Failure::usage("deduplicating", "how long a repeat has to be is not said");
+            return Err(failure.on(Subject::field("--minlen")));
+        }
+        let layout = Layout::of(plan, &context.options)?;
+        recover(context, &layout)?;
+        let inputs = inputs::find(plan, &context.cancel)?;
+        for problem in &inputs.problems {
+            context.problems.report(problem.clone())?;
+        }
+        inputs.check_apart(plan, &layout)?;
+        let rule = Rule::of(plan, plan.min_length.unwrap_or_default());
+        inputs.check_memory(&rule, context.options.memory_bytes)?;
+        Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
+    }
+
+    /// The report of a run that has nothing to do, once what the run before found is told.
+    fn nothing(&self) -> Outcome<DedupReport> {
+        tell_again::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
+        let now = self.report(Figures::default(), true);
+        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::LARGEST)? else { return Ok(now) };
+        let DedupReport { output, files, problems, counts, elapsed, .. } = now;
+        let (resumed_units, scratch_bytes, nothing_to_do) = (0, 0, true);
+        Ok(DedupReport {
+            output,
+            files,
+            nothing_to_do,
+            resumed_units,
+            scratch_bytes,
+            problems,
+            counts,
+            elapsed,
+            ..before
+        })
+    }
+
+    /// A report in which what was found is not yet filled in.
+    fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
+        DedupReport {
+            output: self.layout.output.clone(),
+            files: self.inputs.own().len() as u64,
+            totals,
+            per_file: Vec::new(),
+            passages: Vec::new(),
+            exported: Vec::new(),
+            nothing_to_do,
+            resumed_units: 0,
+            scratch_bytes: 0,
+            problems: self.context.problems.kept(),
+            counts: self.context.problems.counts(),
+            elapsed: self.context.elapsed(),
+        }
+    }
+
+    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    fn clear_finished(&self) {
+        let (fs, own) = (&*self.context.fs, &self.layout.own);
+        if !own.journal().exists() && !own.work().exists() {
+            return;
+        }
+        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
+            self.remove_scratch()?;
+            own.remove_work(fs)
+        });
+        if let Err(error) = cleared {
+            self.context.log(format!("cleaning up: {error}"));
+        }
+    }
+
+    fn remove_scratch(&self) -> Outcome<()> {
+        self.context.fs.remove_dir_all(&self.layout.scratch)
+    }
+
+    fn locked(&self) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
+        recover_publish(fs, self.layout.root(), own)?;
+        // Another run may have been faster.
+        if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
+            own.remove_work(fs)?;
+            return self.nothing();
+        }
+        if context.options.restart {
+            leftover::clear_former(fs, &self.layout)?;
+            self.remove_scratch()?;
+            own.remove_work(fs)?;
+        }
+        check_running(self.plan, own)?;
+        leftover::clear_former(fs, &self.layout)?;
+        leftover::look_around(fs, &self.layout, &context.problems, &|line| context.log(line))?;
+        let result = self.work(&lock);
+        // What was stopped goes on later. What is refused because of the data does not go on by itself; what is finished needs nothing
+        // more. After trouble with the disk only what may be large goes.
+        let (is_stopped, is_over) = match &result {
+            Ok(_) => (false, true),
+            Err(failure) => (failure.is_cancelled(), matches!(failure.class, ExitClass::Data | ExitClass::Usage)),
+        };
+        let cleared = match (is_stopped, is_over) {
+            (true, _) => Ok(()),
+            (false, true) => self.remove_scratch().and_then(|()| own.remove_work(fs)),
+            (false, false) => self.remove_scratch(),
+        };
+        if let Err(error) = cleared {
+            context.log(format!("cleaning up: {error}"));
+        }
+        result
+    }
+
+    fn work(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        own.create(fs)?;
+        for folder in self.layout.folders() {
+            fs.create_dir(&folder, PRIVATE_FOLDER)?;
+        }
+        write_file(fs, &own.running_plan(), dedup_to_yaml(&with_output(self.plan)?)?.as_bytes(), 0o600)?;
+        let job = self.job()?;
+        run_stages(&job, lock, |totals| self.report(totals, false), &self.hash)
+            .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))
+    }
+
+    /// Divides the work as a stopped run did, else by what there is.
+    fn job(&self) -> Outcome<Job<'_>> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let key = journal_key(&self.hash, &self.inputs);
+        let path = self.layout.own.journal();
+        let is_known = Journal::peek(&path, &key)? > 0;
+        if !is_known {
+            // Whatever is there belongs to other files or another plan.
+            self.remove_scratch()?;
+            for folder in self.layout.folders() {
+                fs.remove_dir_all(&folder)?;
+                fs.create_dir(&folder, PRIVATE_FOLDER)?;
+            }
+        }
+        let journal = Journal::open(fs, &path, &key)?;
+        let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
+        let mut memory = self.inputs.memory(&rule, &context.options);
+        memory.piles = self.tuning.piles.unwrap_or(memory.piles);
+        let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
+        let division = match noted::<Division>(&journal, "division") {
+            Some(division) => {
+                context.log("going on with what a stopped run has done");
+                division
+            }
+            None => {
+                let mut division = Division::of(&rule, bytes, text_bytes, &memory);
+                division.parts = self.tuning.parts.unwrap_or(division.parts).max(1);
+                division.unit_bytes = self.tuning.unit_bytes.unwrap_or(division.unit_bytes);
+                note(&journal, "division", &division)?;
+                division
+            }
+        };
+        let needed = scratch_needed(&rule, bytes, text_bytes, &memory, &division);
+        // Of packed files it is only a guess how much text is in them.
+        let least = scratch_needed(&rule, bytes, bytes, &memory, &division).min(needed);
+        self.check_space(needed, least)?;
+        if self.layout.is_elsewhere {
+            if let Some(parent) = self.layout.scratch.parent() {
+                make_folder(fs, parent, PRIVATE_FOLDER, &mut Vec::new())?;
+            }
+        }
+        fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
+        leftover::note(fs, &self.layout)?;
+        let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
+        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
+        let budget = Budget::new(memory.piles - known_bytes - lists);
+        let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
+        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
+    }
+
+    /// Refuses what cannot end well for want of scratch space, and warns of what may not.
+    fn check_space(&self, scratch: u64, least: u64) -> Outcome<()> {
+        let refuse = |needed: u64, free: u64, place: &std::path::Path, hint: &str| {
+            let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
+            Err(Failure::environment("deduplicating", why).on(Subject::path(place)).with_hint(hint))
+        };
+        let scratch_free = space::free_bytes(&self.layout.scratch)?;
+        if scratch > 0 {
+            self.context.log(format!(
+                "scratch: about {} in {}, where {} are free",
+                text::bytes(scratch),
+                text::display_safe(&self.layout.scratch.to_string_lossy()),
+                text::bytes(scratch_free)
+            ));
+        }
+        if scratch > scratch_free && least <= scratch_free {
+            let why = format!(
+                "scratch may not be enough: about {} are needed, and {} are free",
+                text::bytes(scratch),
+                text::bytes(scratch_free)
+            );
+            let note = Problem::note(ProblemKind::Other, Subject::path(&self.layout.scratch), why);
+            let hint = "should it run out, nothing half-written stays; --scratch DIR names another folder";
+            return self.context.problems.report(note.with_hint(hint));
+        }
+        if scratch > scratch_free {
+            let hint = "name a folder with more space with --scratch DIR, or give more --memory";
+            return refuse(scratch, scratch_free, &self.layout.scratch, hint);
+        }
+        Ok(())
+    }
+}
+
+/// Scratch space that a run takes, in bytes, about: text and records, as far as they do not fit into memory.
+pub(super) fn scratch_needed(
+    rule: &Rule,
+    input_bytes: u64,
+    text_bytes: u64,
+    memory: &Memory,
+    division: &Division,
+) -> u64 {
+    let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
+    let all = text_bytes.saturating_add(records);
+    // A part of what repeats comes on top.
+    let all = all.saturating_add(records / 2);
+    if all <= memory.piles {
+        return 0;
+    }
+    // What else is kept in memory leaves less of it for piles.
+    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
+    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
+}
+
+/// Whole characters of a piece of text.
+pub(super) fn text_of(bytes: &[u8]) -> String {
+    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
+    let start = bytes.iter().take_while(is_inside).count();
+    let rest = bytes.get(start..).unwrap_or_default();
+    let whole = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(rest.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default(),
+    };
+    whole.to_owned()
+}
+
+/// Finishes an earlier publication that was interrupted.
+fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
+    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let files = text::count(done.files.len() as u64, "file");
+    context.problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(&layout.output),
+        format!("an interrupted run was finished: {files} made visible"),
+    ))
+}

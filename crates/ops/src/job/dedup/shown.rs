@@ -1,0 +1,75 @@
+//! A passage of an estimate as it is told: with its file, its line and how it begins.
+
+use super::inputs::Inputs;
+use super::report::RepeatedPassage;
+use super::run::text_of;
+use super::source::{each_line, LineRange};
+use crate::engine::dedup::write_back::Pieces as _;
+use crate::source::dedup::{line_around, lines_before, Kind, Position};
+use gristmill_core::{Cancel, DedupPlan, Outcome};
+use gristmill_dedup::Passage;
+use gristmill_storage::read::open_read;
+use std::time::Instant;
+
+/// The longest line around whose beginning is looked for, in bytes.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Bytes of a passage that are shown.
+const MAX_SHOWN_BYTES: usize = 200;
+
+/// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
+pub(super) fn around(
+    inputs: &Inputs,
+    number: usize,
+    place: u64,
+    cancel: &Cancel,
+) -> Outcome<Option<(LineRange, bool)>> {
+    let Some(file) = inputs.files.get(number) else { return Ok(None) };
+    if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
+        return Ok(Some((LineRange::whole(number), true)));
+    }
+    let open = open_read(&file.path)?;
+    let Some(offset) = line_around(&open, place, MAX_LINE_BYTES, cancel)? else { return Ok(None) };
+    let is_counted = offset <= MAX_LINE_BYTES;
+    let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
+    Ok(Some((LineRange { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
+}
+
+/// A passage as it is told, out of the lines of a stretch.
+pub(super) fn show(
+    plan: &DedupPlan,
+    inputs: &Inputs,
+    stretch: &LineRange,
+    (place, passage): (u64, &Passage),
+    until: Instant,
+    cancel: &Cancel,
+) -> Outcome<Option<RepeatedPassage>> {
+    let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
+    let (mut shown, mut spare) = (None, String::new());
+    each_line(inputs, stretch, &plan.text_key, Box::new(Vec::new()), cancel, &mut |line, _| {
+        let start = line.start();
+        if start > place || Instant::now() >= until {
+            return Ok(false);
+        }
+        if line.kind() != Kind::Document || start + line.most_bytes() < place {
+            return Ok(true);
+        }
+        let (mut at, mut text) = (start, Vec::new());
+        line.each_piece(&mut spare, &mut |piece| {
+            let from = usize::try_from(place.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
+            let rest = piece.as_bytes().get(from..).unwrap_or_default();
+            text.extend_from_slice(rest.get(..MAX_SHOWN_BYTES - text.len()).unwrap_or(rest));
+            at += piece.len() as u64;
+            Ok(())
+        })?;
+        shown = Some(RepeatedPassage {
+            file: line.file().unwrap_or(&file.name).to_owned(),
+            line: line.number() + 1,
+            offset: place - start,
+            length: passage.len,
+            count: passage.count,
+            text: text_of(&text),
+        });
+        Ok(true)
+    })?;
+    Ok(shown)
+}

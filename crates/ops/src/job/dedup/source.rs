@@ -1,0 +1,237 @@
+//! The lines of a file, or the documents of a shard of an index that is read in place of files.
+
+use super::inputs::Inputs;
+use crate::engine::dedup::noted::{LineNote, NotedLine};
+use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
+use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
+use crate::formats::bsade::{Range, Shard};
+use crate::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
+use gristmill_core::{Cancel, Outcome, Problem};
+use memchr::memchr;
+
+/// One line, wherever it comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Line<'a> {
+    /// Of a file.
+    Of(&'a Record<'a>),
+    /// Out of an index.
+    Indexed(&'a IndexedDocument<'a>),
+    /// Of a file, a document that was noted: the line, and where it is.
+    Noted(&'a NotedLine<'a>, Position),
+}
+
+impl Line<'_> {
+    /// What it is.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Of(record) => record.kind,
+            Self::Indexed(_) | Self::Noted(..) => Kind::Document,
+        }
+    }
+
+    /// Its number in its file, from 0.
+    pub(super) fn number(&self) -> u64 {
+        match self {
+            Self::Of(record) => record.line,
+            Self::Indexed(document) => document.line,
+            Self::Noted(_, at) => at.line,
+        }
+    }
+
+    /// Bytes of its text, told without unescaping it where the line is held.
+    pub(super) fn text_bytes(&self, spare: &mut String) -> Outcome<u64> {
+        match self {
+            Self::Indexed(document) => Ok(document.place.text_bytes()),
+            Self::Noted(noted, _) => Ok(noted.note.text_bytes()),
+            Self::Of(record) => match (record.body, record.text_field()) {
+                (Body::Held(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
+                (Body::Held(line), Some(field)) => {
+                    let end = usize::try_from(field.to.saturating_sub(1)).unwrap_or(usize::MAX);
+                    let start = usize::try_from(field.from + 1).unwrap_or(usize::MAX);
+                    Ok(unescaped_len(line.get(start..end).unwrap_or_default()))
+                }
+                _ => record.each_piece(spare, &mut |_| Ok(())),
+            },
+        }
+    }
+
+    /// Where it begins in its file, in bytes; of an index in the text of the shard.
+    pub(super) fn start(&self) -> u64 {
+        match self {
+            Self::Of(record) => record.start,
+            Self::Indexed(document) => document.place.start,
+            Self::Noted(_, at) => at.offset,
+        }
+    }
+
+    /// Its text is not longer than this, in bytes.
+    pub(super) fn most_bytes(&self) -> u64 {
+        match self {
+            Self::Of(record) => record.bytes,
+            Self::Indexed(document) => document.place.text_bytes(),
+            Self::Noted(noted, _) => noted.note.text_bytes(),
+        }
+    }
+
+    /// The file that it is of, where it comes out of an index.
+    pub(super) fn file(&self) -> Option<&str> {
+        match self {
+            Self::Of(_) | Self::Noted(..) => None,
+            Self::Indexed(document) => Some(document.path),
+        }
+    }
+
+    /// The finding of a line that takes no part.
+    pub(super) fn problem(&self, file: &TextFile) -> Option<Problem> {
+        match self {
+            Self::Of(record) => record.problem(file),
+            Self::Indexed(_) | Self::Noted(..) => None,
+        }
+    }
+
+    /// Writes it without the ranges, or with a list of them; `None` when it is no longer what was noted.
+    pub(super) fn write(
+        &self,
+        back: &mut WriteBack,
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<Option<LineResult>> {
+        match self {
+            Self::Of(record) => back.write(record, ranges, take).map(Some),
+            Self::Indexed(document) => back.write_indexed(*document, document.others, ranges, take).map(Some),
+            Self::Noted(noted, _) => back.write_noted(noted, ranges, take),
+        }
+    }
+}
+
+impl Pieces for Line<'_> {
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
+        match self {
+            Self::Of(record) => record.each_piece(spare, take),
+            Self::Indexed(document) => document.each_piece(spare, take),
+            Self::Noted(noted, _) => noted.each_piece(spare, take),
+        }
+    }
+}
+
+/// Bytes of a string of JSON, given without its quotes, once its escapes are resolved. It holds no half characters.
+fn unescaped_len(raw: &[u8]) -> u64 {
+    let hex = |at: usize| raw.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
+    let unit = |at: usize| hex(at).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
+    let (mut at, mut gone) = (0, 0);
+    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
+        at += found;
+        let (taken, given) = match raw.get(at + 1) {
+            Some(b'u') => match unit(at + 2) {
+                0..=0x7f => (6, 1),
+                0x80..=0x7ff => (6, 2),
+                0xd800..=0xdbff => (12, 4),
+                _ => (6, 3),
+            },
+            _ => (2, 1),
+        };
+        at += taken;
+        gone += taken - given;
+    }
+    (raw.len() - gone.min(raw.len())) as u64
+}
+
+/// Lines of one file: those that begin at `from` or behind it and before `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineRange {
+    /// Among all files.
+    pub(super) file: usize,
+    /// Between two lines.
+    pub(super) from: Position,
+    /// In the unpacked file, in bytes.
+    pub(super) to: u64,
+}
+
+impl LineRange {
+    /// All lines of a file.
+    pub(super) fn whole(file: usize) -> Self {
+        Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
+    }
+}
+
+/// Hands out the lines of a stretch of the inputs in order, each with the bytes of the file that were read before it, until one is not
+/// wanted any more. What ended the file before its time is returned.
+pub(super) fn each_line(
+    inputs: &Inputs,
+    stretch: &LineRange,
+    text_key: &str,
+    spool: Box<dyn Spool>,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
+) -> Outcome<Option<Problem>> {
+    each_noted_line(inputs, stretch, &mut std::iter::empty(), text_key, spool, cancel, take)
+}
+
+/// [`each_line`] of a stretch of which the first lines are noted. Where a line is not what was noted, it ends.
+pub(super) fn each_noted_line(
+    inputs: &Inputs,
+    stretch: &LineRange,
+    notes: &mut dyn Iterator<Item = LineNote>,
+    text_key: &str,
+    spool: Box<dyn Spool>,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
+) -> Outcome<Option<Problem>> {
+    let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
+    if let Some(folder) = inputs.shard_of(stretch.file) {
+        let shard = Shard::open(&folder)?;
+        let mut documents = IndexedDocuments::new(&shard, cancel);
+        let mut read = 0;
+        while let Some(document) = documents.next()? {
+            if !take(Line::Indexed(&document), read)? {
+                break;
+            }
+            read = document.place.end;
+        }
+        return Ok(None);
+    }
+    let mut documents = match Documents::open(file, text_key, stretch.from, spool, cancel) {
+        // It was there when it was found.
+        Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
+        documents => documents?,
+    };
+    while documents.position().offset < stretch.to {
+        let (at, read) = (documents.position(), documents.consumed());
+        if let Some((note, bytes)) = notes.next().and_then(|note| Some((note, note.bytes()?))) {
+            let Some(line) = documents.next_known(bytes)? else { break };
+            if !take(Line::Noted(&NotedLine { line, note }, at), read)? {
+                break;
+            }
+            continue;
+        }
+        let Some(record) = documents.next()? else { break };
+        if !take(Line::Of(&record), read)? {
+            break;
+        }
+    }
+    Ok(documents.damage().map(|damage| damage.problem(file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_pycompat::json_text::unescape;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_length_is_that_of_the_unescaped_text(text in "[a-z\u{1}\n\t\"\\\\/é世👍\u{7f}-\u{900}]{0,40}", ascii in any::<bool>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            let raw = json[1..json.len() - 1].to_owned();
+            let units = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            let raw = match ascii {
+                true => raw.chars().map(|c| if c.is_ascii() { c.to_string() } else { units(c) }).collect(),
+                false => raw,
+            };
+            let mut whole = String::new();
+            unescape(&raw, &mut whole);
+            prop_assert_eq!(&whole, &text);
+            prop_assert_eq!(unescaped_len(raw.as_bytes()), text.len() as u64, "{}", raw);
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Piles: bytes that are added at the end and read back by position. They stay in memory while the budget lasts and go to a scratch file
+//! after that.
+
+use super::budget::{Budget, Chunk, CHUNK};
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::{Fs, WriteFile};
+use gristmill_storage::read::{open_read, ReadFile};
+use prefetch_index::prefetch_index;
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes of a scratch file that are read at a time when it is checked.
+const CHECKED: usize = 1 << 20;
+/// Scratch files that are open for reading at a time; together with what threads read and write this stays well below 256.
+const OPEN: usize = 96;
+
+/// How long a scratch file is, and a hash of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    pub(super) bytes: u64,
+    /// XXH3 (64 bits) over all of it.
+    pub(super) xxh3: u64,
+}
+
+impl Mark {
+    /// Whether a file is still what it was when it was marked. Reads all of it.
+    pub(super) fn holds(self, path: &Path) -> Outcome<bool> {
+        // A second name means that it was published.
+        let is_ours = std::fs::symlink_metadata(path)
+            .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() == self.bytes);
+        if !is_ours {
+            return Ok(false);
+        }
+        let file = open_read(path)?;
+        let mut hasher = Xxh3::new();
+        let mut buffer = vec![0; CHECKED];
+        let mut at = 0;
+        loop {
+            let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", path, &error))?;
+            let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+            hasher.update(bytes);
+            at += count as u64;
+        }
+        Ok(at == self.bytes && hasher.digest() == self.xxh3)
+    }
+}
+
+/// A pile that grows.
+pub(super) struct SpillBuffer<'a> {
+    fs: &'a dyn Fs,
+    path: PathBuf,
+    budget: Arc<Budget>,
+    chunks: Vec<Chunk>,
+    file: Option<Box<dyn WriteFile>>,
+    hasher: Xxh3,
+    bytes: u64,
+    spilled: bool,
+}
+
+impl<'a> SpillBuffer<'a> {
+    /// An empty one, whose file would be at `path`: what a stopped run left there goes.
+    pub(super) fn new(fs: &'a dyn Fs, path: PathBuf, budget: &Arc<Budget>) -> Self {
+        let budget = Arc::clone(budget);
+        Self { fs, path, budget, chunks: Vec::new(), file: None, hasher: Xxh3::new(), bytes: 0, spilled: false }
+    }
+
+    /// Bytes in it.
+    pub(super) fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the budget did not last.
+    pub(super) fn is_spilled(&self) -> bool {
+        self.spilled
+    }
+
+    /// Adds bytes at its end.
+    pub(super) fn append(&mut self, mut bytes: &[u8]) -> Outcome<()> {
+        self.bytes += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = match self.chunks.last_mut() {
+                Some(chunk) if !chunk.is_full() => chunk,
+                _ => match self.next_chunk()? {
+                    Some(chunk) => chunk,
+                    None => return self.write(bytes),
+                },
+            };
+            bytes = room.fill(bytes);
+        }
+        Ok(())
+    }
+
+    /// Room for more bytes; `None` when there is none and they have to go to the file at once.
+    fn next_chunk(&mut self) -> Outcome<Option<&mut Chunk>> {
+        if !self.spilled {
+            match self.budget.take() {
+                Some(chunk) => self.chunks.push(chunk),
+                None => self.spill()?,
+            }
+        }
+        if self.spilled {
+            // One chunk stays as the buffer in front of the file; it is part of what a thread is given.
+            self.hand_over()?;
+            if self.chunks.is_empty() {
+                self.chunks.extend(Chunk::new());
+            }
+        }
+        Ok(self.chunks.last_mut())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.hasher.update(bytes);
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// From now on everything is in the file, what is there already too.
+    pub(super) fn spill(&mut self) -> Outcome<()> {
+        if self.spilled {
+            return Ok(());
+        }
+        self.fs.remove_file(&self.path)?;
+        let file = self.file.insert(self.fs.create_file(&self.path)?);
+        file.keep_in_page_cache();
+        self.spilled = true;
+        for chunk in std::mem::take(&mut self.chunks) {
+            let written = self.write(chunk.bytes());
+            self.budget.give(chunk);
+            written?;
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Outcome<()> {
+        let Some(mut chunk) = self.chunks.pop() else { return Ok(()) };
+        self.write(chunk.bytes())?;
+        chunk.clear();
+        self.chunks.push(chunk);
+        Ok(())
+    }
+
+    /// Ends it: from now on it is only read.
+    pub(super) fn finish(mut self) -> Outcome<Stored> {
+        if self.spilled {
+            self.hand_over()?;
+            self.chunks.clear();
+        }
+        let bytes = self.bytes;
+        let mark = Mark { bytes, xxh3: self.hasher.digest() };
+        Ok(match self.file.take() {
+            Some(file) => {
+                file.close()?;
+                Stored::of_file(std::mem::take(&mut self.path), mark)
+            }
+            None => {
+                Stored::Memory { chunks: std::mem::take(&mut self.chunks), bytes, budget: Arc::clone(&self.budget) }
+            }
+        })
+    }
+}
+
+impl Drop for SpillBuffer<'_> {
+    fn drop(&mut self) {
+        if !self.spilled {
+            self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
+        }
+    }
+}
+
+/// A pile that is finished.
+pub(super) enum Stored {
+    /// It fitted.
+    Memory {
+        /// Each full but the last.
+        chunks: Vec<Chunk>,
+        bytes: u64,
+        budget: Arc<Budget>,
+    },
+    /// It is a file.
+    File {
+        path: PathBuf,
+        mark: Mark,
+        /// Its number among the files of this process.
+        number: usize,
+    },
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        if let Self::Memory { chunks, budget, .. } = self {
+            chunks.drain(..).for_each(|chunk| budget.give(chunk));
+        }
+    }
+}
+
+impl Stored {
+    /// A scratch file that is there.
+    pub(super) fn of_file(path: PathBuf, mark: Mark) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        Self::File { path, mark, number: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Bytes in it.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Memory { bytes, .. } => *bytes,
+            Self::File { mark, .. } => mark.bytes,
+        }
+    }
+
+    /// The mark of its file, if it is one: what a later run can go on with.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        match self {
+            Self::Memory { .. } => None,
+            Self::File { mark, .. } => Some(*mark),
+        }
+    }
+
+    /// The byte at `at` will be read soon: where it is in memory it is fetched while other work goes on.
+    #[inline]
+    pub(super) fn touch(&self, at: u64) {
+        if let Self::Memory { chunks, .. } = self {
+            let place = usize::try_from(at).unwrap_or(usize::MAX);
+            if let Some(chunk) = chunks.get(place / CHUNK) {
+                prefetch_index(chunk.bytes(), place % CHUNK);
+            }
+        }
+    }
+
+    /// `len` bytes from `at`, fewer only at its end; `spare` may hold them.
+    pub(super) fn read<'a>(
+        &'a self,
+        at: u64,
+        len: usize,
+        spare: &'a mut Vec<u8>,
+        open: &OpenFiles,
+    ) -> Outcome<&'a [u8]> {
+        let left = usize::try_from(self.len().saturating_sub(at)).unwrap_or(usize::MAX);
+        let len = len.min(left);
+        match self {
+            Self::Memory { chunks, .. } => {
+                let place = usize::try_from(at).unwrap_or(usize::MAX);
+                let (chunk, start) = (place / CHUNK, place % CHUNK);
+                if let Some(bytes) = chunks.get(chunk).and_then(|chunk| chunk.bytes().get(start..start + len)) {
+                    return Ok(bytes);
+                }
+                spare.clear();
+                let mut start = start;
+                for chunk in chunks.iter().skip(chunk) {
+                    let rest = chunk.bytes().get(start..).unwrap_or_default();
+                    spare.extend_from_slice(rest.get(..len - spare.len()).unwrap_or(rest));
+                    start = 0;
+                    if spare.len() == len {
+                        break;
+                    }
+                }
+                Ok(spare)
+            }
+            Self::File { path, number, .. } => {
+                spare.resize(len, 0);
+                let file = open.get(path, *number)?;
+                file.read_exact_at(spare, at).map_err(|error| Failure::io("reading the scratch file", path, &error))?;
+                Ok(spare)
+            }
+        }
+    }
+}
+
+/// Scratch files that are open for reading, a bounded number: each has a place by its number, and the last one that came there has it.
+pub(super) struct OpenFiles(Vec<OpenPlace>);
+
+/// A file with its number.
+type OpenPlace = Mutex<Option<(usize, Arc<ReadFile>)>>;
+
+impl Default for OpenFiles {
+    fn default() -> Self {
+        Self((0..OPEN).map(|_| Mutex::new(None)).collect())
+    }
+}
+
+impl OpenFiles {
+    /// A file, opened if it is not.
+    fn get(&self, path: &Path, number: usize) -> Outcome<Arc<ReadFile>> {
+        let Some(place) = self.0.get(number % OPEN) else { return open_read(path).map(Arc::new) };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*place {
+            Some((known, file)) if *known == number => Ok(Arc::clone(file)),
+            _ => {
+                let file = Arc::new(open_read(path)?);
+                file.hint_random_access();
+                *place = Some((number, Arc::clone(&file)));
+                Ok(file)
+            }
+        }
+    }
+
+    /// Closes all of them: what they are is about to be removed.
+    pub(super) fn close(&self) {
+        for place in &self.0 {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+
+    fn pattern(len: usize) -> Vec<u8> {
+        (0..len).map(|at| (at * 7 + at / 251) as u8).collect()
+    }
+
+    fn fill(dir: &Path, bytes: &[u8], budget: &Arc<Budget>) -> Stored {
+        let mut pile = SpillBuffer::new(&RealFs, dir.join("pile"), budget);
+        for (number, piece) in bytes.chunks(100_003).enumerate() {
+            pile.append(piece).unwrap();
+            if number == 3 {
+                pile.append(&[]).unwrap();
+            }
+        }
+        assert_eq!(pile.len(), bytes.len() as u64);
+        pile.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_put_on_a_pile_is_read_back_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let bytes = pattern(5 * CHUNK / 2);
+        for chunks in [0, 1, 2, 3, 9] {
+            let budget = Budget::new(chunks * CHUNK as u64);
+            let stored = fill(dir.path(), &bytes, &budget);
+            assert_eq!(stored.mark().is_some(), chunks < 3);
+            assert_eq!(dir.path().join("pile").exists(), chunks < 3);
+            let (mut spare, open) = (Vec::new(), OpenFiles::default());
+            for (at, len) in
+                [(0, 10), (CHUNK - 3, 10), (CHUNK - 3, 2 * CHUNK), (bytes.len() - 5, 100), (bytes.len(), 1)]
+            {
+                let wanted = &bytes[at..bytes.len().min(at + len)];
+                stored.touch(at as u64);
+                assert_eq!(stored.read(at as u64, len, &mut spare, &open).unwrap(), wanted, "{chunks} {at} {len}");
+            }
+            if let Some(mark) = stored.mark() {
+                let path = dir.path().join("pile");
+                assert!(mark.holds(&path).unwrap());
+                write_file(&RealFs, &path, &bytes[1..], 0o600).unwrap();
+                assert!(!mark.holds(&path).unwrap());
+                std::fs::remove_file(&path).unwrap();
+                assert!(!mark.holds(&path).unwrap());
+            }
+            drop(stored);
+            let taken: Vec<Chunk> = std::iter::from_fn(|| budget.take()).collect();
+            assert_eq!(taken.len() as u64, chunks, "all of it was given back");
+            assert!(taken.iter().all(|chunk| chunk.bytes().is_empty()));
+        }
+    }
+
+    #[test]
+    fn few_scratch_files_are_open_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = OpenFiles::default();
+        for number in 0..3 * OPEN {
+            let path = dir.path().join(number.to_string());
+            write_file(&RealFs, &path, number.to_string().as_bytes(), 0o600).unwrap();
+            assert_eq!(open.get(&path, number).unwrap().path(), path);
+        }
+        let last = open.0.iter().filter_map(|place| place.lock().unwrap().clone()).map(|(number, _)| number).min();
+        assert_eq!(last, Some(2 * OPEN));
+        let kept = open.get(&dir.path().join("0"), 0).unwrap();
+        open.close();
+        assert_eq!(kept.len(), 1);
+    }
+}

@@ -1,0 +1,190 @@
+//! How the memory of a run, and its work, are divided.
+
+use gristmill_dedup::Rule;
+use serde::{Deserialize, Serialize};
+
+/// What the program takes whatever it does, in bytes: its own pages, most of all.
+pub(super) const PROGRAM: u64 = 18 << 20;
+/// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
+const LEAST_THREAD: u64 = 4 << 20;
+/// Windows up to this size are usual, and fit beside everything else, in bytes.
+const LARGE_WINDOW: u64 = 9 << 20;
+/// More helps a thread no more.
+const MAX_THREAD: u64 = 32 << 20;
+/// Bytes of records that a thread looks at together, at most: they stay in its cache.
+const MAX_PART: u64 = 4 << 20;
+/// Bytes of records that are collected before they are put on a pile: at least, and of each part.
+const LEAST_RUN: u64 = 256 << 10;
+const RUN_OF_PART: u64 = 32 << 10;
+/// Parts of the keys, at most.
+const MAX_PARTS: u64 = 4_096;
+/// A unit of reading has at least, and at most, so many bytes of input, unless a single file has more.
+const UNIT: (u64, u64) = (4 << 20, 256 << 20);
+/// Units for each thread, where there is enough to be read.
+const UNITS_PER_THREAD: u64 = 8;
+/// Bytes of input for each of which a few bytes are kept.
+const MARKED: u64 = 64 << 10;
+/// Bytes that are kept of each file: its names, what it came to, its place in the report.
+const OF_A_FILE: u64 = 2 << 10;
+/// So much is kept of files in passing, in bytes.
+const FEW_FILES: u64 = 2 << 20;
+/// Units at most, about.
+const MAX_UNITS: u64 = 2_048;
+
+/// The memory of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// Threads that it is enough for.
+    pub(super) threads: usize,
+    /// What each of them may take, in bytes.
+    pub(super) per_thread: u64,
+    /// What reading takes of each thread beyond that: the window of a decoder.
+    pub(super) reading: u64,
+    /// What is kept of files, in bytes.
+    pub(super) of_files: u64,
+    /// What piles may take together, in bytes.
+    pub(super) piles: u64,
+}
+
+impl Memory {
+    /// Divides `bytes` among up to `threads` threads and what they pile up. Reading and writing take `working` bytes of each thread,
+    /// most of which is usually the window of a decoder; it is taken from what there is, and where that is too little it is more. So is
+    /// what is kept of so many files.
+    pub(super) fn of(bytes: u64, threads: usize, working: u64, files: usize) -> Self {
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        let rest = bytes - PROGRAM.min(bytes / 2);
+        let rest = rest.saturating_sub(of_files).max(rest.min(LEAST_THREAD));
+        let extra = working.saturating_sub(LEAST_THREAD);
+        let most = usize::try_from(rest / (2 * LEAST_THREAD).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
+        let threads = threads.clamp(1, most);
+        let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
+        let per_thread = (rest / 2 / threads as u64).min(MAX_THREAD);
+        Self { threads, per_thread, reading: extra, of_files, piles: rest - per_thread * threads as u64 }
+    }
+
+    /// The least with which so many files are read of which one takes `working` bytes: with less, a large window of a decoder alone, or
+    /// what is kept of very many files, would be more than there is.
+    pub(super) fn least(working: u64, files: usize) -> u64 {
+        let extra = working.saturating_sub(LEAST_THREAD);
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        let of_threads = match extra > LARGE_WINDOW {
+            // An eighth is for everything else in any case.
+            true => (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
+            false if of_files > FEW_FILES => 2 * LEAST_THREAD + extra,
+            false => return 0,
+        };
+        // Of less than this the program takes more than it is given for itself.
+        (PROGRAM + of_files + of_threads).max(2 * PROGRAM)
+    }
+
+    /// The most that is taken when so many bytes are piled up.
+    pub(super) fn most(&self, piled: u64) -> u64 {
+        let of_threads = (self.per_thread + self.reading) * self.threads as u64;
+        PROGRAM + self.of_files + of_threads + piled.min(self.piles)
+    }
+
+    /// Bytes of records that a thread collects before they are put on a pile, sorted into so many parts: few enough to stay in its
+    /// cache where no part gets too few of them.
+    pub(super) fn run_bytes(&self, parts: u32) -> usize {
+        let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(LEAST_RUN);
+        usize::try_from((self.per_thread / 8).clamp(64 << 10, MAX_PART).min(wanted)).unwrap_or(64 << 10)
+    }
+
+    /// Bytes of records of one part that a thread takes up together.
+    pub(super) fn part_bytes(&self) -> u64 {
+        (self.per_thread / 8).clamp(64 << 10, MAX_PART)
+    }
+}
+
+/// How the work is divided: into units of reading and parts of the keys. Decides no byte of the result; a run that goes on keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Division {
+    /// Bytes of input in a unit, about.
+    pub(super) unit_bytes: u64,
+    /// Parts of the keys.
+    pub(super) parts: u32,
+    /// Whether records are the short ones.
+    pub(super) narrow: bool,
+}
+
+impl Division {
+    /// For so many bytes of input and of text (about).
+    pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
+        let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
+        let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MAX_UNITS);
+        // Positions in a unit are those of one file at most; whether those in all of the text fit is known after it was read.
+        let narrow = rule.fits_narrow(text_bytes);
+        let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
+        let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MAX_PARTS)).unwrap_or(1);
+        Self { unit_bytes, parts, narrow }
+    }
+
+    /// Bytes of the lists that tell where parts begin in each run of records, and units in what each part finds; and of what is kept of
+    /// stretches of files: about, for so many bytes of input, and of text.
+    pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
+        let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
+        let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
+        let runs = records / memory.run_bytes(self.parts) as u64 + units;
+        let of_runs = runs.saturating_mul(parts).saturating_mul(size_of::<u32>() as u64);
+        let of_units = units.saturating_mul(parts).saturating_mul(size_of::<u64>() as u64);
+        of_runs.saturating_add(of_units).saturating_add(input_bytes / MARKED)
+    }
+}
+
+/// Anchors of so much text, about (`docs/dedup.md`): two for each window, of which what is hashed covers a part.
+pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
+    let length = rule.min_length;
+    if length < 16 {
+        return text_bytes;
+    }
+    let piece = (length / 2).min(64);
+    (text_bytes / (length - piece + 2)).saturating_mul(2).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::dedup::Keep;
+
+    #[test]
+    fn memory_is_never_divided_into_more_than_there_is() {
+        for bytes in [1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30, 1 << 40] {
+            for threads in [1, 2, 7, 16, 1_000] {
+                for working in [0, 1 << 20, 12 << 20, 129 << 20] {
+                    for files in [0, 1_000, 1_000_000] {
+                        let memory = Memory::of(bytes, threads, working, files);
+                        assert!(memory.threads >= 1 && memory.threads <= threads);
+                        let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
+                        let all = (memory.per_thread + extra) * memory.threads as u64 + memory.piles;
+                        assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working} {files}");
+                    }
+                }
+            }
+        }
+        assert_eq!((Memory::least(0, 1_000), Memory::least(9 << 20, 0)), (0, 0));
+        for (working, files) in
+            [(20_u64 << 20, 0), (130 << 20, 16), (1 << 20, 1_025), (12 << 20, 20_000), (130 << 20, 1_000_000)]
+        {
+            let least = Memory::least(working, files);
+            assert!(least > working + 2_048 * files as u64, "{working} {files}");
+            assert!(Memory::of(least, 2, working, files).most(u64::MAX) <= least, "{working} {files}");
+        }
+        assert_eq!(Memory::of(16 << 20, 7, 0, 1_000).threads, 1);
+        assert_eq!(Memory::of(256 << 20, 2, 1 << 20, 16).threads, 2);
+    }
+
+    #[test]
+    fn parts_and_units_grow_with_the_text_and_have_an_end() {
+        let rule = |min_length| Rule { min_length, keep: Keep::First, min_count: 2 };
+        let memory = Memory::of(256 << 20, 2, 1 << 20, 1);
+        let of = |length, bytes: u64| Division::of(&rule(length), bytes, bytes, &memory);
+        assert_eq!(of(500, 1_000).parts, 1);
+        assert!(of(500, 10 << 30).parts > of(500, 1 << 30).parts);
+        assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
+        assert!(u64::from(of(1, 1 << 45).parts) <= MAX_PARTS);
+        assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MAX_UNITS);
+        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
+        assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
+        assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
+    }
+}

@@ -1,0 +1,361 @@
+//! The stages, one after the other.
+
+use super::export::{check_table, export_all, PlacedFile, PlacedPart};
+use super::find::find_all;
+use super::forecast;
+use super::merge::{merge_unit, UnitRanges};
+use super::no_text::wrong_field;
+use super::notes::Notes;
+use super::publish::{publish, FinishedFile};
+use super::read::{read_all, FileFacts, ReadUnit};
+use super::record::Recorded;
+use super::removed;
+use super::run::{text_of, Job};
+use super::source::LineRange;
+use super::spill_buffer::OpenFiles;
+use super::texts::Texts;
+use super::write::{write_files, WrittenFile, WrittenParts};
+use super::{DedupReport, Figures, FileReport, RepeatedPassage};
+use crate::job::overall::Forecast;
+use crate::job::pool::run_units;
+use crate::job::prepare::OutputFile;
+use crate::job::Phase;
+use crate::source::dedup::Position;
+use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};
+use gristmill_dedup::{Passages, TextAt as _};
+use gristmill_storage::lock::DatasetLock;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Passages in the report.
+const PASSAGES: usize = 50;
+/// Bytes of a passage that are shown.
+const MAX_SHOWN_BYTES: u64 = 200;
+
+/// What is known once all ranges are: enough to write the result without text or records.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Merged {
+    /// Of each unit those of its files or the part of one.
+    files: Vec<Vec<FileFacts>>,
+    findings: Vec<RecordedProblems>,
+    /// Of each unit; none of units of the earlier set.
+    ranges: Vec<Option<UnitRanges>>,
+    /// Of each unit those of its lines, where there was memory for them; none for a run that goes on.
+    #[serde(skip)]
+    notes: Vec<Option<Arc<Notes>>>,
+    pub(super) passages: Vec<PlacedPassage>,
+    scratch_bytes: u64,
+    resumed: u64,
+}
+
+/// A passage, and where it is.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlacedPassage {
+    pub(super) file: usize,
+    /// In the text of the file, separators counted.
+    pub(super) at: u64,
+    pub(super) passage: RepeatedPassage,
+}
+
+/// Goes through all stages.
+pub(super) fn run_stages(
+    job: &Job<'_>,
+    lock: &DatasetLock,
+    report: impl Fn(Figures) -> DedupReport,
+    hash: &str,
+) -> Outcome<DedupReport> {
+    let units = job.inputs.units(&job.division, &job.context.cancel)?;
+    let known = job.noted::<Merged>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
+    let is_known = known.is_some();
+    let merged = match known {
+        Some(merged) => merged,
+        None => {
+            let merged = merge_all(job, &units)?;
+            job.note("merged", &merged)?;
+            merged
+        }
+    };
+    // What is read back by position is not needed any more: the result may need its space.
+    job.context.fs.remove_dir_all(&job.layout.scratch)?;
+    tell(job, &units, &merged)?;
+    let files = placed_files(&units, &merged);
+    check_table(job, &files)?;
+    let written = write_all(job, &files, &merged)?;
+    let exported = export_all(job, &files)?;
+    let ranges = removed::assemble(job, &merged, &written)?;
+    job.inputs.check_unchanged()?;
+    let mut totals = Figures::default();
+    all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
+    let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
+    let mut report = DedupReport {
+        per_file: per_file(job, &written),
+        passages: passages(job, &merged, &written),
+        scratch_bytes: merged.scratch_bytes,
+        resumed_units: if is_known { units.len() as u64 } else { merged.resumed } + resumed,
+        ..report(totals)
+    };
+    let files = all_files(&written).count() as u64;
+    job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
+    job.context.cancel.check()?;
+    if !lock.is_still_ours() {
+        return Err(Failure::environment("deduplicating", "the lock of this run was removed")
+            .on(Subject::path(job.layout.own.lock())));
+    }
+    let recorded = Recorded {
+        plan_hash: hash.to_owned(),
+        plan: job.plan.clone(),
+        inputs: Recorded::inputs_of(job.inputs),
+        outputs: Vec::new(),
+    };
+    let first = job.inputs.own().first().map(|file| file.path.as_path());
+    let mut all = made(job, &written)?;
+    report.exported = exported.iter().map(outputs_of).collect();
+    all.extend(exported);
+    publish(job, &all, ranges, recorded, &report, first)?;
+    report.elapsed = job.context.elapsed();
+    Ok(report)
+}
+
+/// What a stopped run merged, if all of it is still there.
+fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
+    for (number, ranges) in merged.ranges.iter().enumerate() {
+        if let Some(ranges) = ranges {
+            if !ranges.mark.holds(&job.layout.ranges_of(number))? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(merged))
+}
+
+/// Reads, finds and merges.
+fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
+    let context = job.context;
+    let files = text::count(job.inputs.files.len() as u64, "file");
+    context.stage(Phase::Scan, "document", forecast::reading(job), format!("reading {files}"));
+    context.progress.expect(0, job.inputs.bytes());
+    let read = read_all(job, units)?;
+    check_text(job, units, &read)?;
+    context.stage(Phase::Find, "part", forecast::finding(job), "finding what repeats");
+    context.progress.expect(u64::from(job.division.parts), 0);
+    let open = OpenFiles::default();
+    let found = find_all(job, &read, &open)?;
+    context.log("joining ranges");
+    let texts = Texts::new(read.iter().map(|unit| &unit.text), &open);
+    let bases = texts.bases();
+    let passages = place(job, units, &read, &found.passages, &texts)?;
+    let numbers: Vec<usize> = (0..units.len()).collect();
+    let ranges = run_units(&numbers, job.memory.threads, &context.cancel, |number| {
+        let first = units.get(*number).and_then(|stretches| stretches.first());
+        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier);
+        match (is_earlier, read.get(*number), bases.get(*number)) {
+            (false, Some(unit), Some(base)) => merge_unit(job, (*number, *base), unit, &found.parts, &open).map(Some),
+            _ => Ok(None),
+        }
+    })?;
+    let scratch_bytes = read.iter().map(ReadUnit::on_disk).sum::<u64>()
+        + found.parts.iter().filter_map(|part| part.intervals.mark()).map(|mark| mark.bytes).sum::<u64>();
+    let resumed =
+        read.iter().filter(|unit| unit.is_resumed).count() + found.parts.iter().filter(|part| part.is_resumed).count();
+    open.close();
+    Ok(Merged {
+        files: read.iter().map(|unit| unit.files.clone()).collect(),
+        findings: read.iter().map(|unit| unit.findings.clone()).collect(),
+        ranges,
+        notes: read.iter().map(|unit| unit.notes.clone()).collect(),
+        passages,
+        scratch_bytes,
+        resumed: resumed as u64,
+    })
+}
+
+/// Refuses to copy every line of a corpus whose field of text was told wrongly.
+fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
+    let (mut documents, mut lines) = (0, 0);
+    for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
+        if stretch.file >= job.inputs.earlier {
+            documents += facts.documents;
+            lines += facts.lines - facts.blank;
+        }
+    }
+    if documents > 0 || lines == 0 {
+        return Ok(());
+    }
+    let Some(problem) = wrong_field(job.plan, job.inputs, &job.context.cancel)? else { return Ok(()) };
+    Err(Failure { what: "deduplicating".into(), ..problem.into_failure() })
+}
+
+/// The heaviest passages with their files and how they begin.
+fn place(
+    job: &Job<'_>,
+    units: &[Vec<LineRange>],
+    read: &[ReadUnit],
+    passages: &Passages,
+    texts: &Texts<'_>,
+) -> Outcome<Vec<PlacedPassage>> {
+    let mut starts: Vec<(u64, usize)> = Vec::new();
+    let mut base = 0;
+    for (stretches, unit) in units.iter().zip(read) {
+        for (stretch, facts) in stretches.iter().zip(&unit.files) {
+            if starts.last().is_none_or(|last| last.1 != stretch.file) {
+                starts.push((base, stretch.file));
+            }
+            base += facts.bytes;
+        }
+    }
+    let mut placed = Vec::new();
+    let mut spare = Vec::new();
+    for passage in passages.shown(PASSAGES, job.plan.min_length.unwrap_or_default()) {
+        // Files without documents take no place: the last that begins there has it.
+        let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
+        let Some(&(start, file)) = starts.get(known) else { continue };
+        let wanted = usize::try_from(passage.len.min(MAX_SHOWN_BYTES)).unwrap_or_default();
+        let shown = text_of(texts.read(passage.at, wanted, &mut spare)?);
+        let name = job.inputs.files.get(file).map(|file| file.name.clone()).unwrap_or_default();
+        let (length, count) = (passage.len, passage.count);
+        let shown = RepeatedPassage { file: name, line: 0, offset: 0, length, count, text: shown };
+        placed.push(PlacedPassage { file, at: passage.at - start, passage: shown });
+    }
+    Ok(placed)
+}
+
+/// Tells what was found in the files, lines counted from the beginning of each.
+fn tell(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
+    let sink = &job.context.problems;
+    let (mut file, mut lines, mut blank) = (None, 0, 0);
+    let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
+        Some(file) if blank > 0 => {
+            let message = format!("{} left out", text::count(blank, "blank line"));
+            sink.report(Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
+        }
+        _ => Ok(()),
+    };
+    for ((stretches, facts), findings) in units.iter().zip(&merged.files).zip(&merged.findings) {
+        if stretches.first().map(|first| first.file) != file {
+            lines = 0;
+        }
+        match lines {
+            0 => findings.report_to(sink)?,
+            lines => {
+                let mut findings = findings.clone();
+                findings.shift_lines(lines);
+                findings.report_to(sink)?;
+            }
+        }
+        for (stretch, facts) in stretches.iter().zip(facts) {
+            if file != Some(stretch.file) {
+                note(file, blank)?;
+                (file, lines, blank) = (Some(stretch.file), 0, 0);
+            }
+            lines += facts.lines;
+            blank += facts.blank;
+        }
+    }
+    note(file, blank)
+}
+
+/// The files of the set with their ranges.
+fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
+    let mut placed: Vec<PlacedFile> = Vec::new();
+    let mut lines = 0;
+    for (unit, (stretches, all)) in units.iter().zip(&merged.files).enumerate() {
+        let Some(Some(ranges)) = merged.ranges.get(unit) else { continue };
+        let (mut base, mut noted) = (0, 0);
+        for (stretch, facts) in stretches.iter().zip(all) {
+            if placed.last().is_none_or(|last| last.file != stretch.file) {
+                placed.push(PlacedFile { file: stretch.file, parts: Vec::with_capacity(1), bytes: 0 });
+                lines = 0;
+            }
+            let Some(file) = placed.last_mut() else { continue };
+            let from = Position { line: lines, ..stretch.from };
+            let (ranges, facts) = (ranges.clone(), facts.clone());
+            let (bytes, count) = (facts.bytes, facts.lines);
+            let notes = merged.notes.get(unit).cloned().flatten().map(|notes| (notes, noted));
+            lines += count;
+            noted += usize::try_from(count).unwrap_or_default();
+            file.parts.push(PlacedPart {
+                stretch: LineRange { from, ..*stretch },
+                unit,
+                ranges,
+                base,
+                at: file.bytes,
+                facts,
+                notes,
+            });
+            file.bytes += bytes;
+            base += bytes;
+        }
+    }
+    placed
+}
+
+/// Writes all files of the result.
+fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<WrittenParts>> {
+    let context = job.context;
+    let line = format!("writing {}", text::count(files.len() as u64, "file"));
+    context.stage(Phase::Write, "document", forecast::writing(job), line);
+    context.progress.expect(0, forecast::own_bytes(job));
+    let places: Vec<(usize, u64)> = merged.passages.iter().map(|one| (one.file, one.at)).collect();
+    write_files(job, files, &places)
+}
+
+/// Every file of the result, with the number of what it was made of and its own number in that.
+fn all_files(written: &[WrittenParts]) -> impl Iterator<Item = (usize, usize, &WrittenFile)> {
+    written
+        .iter()
+        .enumerate()
+        .flat_map(|(number, written)| written.files.iter().enumerate().map(move |(part, file)| (number, part, file)))
+}
+
+fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
+    let report = |(_, _, file): (usize, usize, &WrittenFile)| FileReport {
+        name: file.name.clone(),
+        input_bytes: file.input_bytes,
+        output_bytes: file.mark.map(|mark| mark.bytes),
+        replaces: job.layout.target(&file.name).symlink_metadata().is_ok(),
+        figures: file.figures,
+    };
+    all_files(written).map(report).collect()
+}
+
+/// The passages with the lines that the writing came by.
+fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<RepeatedPassage> {
+    let of = |placed: &PlacedPassage| {
+        let mut passage = placed.passage.clone();
+        let lines = placed
+            .file
+            .checked_sub(job.inputs.earlier)
+            .and_then(|file| written.get(file))
+            .map(|written| &written.lines);
+        if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
+            passage.file.clone_from(&line.file);
+            (passage.line, passage.offset) = (line.line, line.offset);
+        }
+        passage
+    };
+    merged.passages.iter().map(of).collect()
+}
+
+fn outputs_of(made: &FinishedFile) -> OutputFile {
+    let replaces = made.target.symlink_metadata().is_ok();
+    OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
+}
+
+/// What becomes visible. An index may say anything, even that two of its shards hold the same file.
+fn made(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
+    let mut names = HashSet::new();
+    let mut made = Vec::new();
+    for (number, part, file) in all_files(written) {
+        if !names.insert(file.name.as_str()) {
+            return Err(Failure::data("deduplicating", "the index has this file in two places")
+                .on(Subject::path(&file.name))
+                .with_hint("`gristmill verify` reports what else is wrong with an index"));
+        }
+        if let Some(mark) = file.mark {
+            let written = job.layout.staged(job.inputs.earlier + number, part);
+            made.push(FinishedFile { written, target: job.layout.target(&file.name), bytes: mark.bytes });
+        }
+    }
+    Ok(made)
+}

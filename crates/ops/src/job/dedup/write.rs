@@ -1,0 +1,341 @@
+//! Fourth stage: a file is read once more and written without what repeats, or with a list of it.
+
+use super::export::PlacedFile;
+use super::merge::Ranges;
+use super::ordered_output::{OrderedOutput, OutputState};
+use super::run::Job;
+use super::source::{each_noted_line, Line, LineRange};
+use super::spill_buffer::Mark;
+use super::spool::ScratchSpool;
+use super::Figures;
+use crate::engine::dedup::removed::{Gathered, SectionFacts};
+use crate::engine::dedup::write_back::{Layout, WriteBack};
+use crate::formats::bsade::Range;
+use crate::job::pool::run_units;
+use crate::source::dedup::Kind;
+use gristmill_core::{Failure, Outcome, Subject};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::MutexGuard;
+
+/// Lines between two looks at the progress.
+const TOLD: u64 = 256;
+/// Bytes of output that wait for their turn, at least and at most.
+const MAX_HELD: (usize, usize) = (256 << 10, 4 << 20);
+/// Bytes of ranges that are put down together.
+const RANGES: usize = 64 << 10;
+
+/// The line that a place in the text of a file is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PlaceInLine {
+    pub(super) at: u64,
+    /// The file of the result.
+    pub(super) file: String,
+    /// Counted from 1.
+    pub(super) line: u64,
+    /// Where it begins in the unpacked file.
+    pub(super) start: u64,
+    /// In the document's text.
+    pub(super) offset: u64,
+}
+
+/// A file of the result.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WrittenFile {
+    pub(super) name: String,
+    pub(super) input_bytes: u64,
+    /// None of a file without documents.
+    pub(super) mark: Option<Mark>,
+    pub(super) figures: Figures,
+}
+
+/// The ranges of a file, for looking at them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct WrittenRanges {
+    pub(super) section: SectionFacts,
+    /// None where there are none.
+    pub(super) mark: Option<Mark>,
+}
+
+/// What was written of a file: one, of a shard of an index as many as it was made of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WrittenParts {
+    pub(super) files: Vec<WrittenFile>,
+    pub(super) lines: Vec<PlaceInLine>,
+    pub(super) ranges: WrittenRanges,
+    #[serde(skip)]
+    pub(super) is_resumed: bool,
+}
+
+/// Writes all files that no stopped run wrote. Of the places `wanted`, each in the text of a file, the lines are told.
+pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<WrittenParts>> {
+    let (threads, cancel) = (job.memory.threads, &job.context.cancel);
+    let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
+    let sheets: Vec<OrderedOutput> =
+        files.iter().zip(&known).map(|(placed, known)| OrderedOutput::of(job, placed, known.is_none())).collect();
+    // The pieces of a file one behind the other: whoever waits for its turn waits for one that has begun.
+    let pieces: Vec<(usize, usize)> = sheets
+        .iter()
+        .enumerate()
+        .flat_map(|(number, sheet)| (0..sheet.pieces.len()).map(move |piece| (number, piece)))
+        .collect();
+    run_units(&pieces, threads, cancel, |&(number, piece)| match (files.get(number), sheets.get(number)) {
+        (Some(placed), Some(sheet)) => {
+            let of_file = wanted.iter().filter(|one| one.0 == placed.file).map(|one| one.1).collect();
+            Writing::write(job, placed, sheet, piece, of_file)
+        }
+        _ => Ok(()),
+    })?;
+    // Not collected, which would keep the memory of the sheets.
+    let mut all = Vec::with_capacity(sheets.len());
+    all.extend(sheets.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
+    Ok(all)
+}
+
+/// What a stopped run wrote of a file, if all of it is there.
+fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
+    let Some(written) = job.noted::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
+    if !is_there(job, placed.file, &written)? {
+        return Ok(None);
+    }
+    let documents = written.files.iter().map(|file| file.figures.documents).sum();
+    job.context.progress.add(documents, job.inputs.bytes_of(&LineRange::whole(placed.file)));
+    Ok(Some(WrittenParts { is_resumed: true, ..written }))
+}
+
+fn name_of(placed: &PlacedFile) -> String {
+    format!("write/{}", placed.file)
+}
+
+/// Whether everything that a stopped run wrote of a file is still what it was.
+fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<bool> {
+    for (part, file) in written.files.iter().enumerate() {
+        if let Some(mark) = file.mark {
+            if !mark.holds(&job.layout.staged(number, part))? {
+                return Ok(false);
+            }
+        }
+    }
+    match written.ranges.mark {
+        Some(mark) => mark.holds(&job.layout.ranges_section(number)),
+        None => Ok(true),
+    }
+}
+
+fn changed(path: &Path) -> Failure {
+    Failure::data("deduplicating", "it was written to while it was read")
+        .on(Subject::path(path))
+        .with_hint("wait until no program writes to it, then run the same command again")
+}
+
+/// One piece of a file while it is made.
+struct Writing<'a> {
+    job: &'a Job<'a>,
+    file: usize,
+    sheet: &'a OrderedOutput,
+    piece: usize,
+    /// Once it is its turn.
+    down: Option<MutexGuard<'a, OutputState>>,
+    /// Output that waits for its turn, and how much may.
+    held: Vec<u8>,
+    most: usize,
+    /// Ranges that wait.
+    gathered: Gathered,
+    figures: Figures,
+    input_bytes: u64,
+    lines: Vec<PlaceInLine>,
+    /// The nearest last.
+    wanted: Vec<u64>,
+}
+
+impl<'a> Writing<'a> {
+    fn write(
+        job: &'a Job<'a>,
+        placed: &PlacedFile,
+        sheet: &'a OrderedOutput,
+        piece: usize,
+        mut wanted: Vec<u64>,
+    ) -> Outcome<()> {
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted.reverse();
+        let most = usize::try_from(job.memory.per_thread / 4).unwrap_or(MAX_HELD.1).clamp(MAX_HELD.0, MAX_HELD.1);
+        let mut writing = Self {
+            job,
+            file: placed.file,
+            sheet,
+            piece,
+            down: None,
+            held: Vec::new(),
+            most,
+            gathered: Gathered::default(),
+            figures: Figures::default(),
+            input_bytes: 0,
+            lines: Vec::new(),
+            wanted,
+        };
+        if piece == 0 {
+            writing.take_turn()?;
+        }
+        writing.lines(placed)?;
+        writing.take_turn()?;
+        let Some(mut down) = writing.down.take() else { return Ok(()) };
+        down.put_ranges(job, placed.file, &mut writing.gathered)?;
+        writing.hand_over(&mut down);
+        down.next += 1;
+        if down.next == sheet.pieces.len() {
+            down.end()?;
+            let (files, lines, ranges) = (down.files.clone(), down.lines.clone(), down.end_ranges()?);
+            let written = WrittenParts { files, lines, ranges, is_resumed: false };
+            job.note(&name_of(placed), &written)?;
+        }
+        drop(down);
+        sheet.call_next();
+        Ok(())
+    }
+
+    fn lines(&mut self, placed: &PlacedFile) -> Outcome<()> {
+        let (job, context) = (self.job, self.job.context);
+        let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Ok(()) };
+        let Some(part) = placed.parts.get(piece.part) else { return Ok(()) };
+        let Some(file) = job.inputs.files.get(placed.file) else { return Err(changed(Path::new(""))) };
+        // Only a packed file needs one, which is one piece.
+        let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
+        let ranges = Ranges::of(job, part.unit, &part.ranges);
+        let mut walk = ranges.from(part.base + piece.at)?;
+        let mut back = WriteBack::new(&Layout::of(job.plan)?);
+        let in_file = part.at + piece.at;
+        while self.wanted.last().is_some_and(|at| *at < in_file) {
+            self.wanted.pop();
+        }
+        let (mut at, mut told, mut lines, mut documents) = (0, (0, piece.stretch.from.offset), 0_u64, 0);
+        let (mut found, mut spare) = (Vec::new(), String::new());
+        let (key, cancel) = (&job.plan.text_key, &context.cancel);
+        let is_index = job.inputs.shard_of(placed.file).is_some();
+        let notes = &mut part.notes_from(&piece.stretch);
+        each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
+            found.clear();
+            let mut len = 0;
+            if line.kind() == Kind::Blank {
+                return Ok(true);
+            }
+            if is_index {
+                self.enter(&line)?;
+            }
+            if line.kind() == Kind::Document {
+                len = line.text_bytes(&mut spare)?;
+                walk.of_document(at + 1, len, &mut found)?;
+                self.place((in_file + at + 1, len), &line, line.file().unwrap_or(&file.name));
+                if !found.is_empty() && !is_index {
+                    self.note_ranges(&line, &found)?;
+                }
+                at += 1 + len;
+                documents += 1;
+            }
+            let Some(written) = line.write(&mut back, &found, &mut |bytes| self.put(bytes))? else {
+                return Err(changed(&file.path));
+            };
+            self.count(&line, &found, (written.removed, len));
+            lines += 1;
+            if lines % TOLD == 0 {
+                context.progress.add(documents - told.0, read.saturating_sub(told.1));
+                told = (documents, read.max(told.1));
+            }
+            Ok(true)
+        })?;
+        let end = file.bytes.min(piece.stretch.to);
+        context.progress.add(documents - told.0, end.saturating_sub(told.1));
+        match at == piece.bytes {
+            true => Ok(()),
+            // The stamp is the same, and the text is not.
+            false => Err(changed(&file.path)),
+        }
+    }
+
+    /// Waits for its turn; what waited goes down.
+    fn take_turn(&mut self) -> Outcome<()> {
+        if self.down.is_none() {
+            let sheet = self.sheet;
+            self.down = Some(sheet.wait_for(self.piece, &self.job.context.cancel)?);
+        }
+        let held = std::mem::take(&mut self.held);
+        match held.is_empty() {
+            true => Ok(()),
+            false => self.put(&held),
+        }
+    }
+
+    /// Puts bytes of output down, or by until there is much.
+    fn put(&mut self, bytes: &[u8]) -> Outcome<()> {
+        if let Some(down) = &mut self.down {
+            return down.open(self.job, self.file)?.write(bytes);
+        }
+        self.held.extend_from_slice(bytes);
+        match self.held.len() >= self.most {
+            true => self.take_turn(),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes ranges for those who look at them later.
+    fn note_ranges(&mut self, line: &Line<'_>, found: &[Range]) -> Outcome<()> {
+        self.gathered.add(line.start(), line.number(), found);
+        match &mut self.down {
+            Some(down) if self.gathered.len() >= RANGES => down.put_ranges(self.job, self.file, &mut self.gathered),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on to the next file where an index says so; it is always its turn then.
+    fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+        let Some(mut down) = self.down.take() else { return Ok(()) };
+        if line.file() != down.files.last().map(|file| file.name.as_str()) {
+            self.hand_over(&mut down);
+        }
+        let entered = down.enter(line);
+        self.down = Some(down);
+        entered
+    }
+
+    /// Adds what was counted to the file that is being written.
+    fn hand_over(&mut self, down: &mut OutputState) {
+        let (figures, input_bytes) = (std::mem::take(&mut self.figures), std::mem::take(&mut self.input_bytes));
+        if let Some(file) = down.files.last_mut() {
+            file.figures.add(&figures);
+            file.input_bytes += input_bytes;
+        }
+        down.lines.append(&mut self.lines);
+    }
+
+    /// Notes the line of places that are wanted.
+    fn place(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
+        while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
+            let offset = at.saturating_sub(start);
+            let (number, begins) = (line.number() + 1, line.start());
+            self.lines.push(PlaceInLine { at, file: name.to_owned(), line: number, start: begins, offset });
+            self.wanted.pop();
+        }
+    }
+
+    fn count(&mut self, line: &Line<'_>, found: &[Range], (removed, len): (u64, u64)) {
+        let figures = &mut self.figures;
+        if line.kind() != Kind::Document {
+            figures.copied_lines += 1;
+            return;
+        }
+        if line.file().is_some() {
+            // An index does not say how large the file was: its text is told.
+            self.input_bytes += len;
+        }
+        figures.documents += 1;
+        figures.text_bytes += len;
+        if found.is_empty() {
+            return;
+        }
+        figures.ranges += found.len() as u64;
+        figures.range_bytes += found.iter().map(|range| range.len()).sum::<u64>();
+        figures.removed_bytes += removed;
+        figures.changed_documents += 1;
+        figures.emptied_documents += u64::from(removed == len);
+    }
+}

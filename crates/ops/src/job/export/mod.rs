@@ -1,0 +1,233 @@
+//! Parts of a sample as files of their own: exported into a folder, or as a copy to look at.
+//!
+//! Names come from the data, so they are judged before anything is written: what could leave the folder, hide, or hold
+//! control characters is refused, never repaired. Nothing that is there is written over, and a file is there whole or not.
+
+use crate::engine::browse::{BrowseSample, Catalog};
+use gristmill_core::text::is_printable;
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::scratch::Scratch;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are read and written in one go.
+const CHUNK: usize = 1 << 20;
+/// The longest name of a file, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+/// Folders that a key may lie in, at most.
+const MAX_FOLDERS: usize = 32;
+/// The largest part that is copied to be looked at, in bytes.
+const MAX_COPY_BYTES: u64 = 256 << 20;
+const FILE_MODE: u32 = 0o644;
+const FOLDER_MODE: u32 = 0o755;
+const COPY_MODE: u32 = 0o400;
+
+/// What was exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The files, in the order of the parts.
+    pub files: Vec<PathBuf>,
+    /// Their bytes together.
+    pub bytes: u64,
+}
+
+/// A copy of a part in a folder of its own, which goes when this is dropped.
+#[derive(Debug)]
+pub struct PartCopy {
+    /// The copy; only its owner may read it, and nobody may write it.
+    pub file: PathBuf,
+    _folder: Scratch,
+}
+
+/// Writes parts of a sample into `folder`, which is made if it is not there: `KEY.PART` each, in folders of the key's own.
+///
+/// An unsafe name, or a file that is there already, is refused before the first byte is written. When a part cannot be read,
+/// those written before it stay.
+pub fn export(
+    catalog: &dyn Catalog,
+    sample: &BrowseSample,
+    parts: &[usize],
+    folder: &Path,
+    cancel: &Cancel,
+) -> Outcome<Exported> {
+    export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
+}
+
+/// [`export`] of several samples, each with the positions of its parts. All names are judged before the first byte is written.
+pub fn export_all(
+    catalog: &dyn Catalog,
+    samples: &[(BrowseSample, Vec<usize>)],
+    folder: &Path,
+    cancel: &Cancel,
+) -> Outcome<Exported> {
+    let mut targets = Vec::new();
+    let mut known = HashSet::new();
+    for (sample, parts) in samples {
+        for &part in parts {
+            let name = sample.parts.get(part).map(|part| &*part.name);
+            let Some(name) = name else { return Err(Failure::usage("exporting", "the sample has no such part")) };
+            let target = safe_path(&sample.key, name)?;
+            if !known.insert(target.clone()) {
+                let why = "two of the samples have a part of this name";
+                return Err(Failure::data("exporting", why)
+                    .on(Subject::path(&target))
+                    .with_hint("export them one by one, into different folders"));
+            }
+            targets.push((sample, part, target));
+        }
+    }
+    if folder.as_os_str().is_empty() {
+        return Err(Failure::usage("exporting", "no folder is named"));
+    }
+    for (_, _, target) in &targets {
+        let path = folder.join(target);
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Err(Failure::data("exporting", "there is a file of that name already")
+                .on(Subject::path(&path))
+                .with_hint("choose another folder, or move the file away"));
+        }
+    }
+    make_folders(folder)?;
+    let mut exported = Exported { files: Vec::new(), bytes: 0 };
+    for (sample, part, target) in targets {
+        let path = folder.join(&target);
+        make_inner_folders(folder, &target)?;
+        exported.bytes += write_part(catalog, sample, part, &path, FILE_MODE, cancel)?;
+        exported.files.push(path);
+    }
+    Ok(exported)
+}
+
+/// A copy of one part, to be looked at in another program. Its name ends like the part's, for programs that go by that.
+pub fn copy_of(
+    catalog: &dyn Catalog,
+    sample: &BrowseSample,
+    part: usize,
+    scratch: Option<&Path>,
+    cancel: &Cancel,
+) -> Outcome<PartCopy> {
+    let Some(known) = sample.parts.get(part) else {
+        return Err(Failure::usage("copying the part", "the sample has no such part"));
+    };
+    if known.byte_size > MAX_COPY_BYTES {
+        let why = format!("it has {}", gristmill_core::text::bytes(known.byte_size));
+        return Err(Failure::usage("copying the part", why).with_hint("export it into a folder of your choice"));
+    }
+    let folder = Scratch::create(scratch)?;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    let name: String = format!("sample-{}.{}", sample.key, known.name).chars().map(plain).collect();
+    // The end says of what kind it is.
+    let start = name.len().saturating_sub(100);
+    let file = folder.path().join(name.get(start..).unwrap_or("sample").trim_start_matches(['-', '.']));
+    write_part(catalog, sample, part, &file, COPY_MODE, cancel)?;
+    Ok(PartCopy { file, _folder: folder })
+}
+
+/// `KEY.PART` below the folder of an export; refused when anything in it is not fit for a file's name.
+fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
+    let whole = format!("{key}.{part}");
+    let refused = |why: &str| {
+        Failure::data("exporting", format!("its name is not safe for a file: {why}"))
+            .on(Subject::default().key(&whole))
+            .with_hint("nothing was written; the copy for your editor has a plain name")
+    };
+    if part.contains('/') {
+        return Err(refused("a slash in the name of a part"));
+    }
+    let pieces: Vec<&str> = whole.split('/').collect();
+    if pieces.len() > MAX_FOLDERS {
+        return Err(refused("too many folders"));
+    }
+    let mut path = PathBuf::new();
+    for piece in pieces {
+        match piece {
+            "" => return Err(refused("it begins at the root, or has two slashes in a row")),
+            "." | ".." => return Err(refused("it leads out of the folder")),
+            _ if piece.starts_with('.') => return Err(refused("it would be hidden")),
+            _ if piece.starts_with('-') => return Err(refused("it looks like an option of a command")),
+            _ if piece.len() > MAX_NAME_BYTES => return Err(refused("it is too long")),
+            _ if !piece.chars().all(is_printable) => return Err(refused("it holds control or invisible characters")),
+            _ if piece.contains('\\') => return Err(refused("it holds a backslash")),
+            _ => path.push(piece),
+        }
+    }
+    Ok(path)
+}
+
+fn make_folders(folder: &Path) -> Outcome<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folders(parent)?;
+    }
+    RealFs.create_dir(folder, FOLDER_MODE)
+}
+
+/// Makes the folders of a key; one that is there must not be a link that leads elsewhere.
+fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
+    let mut path = folder.to_owned();
+    for piece in target.parent().into_iter().flat_map(Path::components) {
+        path.push(piece);
+        if std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_symlink()) {
+            return Err(Failure::data("exporting", "a link is in the way, which may lead out of the folder")
+                .on(Subject::path(&path)));
+        }
+        if !path.is_dir() {
+            RealFs.create_dir(&path, FOLDER_MODE)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a part beside its place, then moves it there. Returns its bytes.
+fn write_part(
+    catalog: &dyn Catalog,
+    sample: &BrowseSample,
+    part: usize,
+    path: &Path,
+    mode: u32,
+    cancel: &Cancel,
+) -> Outcome<u64> {
+    let beside = path.with_file_name(format!(".gristmill-{}-{part}.new", std::process::id()));
+    let written = write_beside(catalog, sample, part, &beside, mode, cancel).and_then(|bytes| {
+        RealFs.rename(&beside, path)?;
+        Ok(bytes)
+    });
+    if written.is_err() {
+        // The failure that is on its way says more than one about tidying up.
+        let _ = RealFs.remove_file(&beside);
+    }
+    written
+}
+
+fn write_beside(
+    catalog: &dyn Catalog,
+    sample: &BrowseSample,
+    part: usize,
+    beside: &Path,
+    mode: u32,
+    cancel: &Cancel,
+) -> Outcome<u64> {
+    let size = sample.parts.get(part).map_or(0, |part| part.byte_size);
+    RealFs.remove_file(beside)?;
+    let mut file = RealFs.create_file(beside)?;
+    let mut done = 0;
+    while done < size {
+        cancel.check()?;
+        let limit = usize::try_from(size - done).unwrap_or(CHUNK).min(CHUNK);
+        let bytes = catalog.read(sample, part, done, limit)?;
+        if bytes.is_empty() {
+            let why = format!("it ends after {done} of {size} bytes");
+            return Err(Failure::data("reading the part", why).on(Subject::default().key(&*sample.key)));
+        }
+        file.write_all(&bytes)?;
+        done += bytes.len() as u64;
+    }
+    file.set_mode(mode)?;
+    file.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! The plain index of Forager: lock, find the lines, publish the folder by one rename (docs/formats/forager.md §2).
+
+use super::IndexReport;
+use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
+use crate::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
+use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
+use crate::job::in_order::InOrder;
+use crate::job::pool::run_units;
+use crate::job::prepare::OutputFile;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use crate::source::text::{list, Selection, TextFile};
+use gristmill_core::text::{bytes as size, count};
+use gristmill_core::{Failure, Outcome, PackFormat, RunOptions, Subject};
+use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_storage::read::{open_read, stamp_at, ReadFile};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of rows that are written in one go.
+const PIECE: usize = 1 << 20;
+
+/// Which folder gets an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForagerIndexPlan {
+    /// The base folder.
+    pub base: PathBuf,
+    /// Name of the index's folder below it; `index` unless somebody says otherwise.
+    pub index_folder: String,
+    /// Everything is done but writing.
+    pub is_dry: bool,
+}
+
+impl ForagerIndexPlan {
+    /// As the reference program does it unless it is told otherwise.
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        Self { base: base.into(), index_folder: INDEX_FOLDER.into(), is_dry: false }
+    }
+}
+
+/// Makes the index in the background. A folder that has one already is refused, and so are names that the index cannot hold.
+pub fn start(plan: ForagerIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    start_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start`], writing through `fs`: tests let it fail.
+pub(super) fn start_on(plan: ForagerIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
+    Task::start("forager-index", options, fs, move |context| run(&plan, context))
+}
+
+fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
+    context.phase_of(Phase::Open, "file", "looking for files");
+    let name = &plan.index_folder;
+    if name.is_empty() || name == "." || name == ".." || name.contains('/') {
+        return Err(Failure::usage(WHAT, "the index folder has to be a plain name").on(Subject::field(name)));
+    }
+    let base = std::fs::metadata(&plan.base).map_err(|error| Failure::io(WHAT, &plan.base, &error))?;
+    if !base.is_dir() {
+        return Err(Failure::usage(WHAT, "it is not a folder")
+            .on(Subject::path(&plan.base))
+            .with_hint("name the folder that contains the files"));
+    }
+    let target = plan.base.join(name);
+    if std::fs::symlink_metadata(&target).is_ok() {
+        return Err(Failure::data(WHAT, "there is an index already")
+            .on(Subject::path(&target))
+            .with_hint("take it away to make a new one, or name another with --index-folder"));
+    }
+    let handles = context.handles();
+    let selection = Selection { follows_reference: true, ..Selection::default() };
+    let listing = list(std::slice::from_ref(&plan.base), selection, PackFormat::Forager, handles.cancel)?;
+    for problem in listing.problems {
+        handles.problems.report(problem)?;
+    }
+    let files = listed(listing.files, &handles)?;
+    let names =
+        files.iter().map(|file| file_location::relative(&plan.base, &file.path)).collect::<Outcome<Vec<_>>>()?;
+    let location = file_location::render(names.iter().map(PathBuf::as_path))?;
+    let mut report = IndexReport {
+        format: "forager",
+        index: target.clone(),
+        files: files.len() as u64,
+        samples: 0,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        skipped_lines: 0,
+        left_alone: false,
+        written: Vec::new(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: std::time::Duration::ZERO,
+    };
+    let rows;
+    (report.samples, rows) = match plan.is_dry {
+        true => {
+            let mut rows = 0;
+            let samples = scan(&files, context, |piece| {
+                rows += piece.len() as u64;
+                Ok(())
+            })?;
+            (samples, rows)
+        }
+        false => make(&files, &location, &target, base.mode() & 0o777, context)?,
+    };
+    let file = |name: &str, bytes| OutputFile { name: name.into(), bytes, replaces: false };
+    report.written = vec![file(FILE_LOCATION, location.len() as u64), file(SAMPLE_LOCATIONS, rows)];
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    Ok(report)
+}
+
+/// Writes the index into the work folder and renames it to its place.
+fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
+    let fs = &*context.fs;
+    let place = ExclusiveOutput::take(fs, target, &context.options)?;
+    let draft = place.work().join("index");
+    fs.create_dir(&draft, mode | 0o700)?;
+    let file_mode = (mode & 0o666) | 0o600;
+    let mut list = fs.create_file(&draft.join(FILE_LOCATION))?;
+    list.write_all(location)?;
+    list.set_mode(file_mode)?;
+    list.finish()?;
+    let rows = draft.join(SAMPLE_LOCATIONS);
+    let out = Mutex::new(BufferedFile::new(fs.create_file(&rows)?, PIECE));
+    let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
+    let samples = scan(files, context, |piece| lock().write_all(piece))?;
+    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.progress.expect(1, 0);
+    context.cancel.check()?;
+    let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+    fs.set_mode(&rows, file_mode)?;
+    fs.sync_dir(&draft)?;
+    if std::fs::symlink_metadata(target).is_ok() {
+        return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
+    }
+    fs.rename(&draft, target)?;
+    fs.sync_dir(folder_of(target))?;
+    context.progress.add(1, 0);
+    Ok((samples, bytes))
+}
+
+/// Finds every line and hands the rows on, in order.
+fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Outcome<()> + Send) -> Outcome<u64> {
+    let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    let line = format!("reading {}, {}", count(files.len() as u64, "file"), size(bytes));
+    context.phase_of(Phase::Scan, "file", line);
+    context.progress.expect(files.len() as u64, bytes);
+    let handles = context.handles();
+    let threads = context.options.threads;
+    let mut merge = Merge::new(sink);
+    let line = InOrder::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
+    let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
+    run_units(&numbered, threads, handles.cancel, |(number, unit)| {
+        line.wait_for_room(*number, handles.cancel)?;
+        let Some(file) = files.get(unit.file) else { return Ok(()) };
+        let mut buffer = spare().pop().unwrap_or_default();
+        let open = open_as_found(file)?;
+        let ends = line_ends(&open, *unit, &mut buffer, &handles)?;
+        spare().push(buffer);
+        line.hand_in(*number, (*unit, ends))
+    })?;
+    drop(line);
+    // Each range looked at its file before; this is for what was written to behind it.
+    for file in files {
+        handles.cancel.check()?;
+        if stamp_at(&file.path)? != file.stamp {
+            return Err(changed(file));
+        }
+    }
+    merge.finish()
+}
+
+fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
+    let open = open_read(&file.path)?;
+    let stamp = open.stamp().map_err(|error| Failure::io(WHAT, &file.path, &error))?;
+    if stamp == file.stamp {
+        Ok(open)
+    } else {
+        Err(changed(file))
+    }
+}
+
+fn changed(file: &TextFile) -> Failure {
+    Failure::data(WHAT, "the file changed while the folder was read")
+        .on(Subject::path(&file.path))
+        .with_hint("run it again when no program writes to the files")
+}

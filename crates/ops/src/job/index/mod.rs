@@ -1,0 +1,45 @@
+//! Indexes beside plain text: the raw index of Modalities and the plain index of Forager.
+
+mod forager;
+mod raw;
+#[cfg(test)]
+mod tests;
+
+pub use forager::{start as start_forager, ForagerIndexPlan};
+pub use raw::{start as start_raw, ExistingFile, RawIndexPlan};
+
+use super::as_seconds;
+use super::prepare::OutputFile;
+use gristmill_core::{Problem, ProblemKind, Severity};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexReport {
+    /// `modalities` or `forager`.
+    pub format: &'static str,
+    /// The index: a file, or the folder that holds it.
+    pub index: PathBuf,
+    /// Files that were read and have a sample.
+    pub files: u64,
+    /// Lines in the index.
+    pub samples: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Lines that are no JSON and were left out.
+    pub skipped_lines: u64,
+    /// An index was there already and was left alone; nothing was read.
+    pub left_alone: bool,
+    /// What was written, relative to the folder of the index; with a dry run, what would be.
+    pub written: Vec<OutputFile>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
+    pub elapsed: Duration,
+}

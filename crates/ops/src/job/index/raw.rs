@@ -1,0 +1,209 @@
+//! `create_raw_index`: lock, judge the lines, publish the index (docs/formats/modalities.md §2).
+
+use super::IndexReport;
+use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
+use crate::formats::modalities::raw_index::default_path;
+use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
+use crate::job::in_order::InOrder;
+use crate::job::pool::run_units;
+use crate::job::prepare::OutputFile;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use gristmill_core::text::bytes as size;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
+use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_storage::read::ReadFile;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The index while it is made.
+const DRAFT: &str = "index";
+/// Bytes of the index that are written in one go.
+const PIECE: usize = 1 << 20;
+/// Permission bits of folders that are made for the index.
+const FOLDER_MODE: u32 = 0o755;
+
+/// What becomes of an index that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExistingFile {
+    /// The run is refused.
+    #[default]
+    Error,
+    /// It stays, and nothing else is done.
+    Skip,
+    /// It is replaced once the new one is whole.
+    Override,
+}
+
+/// Which file gets an index, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawIndexPlan {
+    /// The JSONL file.
+    pub source: PathBuf,
+    /// The index; `None` puts it beside the source.
+    pub index: Option<PathBuf>,
+    /// What becomes of one that is there.
+    pub existing: ExistingFile,
+    /// Lines that are no JSON are left out, each a problem, in place of a refusal.
+    pub skip_bad_lines: bool,
+    /// Everything is done but writing.
+    pub is_dry: bool,
+}
+
+impl RawIndexPlan {
+    /// As the reference program does it unless it is told otherwise.
+    pub fn new(source: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), index: None, existing: ExistingFile::Error, skip_bad_lines: false, is_dry: false }
+    }
+
+    /// Where the index goes.
+    pub fn target(&self) -> PathBuf {
+        self.index.clone().unwrap_or_else(|| default_path(&self.source))
+    }
+}
+
+/// Makes the index in the background. Lines that are no JSON are reported as problems; unless they are to be skipped they end in a data
+/// failure, and nothing is written.
+pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    start_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start`], writing through `fs`: tests let it fail.
+pub(super) fn start_on(plan: RawIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
+    Task::start("raw-index", options, fs, move |context| run(&plan, context))
+}
+
+fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
+    context.phase_of(Phase::Open, "file", "opening the file");
+    let target = plan.target();
+    let is_there = std::fs::symlink_metadata(&target).is_ok();
+    let is_same = match (std::fs::canonicalize(&plan.source), std::fs::canonicalize(&target)) {
+        (Ok(source), Ok(target)) => source == target,
+        _ => plan.source == target,
+    };
+    if is_same {
+        return Err(Failure::usage(WHAT, "the file and its index have the same path").on(Subject::path(&target)));
+    }
+    let mut report = IndexReport {
+        format: "modalities",
+        index: target.clone(),
+        files: 1,
+        samples: 0,
+        bytes: 0,
+        skipped_lines: 0,
+        left_alone: false,
+        written: Vec::new(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: std::time::Duration::ZERO,
+    };
+    match plan.existing {
+        ExistingFile::Error if is_there => {
+            return Err(Failure::data(WHAT, "there is a file of that name already")
+                .on(Subject::path(&target))
+                .with_hint("--file-existence-policy override replaces it, skip leaves it alone"));
+        }
+        ExistingFile::Skip if is_there => {
+            report.left_alone = true;
+            return Ok(ended(report, context));
+        }
+        _ => {}
+    }
+    if target.is_dir() {
+        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(&target)));
+    }
+    let file = open(&plan.source)?;
+    report.bytes = file.len();
+    let (counts, written) = match plan.is_dry {
+        true => {
+            let mut written = 0;
+            let counts = judge(&file, plan, context, |piece| {
+                written += piece.len() as u64;
+                Ok(())
+            })?;
+            (counts, written)
+        }
+        false => make(&file, plan, &target, context)?,
+    };
+    report.samples = counts.items;
+    report.skipped_lines = counts.bad_count;
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    report.written = vec![OutputFile { name, bytes: written, replaces: is_there }];
+    Ok(ended(report, context))
+}
+
+fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(Counts, u64)> {
+    let fs = &*context.fs;
+    make_folders(fs, folder_of(target))?;
+    let place = ExclusiveOutput::take(fs, target, &context.options)?;
+    let draft = place.work().join(DRAFT);
+    let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, PIECE));
+    let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
+    let counts = judge(file, plan, context, |piece| lock().write_all(piece))?;
+    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.progress.expect(1, 0);
+    context.cancel.check()?;
+    let written = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+    fs.set_mode(&draft, (file.mode() & 0o777) | 0o600)?;
+    fs.rename(&draft, target)?;
+    fs.sync_dir(folder_of(target))?;
+    context.progress.add(1, 0);
+    Ok((counts, written))
+}
+
+/// Judges every line and hands the bytes of the index on; lines that are no JSON end it unless they are to be skipped.
+fn judge(
+    file: &ReadFile,
+    plan: &RawIndexPlan,
+    context: &TaskContext,
+    sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
+) -> Outcome<Counts> {
+    context.phase_of(Phase::Scan, "file", format!("reading {}", size(file.len())));
+    context.progress.expect(1, file.len());
+    let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
+    let handles = context.handles();
+    let mut merge = Merge::new(sink);
+    let threads = context.options.threads;
+    let line = InOrder::new(threads, |unit: UnitIndex| merge.take(&unit));
+    let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
+    // As many as there are threads, used again and again.
+    let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    run_units(&numbered, threads, handles.cancel, |(number, unit)| {
+        line.wait_for_room(*number, handles.cancel)?;
+        let mut buffer = spare().pop().unwrap_or_default();
+        let index = index_unit(file, *unit, &mut buffer, &handles)?;
+        spare().push(buffer);
+        line.hand_in(*number, index)
+    })?;
+    drop(line);
+    let counts = merge.finish()?;
+    still_the_same(file, before, handles.problems)?;
+    context.progress.add(1, 0);
+    report_bad(&plan.source, &counts, handles.problems)?;
+    match refusal(&plan.source, &counts) {
+        Some(failure) if !plan.skip_bad_lines => return Err(failure),
+        _ => {}
+    }
+    if counts.items == 0 {
+        let why = "no line is left: the index has 0 entries";
+        context.problems.report(Problem::problem(ProblemKind::EmptyResult, Subject::path(&plan.source), why))?;
+    }
+    Ok(counts)
+}
+
+/// Makes a folder and those it lies in, as far as they are missing.
+fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
+    let missing: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && std::fs::metadata(folder).is_err())
+        .collect();
+    missing.into_iter().rev().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
+}
+
+fn ended(mut report: IndexReport, context: &TaskContext) -> IndexReport {
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    report
+}

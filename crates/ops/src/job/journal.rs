@@ -1,0 +1,286 @@
+//! Which units of a plan are finished: what a run that was stopped need not do again.
+//!
+//! A text file. Each line is a checksum and a JSON object; the first says which plan it belongs to. Lines are only ever added,
+//! and a line that was cut or damaged counts for nothing.
+
+use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_storage::fs::{Fs, WriteFile};
+use gristmill_storage::read::read_whole;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Counts up when the meaning of a journal or of the spools changes.
+const FORMAT: u32 = 1;
+/// The largest journal that is read back, in bytes; a line is about 300 bytes.
+const MAX_JOURNAL_BYTES: u64 = 1 << 30;
+/// How often the journal is made durable at most; thousands of small shards would else wait for the disk each.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Total length and hash of a unit's spool files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpoolDigest {
+    /// Bytes of all files together.
+    pub bytes: u64,
+    /// XXH3 (64 bits) over each file's length and content, in order.
+    pub xxh3: u64,
+}
+
+/// A finished unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoneUnit {
+    /// The unit's name: a shard's name, an input's path with its byte range.
+    pub unit: String,
+    /// The input as it was when it was read.
+    pub input: FileStamp,
+    /// What came of it.
+    pub spool: SpoolDigest,
+    /// Whatever else the engine wants back, in its own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+}
+
+/// The first line: which plan the journal belongs to.
+#[derive(Serialize, Deserialize, PartialEq, Eq)]
+pub(super) struct Header {
+    journal: u32,
+    plan: String,
+}
+
+impl Header {
+    /// For the plan with this hash.
+    pub(super) fn of(plan_hash: &str) -> Self {
+        Self { journal: FORMAT, plan: plan_hash.to_owned() }
+    }
+}
+
+/// The finished units of one plan. Shared freely between workers.
+pub struct Journal {
+    /// Those that were in it when it was opened. What is recorded now is for the next run; there may be very many.
+    earlier: HashMap<String, DoneUnit>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    file: Box<dyn WriteFile>,
+    synced: Instant,
+}
+
+impl Journal {
+    /// Opens the journal at `path` for the plan with this hash. A journal of another plan, or of another format, is replaced.
+    pub fn open(fs: &dyn Fs, path: &Path, plan_hash: &str) -> Outcome<Self> {
+        let header = Header::of(plan_hash);
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
+        let done = read_lines(&bytes, &header);
+        let mut file = match done {
+            Some(_) => fs.append_file(path)?,
+            None => {
+                fs.remove_file(path)?;
+                let mut file = fs.create_file(path)?;
+                file.write_all(&line(&header)?)?;
+                file.sync()?;
+                if let Some(folder) = path.parent() {
+                    fs.sync_dir(folder)?;
+                }
+                file
+            }
+        };
+        if done.is_some() && !bytes.ends_with(b"\n") {
+            // A cut line stays what it is; the next one begins on its own.
+            file.write_all(b"\n")?;
+        }
+        let inner = Mutex::new(Inner { file, synced: Instant::now() });
+        Ok(Self { earlier: done.unwrap_or_default(), inner })
+    }
+
+    /// Whether a journal with at least one finished unit of this plan is there, and how many; nothing is changed.
+    pub fn peek(path: &Path, plan_hash: &str) -> Outcome<usize> {
+        let header = Header::of(plan_hash);
+        let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
+        Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
+    }
+
+    /// Adds a finished unit. It survives a kill at once, and a power cut within [`SYNC_EVERY`]: what a power cut takes of
+    /// the journal or of a spool is found by checksum and done again, so nothing has to wait for the disk.
+    pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
+        let bytes = line(done)?;
+        let mut inner = self.inner();
+        inner.file.write_all(&bytes)?;
+        if inner.synced.elapsed() >= SYNC_EVERY {
+            inner.file.sync()?;
+            inner.synced = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The record of a unit whose input is still the same, if an earlier run finished it; its spool is not looked at.
+    pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<&DoneUnit> {
+        self.earlier.get(unit).filter(|done| done.input == *input)
+    }
+
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A line of a journal: checksum and JSON.
+pub(super) fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
+    let json = serde_json::to_string(entry).map_err(|error| Failure::environment("the journal", error.to_string()))?;
+    Ok(format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes())
+}
+
+/// The JSON of a line whose checksum is right.
+pub(super) fn checked(line: &[u8]) -> Option<&[u8]> {
+    let sum = std::str::from_utf8(line.get(..16)?).ok()?;
+    let json = line.get(17..)?;
+    (u64::from_str_radix(sum, 16).ok()? == xxh3_64(json)).then_some(json)
+}
+
+/// All finished units; `None` when the journal belongs to something else.
+fn read_lines(bytes: &[u8], header: &Header) -> Option<HashMap<String, DoneUnit>> {
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(checked);
+    let found: Header = serde_json::from_slice(lines.next()?).ok()?;
+    if found != *header {
+        return None;
+    }
+    let done = lines.filter_map(|json| serde_json::from_slice::<DoneUnit>(json).ok());
+    Some(done.map(|done| (done.unit.clone(), done)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::fault::{Fault, FaultFs};
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+    use std::path::PathBuf;
+
+    fn unit(name: &str, spool: SpoolDigest) -> DoneUnit {
+        let input = FileStamp { bytes: 10, modified_ns: -5, inode: u64::MAX };
+        DoneUnit { unit: name.into(), input, spool, notes: "three\nlines\n€".into() }
+    }
+
+    struct Place {
+        dir: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            Self { dir: tempfile::tempdir().unwrap() }
+        }
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("journal")
+        }
+        fn open(&self, plan: &str) -> Journal {
+            Journal::open(&RealFs, &self.path(), plan).unwrap()
+        }
+        fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+            let path = self.dir.path().join(name);
+            write_file(&RealFs, &path, bytes, 0o600).unwrap();
+            path
+        }
+    }
+
+    #[test]
+    fn finished_units_are_known_to_the_next_run_of_the_same_plan_only() {
+        let place = Place::new();
+        let journal = place.open("plan a");
+        let done = unit("x/1.tar", SpoolDigest::default());
+        journal.record(&done).unwrap();
+        drop(journal);
+        assert_eq!(Journal::peek(&place.path(), "plan a").unwrap(), 1);
+        assert_eq!(Journal::peek(&place.path(), "plan b").unwrap(), 0);
+        let journal = place.open("plan a");
+        assert_eq!(journal.finished("x/1.tar", &done.input), Some(&done));
+        let changed = FileStamp { bytes: 11, ..done.input };
+        assert_eq!(journal.finished("x/1.tar", &changed), None);
+        assert_eq!(journal.finished("x/2.tar", &done.input), None);
+        drop(journal);
+        assert!(place.open("plan b").earlier.is_empty());
+        assert!(place.open("plan a").earlier.is_empty());
+    }
+
+    #[test]
+    fn a_journal_cut_at_any_byte_keeps_the_whole_lines_and_takes_new_ones() {
+        let place = Place::new();
+        let journal = place.open("p");
+        for name in ["a", "b"] {
+            journal.record(&unit(name, SpoolDigest::default())).unwrap();
+        }
+        drop(journal);
+        let whole = std::fs::read(place.path()).unwrap();
+        let ends: Vec<usize> = (0..whole.len()).filter(|i| whole[*i] == b'\n').collect();
+        for cut in 0..=whole.len() {
+            place.put("journal", &whole[..cut]);
+            let journal = place.open("p");
+            let expected = ends.iter().filter(|end| **end <= cut).count().saturating_sub(1);
+            assert_eq!(journal.earlier.len(), expected, "cut at {cut}");
+            journal.record(&unit("new", SpoolDigest::default())).unwrap();
+            drop(journal);
+            assert_eq!(place.open("p").earlier.len(), expected + 1, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_counts_for_nothing_and_the_others_stay() {
+        let place = Place::new();
+        let journal = place.open("p");
+        for name in ["a", "b", "c"] {
+            journal.record(&unit(name, SpoolDigest::default())).unwrap();
+        }
+        drop(journal);
+        let text = std::fs::read_to_string(place.path()).unwrap();
+        place.put("journal", text.replace("\"unit\":\"b\"", "\"unit\":\"x\"").as_bytes());
+        let journal = place.open("p");
+        assert_eq!(journal.earlier.len(), 2);
+        assert!(journal.finished("x", &unit("x", SpoolDigest::default()).input).is_none());
+    }
+
+    #[test]
+    fn several_workers_record_at_once() {
+        let place = Place::new();
+        let journal = place.open("p");
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let journal = &journal;
+                scope.spawn(move || {
+                    for i in 0..10 {
+                        journal.record(&unit(&format!("{worker}-{i}"), SpoolDigest::default())).unwrap();
+                    }
+                });
+            }
+        });
+        drop(journal);
+        assert_eq!(place.open("p").earlier.len(), 40);
+    }
+
+    #[test]
+    fn a_kill_at_any_operation_loses_at_most_the_unit_in_flight_and_a_power_cut_leaves_a_journal() {
+        let run = |place: &Place, fault: Fault| {
+            let fs = FaultFs::new(fault);
+            let mut recorded = 0;
+            let _ = Journal::open(&fs, &place.path(), "p").and_then(|journal| {
+                for i in 0..3 {
+                    journal.record(&unit(&i.to_string(), SpoolDigest::default()))?;
+                    recorded += 1;
+                }
+                Ok(())
+            });
+            (fs.ops(), recorded)
+        };
+        let (ops, _) = run(&Place::new(), Fault::Nothing);
+        for at in 0..ops {
+            for fault in [Fault::Kill { at }, Fault::PowerCut { at }] {
+                let place = Place::new();
+                let (_, recorded) = run(&place, fault);
+                let kept = place.open("p").earlier.len();
+                // A power cut may take what was recorded since the last sync; what is left must still be a journal.
+                let least = if matches!(fault, Fault::Kill { .. }) { recorded } else { 0 };
+                assert!(kept >= least && kept <= 3, "{fault:?}: {kept} of {recorded}");
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `lint` and `verify` of a JSONL file.
+
+use super::pooled;
+use crate::engine::check::Checked;
+use crate::engine::jsonl::{lint_unit, open, report_bad, units, Counts, IndexCompare};
+use crate::formats::energon::jsonl_idx::index_path;
+use crate::job::pool::run_units;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Makes the index anew in memory's reach, piece by piece, and compares it with the one on disk. One without index is a failure.
+pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+    let file = open(path)?;
+    let Some(compare) = index_of(path)? else {
+        return Err(Failure::data("opening the index", "the file is not indexed")
+            .on(Subject::path(index_path(path)))
+            .with_hint("gristmill prepare FILE.jsonl indexes it"));
+    };
+    handles.progress.restart(1, file.len());
+    let (counts, _) = compared(&file, Some(compare), options, handles)?;
+    Ok(checked(&file, &counts))
+}
+
+/// Compares the index, then parses every line. Without an index that is a problem, and the lines are parsed all the same.
+pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+    let file = open(path)?;
+    let compare = index_of(path)?;
+    if compare.is_none() {
+        let subject = Subject::path(index_path(path));
+        let problem = Problem::problem(ProblemKind::MissingFile, subject, "the file is not indexed");
+        handles.problems.report(problem.with_hint("gristmill prepare FILE.jsonl indexes it"))?;
+    }
+    handles.progress.restart(1, 2 * file.len());
+    let (counts, line_ends) = compared(&file, compare, options, handles)?;
+    let ranges = units(file.len(), options.threads, options.memory_bytes);
+    let numbered: Vec<_> = ranges.into_iter().zip(line_ends).collect();
+    let turn = Mutex::new(());
+    run_units(&numbered, options.threads, handles.cancel, |(unit, line_ends)| {
+        lint_unit(&file, *unit, *line_ends, &turn, handles)
+    })?;
+    Ok(checked(&file, &counts))
+}
+
+fn index_of(path: &Path) -> Outcome<Option<IndexCompare>> {
+    let index = index_path(path);
+    match std::fs::symlink_metadata(&index) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        _ => Ok(Some(IndexCompare::new(open_read(&index)?))),
+    }
+}
+
+fn checked(file: &ReadFile, counts: &Counts) -> Checked {
+    Checked { shards: 1, samples: counts.samples, parts: 0, bytes: file.len() }
+}
+
+/// Scans the file, compares its index, and reports what differs and lines that are no objects.
+fn compared(
+    file: &ReadFile,
+    compare: Option<IndexCompare>,
+    options: &RunOptions,
+    handles: &Handles<'_>,
+) -> Outcome<(Counts, Vec<u64>)> {
+    let mut compare = compare;
+    let sink = |piece: &[u8]| compare.as_mut().map_or(Ok(()), |compare| compare.take(piece));
+    let (counts, line_ends) = pooled::scan_counted(file, options, handles, sink)?;
+    report_bad(file, &counts, handles.problems)?;
+    if counts.samples == 0 {
+        let message = "no line of it is a sample";
+        handles.problems.report(Problem::problem(ProblemKind::BadLine, Subject::path(file.path()), message))?;
+    }
+    if let Some(compare) = &compare {
+        compare.tell(handles.problems)?;
+    }
+    Ok((counts, line_ends))
+}

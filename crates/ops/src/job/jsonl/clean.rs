@@ -1,0 +1,125 @@
+//! `prepare --skip-bad-lines`: a copy without the lines that `lint` reports, and its index.
+
+use super::run::{begin_scan, ended, index, look, report, write_draft};
+use super::JsonlReport;
+use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
+use crate::formats::energon::jsonl_idx::index_path;
+use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
+use crate::job::prepare::OutputFile;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::publish::Publication;
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::{Path, PathBuf};
+
+/// The lines and their index while they are made.
+const DRAFTS: [&str; 2] = ["lines", "index"];
+const WHAT: &str = "leaving out the bad lines";
+
+/// What the lines are written through before they reach the disk, in bytes.
+const BUFFER: usize = 1 << 20;
+
+/// The name of the copy: `NAME.clean.jsonl` of `NAME.jsonl`.
+pub fn clean_path(path: &Path) -> PathBuf {
+    path.with_extension("clean.jsonl")
+}
+
+/// Indexes the file; where lines of it are bad, a copy without them. `overwrite` replaces another copy.
+pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    begin_scan(&file, context);
+    if !has_bad_line(&file, &context.handles())? {
+        return index(path, context);
+    }
+    let (target, fs) = (clean_path(path), &*context.fs);
+    let index_target = index_path(&target);
+    let place = ExclusiveOutput::take(fs, &index_target, &context.options)?;
+    let [lines, draft] = DRAFTS.map(|name| place.work().join(name));
+    let mode = file.mode() & 0o777;
+    let clean = write_lines(&file, &lines, mode, context)?;
+    let copy = open_read(&lines)?;
+    let counts = write_draft(&copy, &draft, mode | 0o600, context)?;
+    context.phase_of(Phase::Publish, "file", "writing the copy and its index");
+    let mut publication = Publication::begin(fs, folder_of(&target), &place.own)?.counting(&context.progress, 2);
+    publication.stage_file(&target, lines, mode)?;
+    let is_same_copy = publication.changes_nothing()?;
+    if !is_same_copy && !overwrite && target.symlink_metadata().is_ok() {
+        return Err(other_copy(&target));
+    }
+    publication.stage_file(&index_target, draft, mode | 0o600)?;
+    let mut report = clean_report(&file, &clean, &target);
+    report.blank_lines = counts.blank;
+    report.nothing_to_do = publication.changes_nothing()?;
+    if report.nothing_to_do {
+        report.files.clear();
+        drop(publication);
+    } else {
+        context.cancel.check()?;
+        publication.commit(&index_target)?;
+    }
+    drop(place);
+    Ok(ended(report, context))
+}
+
+/// Does everything but write.
+pub(super) fn look_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    begin_scan(&file, context);
+    if !has_bad_line(&file, &context.handles())? {
+        return look(path, context);
+    }
+    begin_scan(&file, context);
+    let clean = some_left(&file, clean_lines(&file, &context.handles(), &mut |_| Ok(()))?)?;
+    let target = clean_path(path);
+    if !overwrite && target.symlink_metadata().is_ok() {
+        let why = "there is a file of this name; another one would be replaced with --force-overwrite only";
+        context.problems.report(Problem::note(ProblemKind::AlreadyPrepared, Subject::path(&target), why))?;
+    }
+    Ok(ended(clean_report(&file, &clean, &target), context))
+}
+
+fn write_lines(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<CleanLines> {
+    begin_scan(file, context);
+    let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
+    let mut out = context.fs.create_file(draft)?;
+    let mut buffer = Vec::with_capacity(BUFFER);
+    let clean = clean_lines(file, &context.handles(), &mut |bytes| {
+        buffer.extend_from_slice(bytes);
+        if buffer.len() >= BUFFER {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+        Ok(())
+    })?;
+    out.write_all(&buffer)?;
+    out.set_mode(mode)?;
+    out.start_sync();
+    out.close()?;
+    still_the_same(file, before, &context.problems)?;
+    some_left(file, clean)
+}
+
+fn some_left(file: &ReadFile, clean: CleanLines) -> Outcome<CleanLines> {
+    if clean.samples > 0 {
+        return Ok(clean);
+    }
+    let why = "no line is left: all of them are bad or blank; nothing was written";
+    Err(Failure::data(WHAT, why).on(Subject::path(file.path())))
+}
+
+fn other_copy(target: &Path) -> Failure {
+    let why = "another file of this name is there, and it is not this copy; nothing was written";
+    let hint = "move it away, or replace it with --force-overwrite";
+    Failure::data(WHAT, why).on(Subject::path(target)).with_hint(hint)
+}
+
+fn clean_report(file: &ReadFile, clean: &CleanLines, target: &Path) -> JsonlReport {
+    let mut report = report(file, &index_path(target), clean.samples);
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let replaces = std::fs::symlink_metadata(target).is_ok();
+    report.files.insert(0, OutputFile { name, bytes: clean.bytes, replaces });
+    report.bytes = clean.bytes;
+    report.lines_left_out = clean.left_out;
+    report
+}

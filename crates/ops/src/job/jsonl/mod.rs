@@ -1,0 +1,98 @@
+//! `prepare` of a JSONL file: lock, scan its ranges, publish the index. And `lint` and `verify` of one.
+
+mod check;
+mod clean;
+mod pooled;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use check::{run_lint, run_verify};
+pub use clean::clean_path;
+
+use super::prepare::OutputFile;
+use super::task::Task;
+use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
+use gristmill_storage::fs::{Fs, RealFs};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct JsonlReport {
+    /// Lines that are samples.
+    pub samples: u64,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// Lines of white space only: no samples.
+    pub blank_lines: u64,
+    /// Lines that were left out of the copy that was indexed in place of the file; 0 where the file itself was.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lines_left_out: u64,
+    /// The same index was there already; nothing was written.
+    pub nothing_to_do: bool,
+    /// The index, as written; with a dry run, as it would be.
+    pub files: Vec<OutputFile>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
+    pub elapsed: Duration,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
+}
+
+/// Indexes a file, or a copy of it without its bad lines, in the background. A plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines)
+/// asks for the latter.
+pub fn start_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+    start_plan_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start_plan`], writing through `fs`: tests let it fail.
+pub fn start_plan_on(plan: &PreparePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
+    let path = PathBuf::from(&plan.path);
+    if !plan.skip_bad_lines {
+        return start_on(&path, options, fs);
+    }
+    let overwrite = plan.rerun == Rerun::Overwrite;
+    Task::start("jsonl", options, fs, move |context| clean::index_clean(&path, overwrite, context))
+}
+
+/// Does everything that [`start_plan`] does but write.
+pub fn look_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+    let path = PathBuf::from(&plan.path);
+    if !plan.skip_bad_lines {
+        return start_dry(&path, options);
+    }
+    let overwrite = plan.rerun == Rerun::Overwrite;
+    Task::start("jsonl", options, Arc::new(RealFs), move |context| clean::look_clean(&path, overwrite, context))
+}
+
+/// Indexes a file in the background.
+pub fn start(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+    start_on(path, options, Arc::new(RealFs))
+}
+
+/// As [`start`], writing through `fs`: tests let it fail.
+pub fn start_on(path: &Path, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
+    let path = path.to_path_buf();
+    Task::start("jsonl", options, fs, move |context| run::index(&path, context))
+}
+
+/// Does everything but write.
+pub fn start_dry(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+    let path = path.to_path_buf();
+    Task::start("jsonl", options, Arc::new(RealFs), move |context| run::look(&path, context))
+}

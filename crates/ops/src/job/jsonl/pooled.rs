@@ -1,0 +1,56 @@
+//! Ranges of a file scanned by several threads and put together in order, as soon as all before are done.
+
+use crate::engine::jsonl::{index_unit, units, Counts, Merge};
+use crate::job::exclusive_output::still_the_same;
+use crate::job::in_order::InOrder;
+use crate::job::pool::run_units;
+use crate::source::jsonl::{Unit, UnitLines};
+use gristmill_core::{Failure, Handles, Outcome, RunOptions};
+use gristmill_storage::read::ReadFile;
+
+/// Scans a file and hands the bytes of its index to `sink`, in order. A file that changed meanwhile is a failure.
+pub(super) fn scan(
+    file: &ReadFile,
+    options: &RunOptions,
+    handles: &Handles<'_>,
+    sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
+) -> Outcome<Counts> {
+    scan_counted(file, options, handles, sink).map(|(counts, _)| counts)
+}
+
+/// [`scan`], and how many line ends come before each of the [`units`].
+pub(super) fn scan_counted(
+    file: &ReadFile,
+    options: &RunOptions,
+    handles: &Handles<'_>,
+    sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
+) -> Outcome<(Counts, Vec<u64>)> {
+    scan_ranges(file, units(file.len(), options.threads, options.memory_bytes), options.threads, handles, sink)
+}
+
+pub(super) fn scan_ranges(
+    file: &ReadFile,
+    ranges: Vec<Unit>,
+    threads: usize,
+    handles: &Handles<'_>,
+    sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
+) -> Outcome<(Counts, Vec<u64>)> {
+    let failed = |error: &std::io::Error| Failure::io("opening", file.path(), error);
+    let before = file.stamp().map_err(|error| failed(&error))?;
+    let (mut merge, mut line_ends) = (Merge::new(sink), Vec::new());
+    let line = InOrder::new(threads, |lines: UnitLines| {
+        line_ends.push(merge.line_ends());
+        merge.take(&lines)
+    });
+    let numbered: Vec<(usize, Unit)> = ranges.into_iter().enumerate().collect();
+    run_units(&numbered, threads, handles.cancel, |(number, unit)| {
+        line.wait_for_room(*number, handles.cancel)?;
+        let lines = index_unit(file, *unit, &mut Vec::new(), handles.progress, handles.cancel)?;
+        line.hand_in(*number, lines)
+    })?;
+    drop(line);
+    let counts = merge.finish(file.len())?;
+    handles.progress.add(1, 0);
+    still_the_same(file, before, handles.problems)?;
+    Ok((counts, line_ends))
+}

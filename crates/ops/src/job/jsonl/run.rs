@@ -1,0 +1,123 @@
+//! The run itself: everything from the lock to the last sync.
+
+use super::pooled;
+use super::JsonlReport;
+use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Counts};
+use crate::formats::energon::jsonl_idx::index_path;
+use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
+use crate::job::prepare::OutputFile;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::{text, Outcome, ProblemSink};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+/// The index while it is made, in the folder for work in progress.
+const DRAFT: &str = "index";
+
+/// Indexes a file.
+pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    let target = index_path(path);
+    let place = ExclusiveOutput::take(&*context.fs, &target, &context.options)?;
+    let draft = place.work().join(DRAFT);
+    let mode = (file.mode() & 0o777) | 0o600;
+    let counts = write_draft(&file, &draft, mode, context)?;
+    judge(&file, &counts, context)?;
+    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.progress.expect(1, 0);
+    let mut report = counted(&file, &counts, &target);
+    report.nothing_to_do = is_same(&draft, &target, mode)?;
+    if report.nothing_to_do {
+        report.files.clear();
+    } else {
+        context.cancel.check()?;
+        publish(&*context.fs, &draft, &target)?;
+    }
+    context.progress.add(1, 0);
+    drop(place);
+    Ok(ended(report, context))
+}
+
+/// Does everything but write.
+pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    begin_scan(&file, context);
+    let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
+    judge(&file, &counts, context)?;
+    Ok(ended(counted(&file, &counts, &index_path(path)), context))
+}
+
+pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
+    context.phase_of(Phase::Scan, "file", format!("reading {}", text::bytes(file.len())));
+    context.progress.expect(1, file.len());
+}
+
+pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {
+    begin_scan(file, context);
+    let mut out = context.fs.create_file(draft)?;
+    let counts = pooled::scan(file, &context.options, &context.handles(), |piece| out.write_all(piece))?;
+    out.set_mode(mode)?;
+    out.start_sync();
+    out.close()?;
+    Ok(counts)
+}
+
+/// Reports what was found; lines that are no objects, or no line at all, end the run.
+fn judge(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
+    for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
+        context.problems.report(note)?;
+    }
+    report_bad(file, counts, &context.problems)?;
+    refusal(file, counts).map_or(Ok(()), Err)
+}
+
+fn counted(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
+    JsonlReport { blank_lines: counts.blank, ..report(file, target, counts.samples) }
+}
+
+pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlReport {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let replaces = std::fs::symlink_metadata(target).is_ok();
+    JsonlReport {
+        samples,
+        bytes: file.len(),
+        blank_lines: 0,
+        lines_left_out: 0,
+        nothing_to_do: false,
+        files: vec![OutputFile { name, bytes: (samples + 1) * 8, replaces }],
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: std::time::Duration::ZERO,
+    }
+}
+
+pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    report
+}
+
+fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
+    fs.sync_file(draft)?;
+    fs.rename(draft, target)?;
+    fs.sync_dir(folder_of(target))?;
+    fs.sync_dir(folder_of(draft))
+}
+
+/// Whether the very same index is there already, with these permissions.
+fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
+    let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+    if !is_file {
+        return Ok(false);
+    }
+    // An index that cannot be read is replaced.
+    let Ok(old) = open_read(target) else { return Ok(false) };
+    let new = open_read(draft)?;
+    if old.mode() & 0o777 != mode {
+        return Ok(false);
+    }
+    new.is_same_as(&old)
+}

@@ -1,0 +1,314 @@
+use super::pooled::scan_ranges;
+use super::*;
+use crate::engine::check::Checked;
+use crate::formats::energon::jsonl_idx::index_path;
+use crate::formats::energon::tar_idx;
+use crate::job::JobState;
+use crate::source::jsonl::units;
+use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::open_read;
+use gristmill_storage::run_folder::RunFolder;
+use std::path::PathBuf;
+
+fn put(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = dir.join(name);
+    write_file(&RealFs, &path, bytes, 0o640).unwrap();
+    path
+}
+
+fn options(threads: usize) -> RunOptions {
+    RunOptions { threads, ..RunOptions::default() }
+}
+
+fn run(path: &Path) -> Outcome<JsonlReport> {
+    start(path, options(2))?.wait()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// What `prepare` refuses, and all that it found.
+fn refused(bytes: &[u8]) -> (Failure, Vec<Problem>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", bytes);
+    let task = start(&path, options(2)).unwrap();
+    while !task.is_finished() {
+        std::thread::yield_now();
+    }
+    let (problems, _) = task.findings();
+    assert_eq!(task.status().state, JobState::Failed);
+    let failure = task.wait().unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data, "{failure}");
+    assert_eq!(names(dir.path()), ["a.jsonl"], "something was left behind");
+    (failure, problems)
+}
+
+fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>, Vec<Problem>) {
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let result = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
+    let reading = progress.read();
+    assert!(result.is_err() || reading.bytes_done == reading.bytes_total, "{reading:?}");
+    (result, log.kept())
+}
+
+fn verified(path: &Path) -> (Outcome<Checked>, Vec<Problem>) {
+    checked(|handles| run_verify(path, &options(2), handles))
+}
+
+fn linted(path: &Path) -> Vec<Problem> {
+    let (result, problems) = checked(|handles| run_lint(path, &options(2), handles));
+    result.unwrap();
+    problems
+}
+
+#[test]
+fn an_index_is_all_that_a_run_leaves_and_a_second_run_finds_nothing_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.v2.jsonl", b"\n{\"a\": 1}\r\n\n{\"a\": 2}");
+    let report = run(&path).unwrap();
+    assert_eq!((report.samples, report.bytes, report.blank_lines, report.nothing_to_do), (2, 20, 2, false));
+    assert_eq!(report.files.len(), 1);
+    assert_eq!(
+        (report.files[0].name.as_str(), report.files[0].bytes, report.files[0].replaces),
+        ("a.v2.jsonl.idx", 24, false)
+    );
+    assert_eq!(names(dir.path()), ["a.v2.jsonl", "a.v2.jsonl.idx"]);
+    assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 12, 20]);
+    assert_eq!(open_read(&index_path(&path)).unwrap().mode(), 0o640);
+    let again = run(&path).unwrap();
+    assert!(again.nothing_to_do && again.files.is_empty());
+    assert_eq!(names(dir.path()), ["a.v2.jsonl", "a.v2.jsonl.idx"]);
+}
+
+#[test]
+fn an_index_of_another_state_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n{}\n");
+    put(dir.path(), "a.jsonl.idx", &tar_idx::encode(&[0, 2], 6));
+    let report = run(&path).unwrap();
+    assert!(!report.nothing_to_do && report.files[0].replaces);
+    assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 3, 6]);
+    // The same content with other permissions is not the same file.
+    RealFs.set_mode(&index_path(&path), 0o600).unwrap();
+    assert!(!run(&path).unwrap().nothing_to_do);
+    assert_eq!(open_read(&index_path(&path)).unwrap().mode(), 0o640);
+}
+
+#[test]
+fn a_read_only_file_gets_an_index_that_its_owner_may_replace() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n");
+    RealFs.set_mode(&path, 0o444).unwrap();
+    run(&path).unwrap();
+    assert_eq!(open_read(&index_path(&path)).unwrap().mode(), 0o644);
+}
+
+#[test]
+fn a_dry_run_says_the_same_and_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n\n{}\n");
+    let report = start_dry(&path, options(2)).unwrap().wait().unwrap();
+    assert_eq!((report.samples, report.blank_lines, report.files[0].bytes), (2, 1, 24));
+    assert_eq!(names(dir.path()), ["a.jsonl"]);
+    put(dir.path(), "b.jsonl", b"[]\n");
+    assert!(start_dry(&dir.path().join("b.jsonl"), options(1)).unwrap().wait().is_err());
+}
+
+#[test]
+fn ranges_of_any_size_on_any_number_of_threads_give_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..500).map(|i| format!("{}{{\"n\": {i}}}{}\n", " ".repeat(i % 3), "\n".repeat(i % 4))).collect();
+    let path = put(dir.path(), "a.jsonl", text.as_bytes());
+    let file = open_read(&path).unwrap();
+    let mut wanted: Option<Vec<u8>> = None;
+    for threads in [1, 2, 7] {
+        for size in [1, 2, 13, 64, 1000, 1 << 20] {
+            let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+            let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+            let mut bytes = Vec::new();
+            let sink = |piece: &[u8]| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            };
+            let ranges = units(file.len(), size);
+            let (counts, line_ends) = scan_ranges(&file, ranges.clone(), threads, &handles, sink).unwrap();
+            assert_eq!((counts.samples, counts.blank), (500, 750));
+            for (unit, before) in ranges.iter().zip(line_ends) {
+                let really = text.as_bytes()[..unit.start as usize].iter().filter(|byte| **byte == b'\n').count();
+                assert_eq!(before, really as u64);
+            }
+            assert_eq!(*wanted.get_or_insert_with(|| bytes.clone()), bytes, "{threads} threads, ranges of {size}");
+        }
+    }
+}
+
+#[test]
+fn bad_lines_are_named_by_line_byte_and_column() {
+    let (failure, problems) = refused(b"{\"a\": 1}\n  [1, 2]\n{\"b\": 2}\n\n{\"c\": \xff\x1b[31m\n\"x\"\n");
+    assert_eq!(failure.why, "3 of 6 lines are not JSON objects; nothing was written");
+    let told: Vec<_> = problems.iter().filter(|problem| problem.severity > Severity::Note).collect();
+    let places: Vec<_> =
+        told.iter().map(|problem| (problem.subject.line.unwrap(), problem.subject.byte_offset.unwrap())).collect();
+    assert_eq!(places, [(2, 11), (5, 39), (6, 41)]);
+    assert_eq!(told[0].message, "column 3: the line is an array, not an object; it begins with [1, 2]");
+    assert_eq!(told[1].message, "column 12: the line does not end with }; it begins with {\"c\": \\xff␛[31m");
+    assert!(told[0].hint.as_ref().unwrap().starts_with("take it apart: jq -c '.[]'"));
+}
+
+#[test]
+fn each_kind_of_bad_file_has_words_and_a_way_out_of_its_own() {
+    let utf16: Vec<u8> = "{\"a\": 1}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (bytes, said, hint) in [
+        (&b""[..], "the file is empty", "one JSON object a line"),
+        (b"\n", "its only line is blank", "one JSON object a line"),
+        (b" \r\n\t\n\n", "all its lines are blank", "one JSON object a line"),
+        (b"\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "tail -c +4"),
+        (b"{}\n\xef\xbb\xbf{\"a\": 1}\n", "byte order mark", "sed "),
+        (b"[{\"a\": 1}]\n", "is an array", "jq -c '.[]'"),
+        (b"{\n  \"a\": 1\n}\n", "goes on in the next line", "jq -c ."),
+        (b"\0\0\0\0\0\0\n", "NUL bytes", "tr -d"),
+        (b"{\"a\": 1}\0\0\0\n", "ends with NUL bytes", "tr -d"),
+        (b"{\"a\": 1}\n{\"b\": \"cut sh", "does not end with }", "cut short"),
+        (b"42\n", "is a number", "wrap"),
+        (b"hello\n", "does not begin with {", "one JSON object"),
+        (&utf16, "encoded in UTF-16LE", "iconv -f UTF-16LE -t UTF-8"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", "compressed with gzip", "gzip -dc < "),
+        (b"\x28\xb5\x2f\xfd\0\0", "compressed with zstd", "zstd -dc < "),
+        (b"BZh91AY&SY", "compressed with bzip2", "bzip2 -dc < "),
+        (b"\xfd7zXZ\0\0", "compressed with xz", "xz -dc < "),
+    ] {
+        let (failure, problems) = refused(bytes);
+        let first = problems.iter().find(|problem| problem.severity > Severity::Note);
+        let (message, way) = match first {
+            Some(problem) => (problem.message.clone(), problem.hint.clone()),
+            None => (failure.why.clone(), failure.hint.clone()),
+        };
+        assert!(message.contains(said), "{said}: {message}");
+        assert!(way.as_ref().is_some_and(|way| way.contains(hint)), "{hint}: {way:?}");
+    }
+}
+
+#[test]
+fn lines_that_end_with_cr_alone_are_one_sample_and_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{\"a\": 1}\r{\"b\": 2}\r");
+    let report = run(&path).unwrap();
+    assert_eq!(report.samples, 1);
+    assert!(report.problems[0].message.contains("CR alone"), "{:?}", report.problems);
+    let path = put(dir.path(), "b.jsonl", b"{\"a\": \"}\\r{\"}\r\n");
+    assert!(run(&path).unwrap().problems.is_empty());
+}
+
+#[test]
+fn of_very_many_bad_lines_a_thousand_are_told_and_all_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", "x\n".repeat(25_000).as_bytes());
+    let task = start(&path, options(2)).unwrap();
+    while !task.is_finished() {
+        std::thread::yield_now();
+    }
+    let (problems, counts) = task.findings();
+    assert_eq!((problems.len(), counts), (1000, vec![(Severity::Problem, ProblemKind::BadLine, 25_000)]));
+    assert_eq!(problems[999].subject.line, Some(1000));
+    assert!(task.wait().unwrap_err().why.starts_with("25,000 of 25,000 lines"));
+}
+
+#[test]
+fn an_old_index_stays_when_the_new_file_is_bad() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n");
+    run(&path).unwrap();
+    put(dir.path(), "a.jsonl", b"{}\nx\n");
+    assert!(run(&path).is_err());
+    assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 3]);
+}
+
+#[test]
+fn a_file_that_somebody_else_indexes_is_left_to_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n");
+    let own = RunFolder::for_output(&index_path(&path));
+    let lock = gristmill_storage::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
+    let failure = run(&path).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Environment);
+    assert!(failure.why.contains("held by process"), "{failure}");
+    assert!(own.lock().exists());
+    drop(lock);
+    run(&path).unwrap();
+    assert_eq!(names(dir.path()), ["a.jsonl", "a.jsonl.idx"]);
+}
+
+#[test]
+fn verify_tells_an_index_that_is_not_that_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = put(dir.path(), "a.jsonl", b"{}\n{ }\n{}\n");
+    assert!(verified(&path).0.unwrap_err().why.contains("not indexed"));
+    run(&path).unwrap();
+    let (result, problems) = verified(&path);
+    assert_eq!((result.unwrap().samples, problems.len()), (3, 0));
+    for (index, said) in [
+        (tar_idx::encode(&[0, 3, 8], 10), "value 2, the place of sample 2, is 8 and should be 7"),
+        (tar_idx::encode(&[0, 4, 8], 11), "value 1, the place of sample 1, is 4 and should be 3; 3 values differ"),
+        (tar_idx::encode(&[0, 3, 7], 11), "value 3, the size of the file, is 11 and should be 10"),
+        (tar_idx::encode(&[0, 3], 10), "lists 2 samples, and the file holds 3"),
+        (b"1234567".to_vec(), "not a multiple of 8"),
+        (Vec::new(), "lists 0 samples, and the file holds 3"),
+    ] {
+        put(dir.path(), "a.jsonl.idx", &index);
+        let problems = verified(&path).1;
+        assert!(problems.iter().any(|problem| problem.message.contains(said)), "{said}: {problems:?}");
+        assert!(problems.iter().all(|problem| problem.kind == ProblemKind::IndexMismatch));
+    }
+}
+
+#[test]
+fn lint_parses_every_line_and_names_the_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "{\"ok\": 1}\n\n{\"a\": 1,}\n{\"a\": 1, \"a\": 2}\n{\"n\": NaN}\n[1]\n{\"é\": \"\u{202e}\", b}\n";
+    let path = put(dir.path(), "a.jsonl", text.as_bytes());
+    let problems = linted(&path);
+    let place = |problem: &Problem| (problem.kind, problem.subject.line, problem.subject.byte_offset);
+    let mut places: Vec<_> = problems.iter().map(place).collect();
+    places.sort();
+    let line7 = text.find("{\"é\"").unwrap() as u64;
+    assert_eq!(
+        places,
+        [
+            (ProblemKind::BadLine, Some(6), Some(49)),
+            (ProblemKind::BadJson, Some(3), Some(19)),
+            (ProblemKind::BadJson, Some(7), Some(line7 + 14)),
+            (ProblemKind::RepeatedField, Some(4), Some(30)),
+            (ProblemKind::OddJson, Some(5), Some(44)),
+            (ProblemKind::MissingFile, None, None),
+        ]
+    );
+    let bad = problems.iter().find(|problem| problem.subject.line == Some(7)).unwrap();
+    assert_eq!(bad.message, "column 15: a key in double quotes must come here, near {\"é\": \"<U+202E>\", b}");
+}
+
+#[test]
+fn lint_counts_lines_right_wherever_ranges_begin() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text: Vec<u8> = Vec::new();
+    // More than two ranges of the smallest size, with a bad line at the end of each piece.
+    for number in 0..30_000 {
+        text.extend(format!("{{\"n\": {number}, \"text\": \"{}\"}}\n", "x".repeat(number % 100)).as_bytes());
+        if number % 1000 == 999 {
+            text.extend(b"{\"n\": }\n");
+        }
+    }
+    let path = put(dir.path(), "a.jsonl", &text);
+    run(&path).unwrap();
+    let problems = linted(&path);
+    let mut lines: Vec<u64> = problems.iter().map(|problem| problem.subject.line.unwrap()).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, (1..=30).map(|number| number * 1001).collect::<Vec<_>>());
+    assert!(text.len() > 2 << 20);
+}

@@ -1,0 +1,56 @@
+//! Files of JSON that hold no lines: refused before any of their lines is read, each of which would be a problem of its own.
+
+use super::pool::run_units;
+use crate::engine::plan::shell_quote;
+use crate::source::text::{layout_of, Layout, TextFile};
+use gristmill_core::text::count_verb;
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+
+/// Looks at the beginning of each file. Returns a note on each one that is empty; the first that is no file of lines is a failure, with the
+/// command that converts it.
+pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+    let layouts = run_units(files, threads, cancel, |file| layout_of(file, cancel))?;
+    let with = |wanted: fn(Layout) -> bool| {
+        files.iter().zip(&layouts).filter(move |(_, layout)| wanted(**layout)).map(|(file, layout)| (*file, *layout))
+    };
+    let mut others = with(|layout| matches!(layout, Layout::Array | Layout::Objects));
+    if let Some((file, layout)) = others.next() {
+        return Err(refusal(file, layout, others.count() as u64, what));
+    }
+    let empty = |(file, _): (&TextFile, Layout)| {
+        Problem::note(ProblemKind::EmptyFile, Subject::path(&file.path), "it is empty and has no document")
+    };
+    Ok(with(|layout| layout == Layout::Empty).map(empty).collect())
+}
+
+/// The same for a preview, of the first files: what a run would refuse is a refusal among the problems.
+pub(super) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+    /// Files that are looked at.
+    const MAX_FILES: usize = 64;
+    match check(files.get(..MAX_FILES).unwrap_or(files), what, threads, cancel) {
+        Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
+            let refusal = Problem::refusal(ProblemKind::BadJson, failure.subject, failure.why);
+            Ok(vec![Problem { hint: failure.hint, ..refusal }])
+        }
+        other => other,
+    }
+}
+
+fn refusal(file: &TextFile, layout: Layout, more: u64, what: &str) -> Failure {
+    let (is, program) = match layout {
+        Layout::Array => ("it is one JSON array", "'.[]'"),
+        _ => ("its JSON objects take several lines each", "."),
+    };
+    let others = match more {
+        0 => String::new(),
+        more => format!("; {} like it", count_verb(more, "more file", "is", "are")),
+    };
+    let path = shell_quote(&file.path.to_string_lossy());
+    let command = match file.packing.unpack_command() {
+        None => format!("jq -c {program} {path} > NEW.jsonl"),
+        Some(unpack) => format!("{unpack} {path} | jq -c {program} > NEW.jsonl"),
+    };
+    Failure::data(what, format!("{is}, where one object per line is read{others}"))
+        .on(Subject::path(&file.path))
+        .with_hint(format!("convert it: {command}"))
+}

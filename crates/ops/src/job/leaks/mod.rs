@@ -1,0 +1,125 @@
+//! The leak check: every shard of a split is looked at by a pool of workers, then what they found is merged.
+
+#[cfg(test)]
+mod tests;
+
+use super::pool::run_units;
+use super::prepare::OutputFile;
+use super::task::{Task, TaskContext};
+use super::{as_seconds, Phase};
+use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::scratch::Scratch;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What a check found. The leaks are its result, not problems of the run; see [`Leaks::sure`].
+#[derive(Clone, Debug, Serialize)]
+pub struct LeakReport {
+    /// Contents were compared, not only names.
+    pub content: bool,
+    /// What was looked at.
+    #[serde(flatten)]
+    pub compared: ShardTotals,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// The leaks.
+    #[serde(flatten)]
+    pub found: Leaks,
+    /// Nothing is written; for whoever shows all jobs alike.
+    #[serde(skip)]
+    pub files: Vec<OutputFile>,
+    /// Shards that could not be compared, and other findings.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// Looks for leaks in the background. `layout` says which shard is in which split and what is excluded, so that edits that are
+/// not written yet can be checked. Writes nothing but scratch files.
+pub fn start(root: &Path, layout: SplitLayout, leaks: LeakOptions, options: RunOptions) -> Outcome<Task<LeakReport>> {
+    start_on(root, layout, leaks, options, Arc::new(RealFs))
+}
+
+/// As [`start`], writing scratch files through `fs`: tests let it fail.
+pub fn start_on(
+    root: &Path,
+    layout: SplitLayout,
+    leaks: LeakOptions,
+    options: RunOptions,
+    fs: Arc<dyn Fs>,
+) -> Outcome<Task<LeakReport>> {
+    let root = root.to_path_buf();
+    Task::start("leaks", options, fs, move |context| run(&root, &layout, leaks, context))
+}
+
+/// Refuses to call clean what was never compared.
+fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context: &TaskContext) -> Outcome<()> {
+    let missing: Vec<String> = compared.missing(parts).map(|part| format!("`{}`", display_safe(part))).collect();
+    if !missing.is_empty() {
+        let why = format!("no sample has a part {}", missing.join(" or "));
+        let failure = Failure::usage("comparing contents", why).on(Subject::path(root));
+        return Err(failure.with_hint("gristmill info PATH lists the parts"));
+    }
+    if compared.contents == 0 {
+        let message = "no part is large enough to be compared on its own, so that only names were compared";
+        let problem = Problem::note(ProblemKind::MatchesNothing, Subject::path(root), message);
+        context.problems.report(problem.with_hint("--smallest-part 1 compares every part"))?;
+    }
+    Ok(())
+}
+
+fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskContext) -> Outcome<LeakReport> {
+    context.phase(Phase::Open, "opening the data set");
+    super::recover::before_looking(root, &context.problems)?;
+    let (content, parts) = (leaks.content, leaks.parts.clone());
+    let search = LeakSearch::open(root, layout, leaks)?;
+    let (units, bytes) = (search.units(), search.bytes());
+    let scratch = Scratch::create(context.options.scratch.as_deref())?;
+    let threads = context.options.threads.max(1).min(units.len().max(1));
+    let memory = usize::try_from(context.options.memory_bytes).unwrap_or(usize::MAX) / threads;
+    let sack = |number| search.sack(Arc::clone(&context.fs), scratch.path(), number, memory);
+    // A worker takes a sack for each shard and gives it back, so there are no more sacks than workers.
+    let sacks: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(sack).collect());
+    let taking = if content { "reading the shards" } else { "reading the names" };
+    context.phase_of(Phase::Scan, "shard", taking);
+    context.progress.expect(units.len() as u64, bytes);
+    let taken = run_units(&units, threads, &context.cancel, |unit| {
+        let free = sacks.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut sack = free.ok_or_else(|| {
+            gristmill_core::Failure::environment("comparing the splits", "a worker of it panicked")
+                .with_hint("please report it with the output of `gristmill bug-report`")
+        })?;
+        let taken = search.take(*unit, &mut sack, &context.handles());
+        sacks.lock().unwrap_or_else(PoisonError::into_inner).push(sack);
+        taken
+    })?;
+    let mut compared = ShardTotals::default();
+    taken.into_iter().for_each(|shard| compared.add(shard));
+    if content && compared.samples > 0 {
+        check_compared(root, &compared, &parts, context)?;
+    }
+    let bytes = context.progress.read().bytes_done;
+    context.phase_of(Phase::Tables, "record", "comparing the splits");
+    let mut sacks = sacks.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sacks.sort_by_key(RecordBuffer::number);
+    let found = search.finish(sacks, &*context.fs, scratch.path(), &context.options, &context.handles())?;
+    Ok(LeakReport {
+        content,
+        compared,
+        bytes,
+        found,
+        files: Vec::new(),
+        problems: context.problems.kept(),
+        counts: context.problems.counts(),
+        elapsed: context.elapsed(),
+    })
+}

@@ -1,0 +1,128 @@
+//! Rows into a private copy of the database, and that copy into its place.
+
+use super::target::Target;
+use super::MediaReport;
+use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, RowStats};
+use crate::formats::energon::layout;
+use crate::formats::energon::tables::{failure, open_readonly, Tables};
+use crate::job::overall::{cost, Forecast};
+use crate::job::prepare::OutputFile;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use crate::source::media_folder::FileList;
+use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::publish::place_file;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::space;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// From this size on it is said that the database is copied first, in bytes.
+const WORTH_TELLING: u64 = 256 << 20;
+/// Free space that is left over beside the copy, in bytes.
+const SPARE: u64 = 16 << 20;
+
+/// Puts the rows into a copy of the database, and hands back where that is.
+pub(super) fn fill(
+    context: &TaskContext,
+    plan: &PrepareMediaPlan,
+    own: &RunFolder,
+    target: &Target,
+    rows: &[MediaRows],
+) -> Outcome<(PathBuf, RowStats)> {
+    let root = Path::new(&plan.path);
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let draft = own.media_work().join(layout::INDEX_SQLITE);
+    let count = rows.iter().map(MediaRows::rows).sum();
+    let has_samples = copy_old(context, &database, &draft, count)?;
+    let forecast = Forecast::new(cost::rows(count), cost::publishing(2));
+    context.stage(Phase::Tables, "row", forecast, format!("writing {}", text::count(count, "row")));
+    context.progress.expect(count, 0);
+    let mut still_there = |connection: &rusqlite::Connection, key: &str| match target {
+        Target::Files(files) => Ok(is_in_folder(root, files, key)),
+        Target::Shards(_) if has_samples => is_in_samples(connection, &draft, key),
+        // Without sample tables nothing says what is there.
+        Target::Shards(_) => Ok(true),
+    };
+    let old = OldRows { still_there: &mut still_there, prune: plan.prune };
+    let written = write_rows(&*context.fs, &draft, rows, &plan.media.filter, &|_, _| true, old, &context.handles())?;
+    tell_stale(context, &database, &written)?;
+    Ok((draft, written))
+}
+
+/// Copies the database as it is now; `rows` are written into the copy later. Where there is none, nothing. Answers whether it has sample tables.
+fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> Outcome<bool> {
+    let Ok(facts) = std::fs::metadata(database) else { return Ok(false) };
+    // Refuses what is no database, and one whose last change was not finished.
+    let connection = open_readonly(database)?;
+    let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    looked.map_err(|error| failure(database, &error))?;
+    drop(connection);
+    let bytes = facts.len();
+    let free = space::free_bytes(draft)?;
+    if free < bytes.saturating_add(SPARE) {
+        let why = format!("its copy takes {}, and {} are free", text::bytes(bytes), text::bytes(free));
+        return Err(Failure::environment("copying the database", why)
+            .on(Subject::path(database))
+            .with_hint("free some space and run the same command again"));
+    }
+    let size = if bytes >= WORTH_TELLING { format!(", {}", text::bytes(bytes)) } else { String::new() };
+    let forecast = Forecast::new(cost::copying(bytes), cost::rows(rows) + cost::publishing(2));
+    context.stage(Phase::Tables, "row", forecast, format!("copying the database{size}"));
+    context.progress.expect(0, bytes);
+    context.fs.copy_file_watched(database, draft, &mut |count| {
+        context.progress.add(0, count);
+        context.cancel.check()
+    })?;
+    context.fs.set_mode(draft, 0o600)?;
+    Ok(Tables::open(database).is_ok())
+}
+
+/// Whether the key of a row is the name of a file that a walk would find.
+fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
+    if files.holds(key) {
+        return true;
+    }
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);
+    !key.is_empty() && Path::new(key).components().all(is_plain) && root.join(key).is_file()
+}
+
+fn tell_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
+    let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
+    let message =
+        format!("{} of entries that are gone, {first} among them; left as they are", text::count(written.stale, "row"));
+    let note = Problem::note(ProblemKind::StaleMedia, Subject::path(database), message);
+    context.problems.report(note.with_hint("--prune removes them"))
+}
+
+/// Puts the finished database in its place, with the mode that belongs there.
+pub(super) fn publish(
+    context: &TaskContext,
+    plan: &PrepareMediaPlan,
+    target: &Target,
+    draft: &Path,
+    report: &mut MediaReport,
+) -> Outcome<()> {
+    let root = Path::new(&plan.path);
+    let meta = layout::nv_meta(root);
+    let database = meta.join(layout::INDEX_SQLITE);
+    let root_mode = mode_of(root)?;
+    let mode = match (target, mode_of(&database)) {
+        (Target::Files(_), _) => (root_mode | 0o600) & 0o666,
+        (Target::Shards(_), Ok(old)) => old,
+        (Target::Shards(shards), Err(_)) => shards.list.first().map_or(0o644, |(shard, _)| shard.mode & 0o777 | 0o600),
+    };
+    if matches!(target, Target::Files(_)) && mode_of(&meta)? != root_mode | 0o700 {
+        context.fs.set_mode(&meta, root_mode | 0o700)?;
+    }
+    let bytes = std::fs::metadata(draft).map_or(0, |facts| facts.len());
+    let replaces = database.exists();
+    place_file(&*context.fs, draft, &database, mode)?;
+    report.files.push(OutputFile { name: format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE), bytes, replaces });
+    Ok(())
+}
+
+fn mode_of(path: &Path) -> Outcome<u32> {
+    let facts = std::fs::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
+    Ok(facts.mode() & 0o7777)
+}

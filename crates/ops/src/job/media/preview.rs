@@ -1,0 +1,62 @@
+//! What a plan for media would do, without doing it: for Review and `--dry-run`.
+
+use super::target::{self, Target};
+use crate::engine::media::{facts_of, of_files, outlook, MediaOutlook};
+use crate::formats::energon::layout;
+use crate::job::prepare::OutputFile;
+use crate::job::recover::before_looking;
+use crate::job::scan::LiveScan;
+use gristmill_core::{Cancel, Handles, Outcome, PrepareMediaPlan, Problem, ProblemLog, Progress, RunOptions};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a run would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct MediaPreview {
+    /// What would be looked at; of a WebDataset as far as the names of its parts and its first samples tell.
+    pub outlook: MediaOutlook,
+    /// Rows that are there already.
+    pub rows_before: u64,
+    /// Files that would be written; their size is an estimate.
+    pub files: Vec<OutputFile>,
+    /// What would be reported.
+    pub problems: Vec<Problem>,
+}
+
+/// About the bytes that a row takes.
+const ROW_BYTES: u64 = 180;
+/// An empty database with its tables, in bytes.
+const EMPTY_BYTES: u64 = 28_672;
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// What `plan` would do. Walks the folder, or opens the data set; reads headers of the first few entries.
+pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaPreview> {
+    let root = Path::new(&plan.path);
+    let (progress, problems) = (Progress::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel, problems: &problems };
+    before_looking(root, &problems)?;
+    let seen = match target::open(plan, options.threads, &handles)? {
+        Target::Files(files) => of_files(root, &plan.media, &files, cancel),
+        Target::Shards(_) => of_shards(plan, options, cancel)?,
+    };
+    let rows_before = facts_of(root)?.map_or(0, |spread| spread.rows);
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let old = std::fs::metadata(&database).map_or(EMPTY_BYTES, |facts| facts.len());
+    let files = vec![OutputFile {
+        name: format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE),
+        bytes: old + seen.candidates.saturating_sub(rows_before) * ROW_BYTES,
+        replaces: database.exists(),
+    }];
+    Ok(MediaPreview { outlook: seen, rows_before, files, problems: problems.kept() })
+}
+
+fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaOutlook> {
+    let scan = LiveScan::start(Path::new(&plan.path), options)?;
+    while !scan.is_finished() {
+        cancel.check()?;
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(outlook(&*scan.wait()?, &plan.media))
+}

@@ -1,0 +1,184 @@
+//! What a plan for media is about: the shards of a prepared WebDataset, or the files of a folder.
+
+use crate::engine::dataset::Opened;
+use crate::engine::index::{self, OldIndex, SpooledShard};
+use crate::engine::media::{picks_file, Probing};
+use crate::engine::media::{probe_files, probe_shard, MediaRows};
+use crate::formats::energon::layout;
+use crate::job::pool;
+use crate::job::times;
+use crate::source::kind::kind_of;
+use crate::source::media_folder::{self, FileList};
+use gristmill_core::{
+    DatasetKind, ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog,
+    Progress, RunOptions, Shard, ShardId, Subject,
+};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// What is looked at.
+pub(super) enum Target {
+    /// Shards in index order, with their place in the index; those that are gone are left out.
+    Shards(Shards),
+    /// The files of a folder that the filter may pick.
+    Files(FileList),
+}
+
+/// The shards of a prepared WebDataset.
+pub(super) struct Shards {
+    /// Shard, and its `tar_file_id`.
+    pub(super) list: Vec<(Shard, u32)>,
+    /// Names of those that are not what was indexed.
+    changed: HashSet<String>,
+}
+
+/// Finds out what there is. A path that the command is not for is a usage failure that says what is.
+pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_>) -> Outcome<Target> {
+    let root = Path::new(&plan.path);
+    let refused =
+        |why: &str, hint: &str| Err(Failure::usage("preparing media", why).on(Subject::path(root)).with_hint(hint));
+    match kind_of(root)? {
+        DatasetKind::PreparedWebDataset => shards(root, threads, handles).map(Target::Shards),
+        DatasetKind::PlainFolder | DatasetKind::Filesystem => files(plan, handles).map(Target::Files),
+        DatasetKind::RawWebDataset => refused(
+            "the folder holds tar shards that are not prepared",
+            "gristmill prepare PATH with the same --media-metadata flag describes media on the way; \
+             loose media need a folder without shards",
+        ),
+        DatasetKind::Jsonl => refused("JSONL files have no media metadata", "give the folder that the media are in"),
+        DatasetKind::Metadataset => refused(
+            "metadatasets have no media metadata of their own",
+            "give the data set or folder that the media are in",
+        ),
+        DatasetKind::PackedTokens
+        | DatasetKind::PackedFolder
+        | DatasetKind::TokenFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
+        | DatasetKind::ForagerSamples => {
+            refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
+        }
+        DatasetKind::OtherFile => refused("it is a file", "give a prepared data set, or a folder of media"),
+    }
+}
+
+fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
+    let root = Path::new(&plan.path);
+    let found = media_folder::walk(root, |name| picks_file(&plan.media.filter, name), handles)?;
+    if found.files.is_empty() {
+        let doing = "looking for media";
+        let none = || format!("the filter picks none of {}", gristmill_core::text::count(found.seen, "file"));
+        let failure = match (found.seen, &plan.media.filter) {
+            (0, _) => Failure::data(doing, "it holds no file").with_hint("name the folder that the media are in"),
+            (_, MediaFilter::Glob(_)) => Failure::usage(doing, none())
+                .with_hint("patterns fit whole names, *.jpg or photos/*.png; separate them by a comma"),
+            _ => Failure::data(doing, none())
+                .with_hint("--media-metadata-by-header also finds media whose names have no known ending"),
+        };
+        return Err(failure.on(Subject::path(root)));
+    }
+    Ok(found.files)
+}
+
+fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards> {
+    let Opened { shards, facts, .. } = times::open(root, threads, handles.cancel)?;
+    let Some(prepared) = facts.prepared else {
+        return Err(Failure::data("preparing media", "its .info.json is gone").on(Subject::path(root)));
+    };
+    let mut on_disk: HashMap<String, Shard> = shards.into_iter().map(|shard| (shard.name.clone(), shard)).collect();
+    let mut list = Vec::new();
+    for (position, (name, _)) in prepared.shard_counts.iter().enumerate() {
+        let Some(shard) = on_disk.remove(name) else {
+            let message = "the index lists this shard, but it is not there; its media are not described";
+            handles.problems.report(Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message))?;
+            continue;
+        };
+        list.push((shard, u32::try_from(position).unwrap_or(u32::MAX)));
+    }
+    Ok(Shards { list, changed: prepared.changed_shards.into_iter().collect() })
+}
+
+/// Files of one unit: enough units for all threads, and none so large that little moves for long.
+fn slice_of(files: usize, threads: usize) -> usize {
+    (files / (threads.max(1) * 16)).clamp(64, 4096)
+}
+
+/// Looks at everything. Rows come back in the order of shards or files.
+pub(super) fn probe(
+    target: &Target,
+    root: &Path,
+    probing: &Probing<'_>,
+    options: &RunOptions,
+    handles: &Handles<'_>,
+) -> Outcome<Vec<MediaRows>> {
+    match target {
+        Target::Files(files) => {
+            handles.progress.restart(files.len() as u64, 0);
+            let step = slice_of(files.len(), options.threads);
+            let units: Vec<(usize, usize)> = (0..files.len()).step_by(step).enumerate().collect();
+            pool::run_units(&units, options.threads, handles.cancel, |&(unit, start)| {
+                let end = (start + step).min(files.len());
+                probe_files(root, files, start..end, unit, probing, handles)
+            })
+        }
+        Target::Shards(shards) => {
+            handles.progress.restart(shards.list.len() as u64, 0);
+            let units: Vec<(usize, &(Shard, u32))> = shards.list.iter().enumerate().collect();
+            let memory =
+                usize::try_from(options.memory_bytes / (4 * options.threads.max(1) as u64)).unwrap_or(usize::MAX);
+            pool::run_units(&units, options.threads, handles.cancel, |&(unit, (shard, old_id))| {
+                let changed = shards.changed.contains(&shard.name);
+                match spooled(root, shard, *old_id, changed, memory.max(64 << 10), probing, handles) {
+                    Ok(spool) => {
+                        let rows = probe_shard(shard, &spool, unit, probing, handles);
+                        spool.remove(probing.fs)?;
+                        rows
+                    }
+                    Err(failure) => skip_unreadable(shard, failure, handles),
+                }
+            })
+        }
+    }
+}
+
+/// The entries of a shard: out of the index, or by reading its headers where the index does not tell.
+fn spooled(
+    root: &Path,
+    shard: &Shard,
+    old_id: u32,
+    changed: bool,
+    memory: usize,
+    probing: &Probing<'_>,
+    handles: &Handles<'_>,
+) -> Outcome<SpooledShard> {
+    let id = ShardId(old_id);
+    if changed {
+        let message = "it changed since it was indexed; its media are described as it is now";
+        let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
+        handles.problems.report(problem.with_hint("gristmill prepare PATH --update indexes it again"))?;
+    } else {
+        let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+        let tar_idx = root.join(shard.index_name());
+        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
+        if let Some(spool) = index::respool_unit(old, shard, id, probing.dir, probing.fs, memory, handles.cancel)? {
+            return Ok(spool);
+        }
+    }
+    // What is odd about the archive itself was told when it was indexed.
+    let (progress, problems) = (Progress::default(), ProblemLog::default());
+    let quiet = Handles { progress: &progress, cancel: handles.cancel, problems: &problems };
+    index::scan_unit(shard, id, probing.dir, probing.fs, memory, &quiet)
+}
+
+/// A shard that cannot be read costs its own rows; what cannot be written ends the run.
+fn skip_unreadable(shard: &Shard, failure: Failure, handles: &Handles<'_>) -> Outcome<MediaRows> {
+    let is_about_shard = failure.subject.shard.is_some()
+        || failure.subject.path.as_deref().is_some_and(|path| Path::new(path) == shard.path);
+    if failure.class == ExitClass::Interrupted || !is_about_shard {
+        return Err(failure);
+    }
+    let message = format!("its media cannot be described: {}", failure.why);
+    handles.problems.report(Problem::problem(ProblemKind::Unreadable, Subject::shard(&shard.name), message))?;
+    handles.progress.add(1, 0);
+    Ok(MediaRows::default())
+}

@@ -1,0 +1,107 @@
+//! Writing a metadataset from a plan.
+
+use super::task::{Task, TaskContext};
+use super::Phase;
+use crate::engine::mix::author::{facts_of_plan, render};
+use crate::engine::mix::{MixFacts, NOT_JOINED_YET};
+use gristmill_core::mix::MixPlan;
+use gristmill_core::text::count;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::publish::write_file;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const WHAT: &str = "writing the metadataset";
+
+/// What was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct MixReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// An earlier file was replaced.
+    pub replaces: bool,
+    /// The same file was there already; nothing was written.
+    pub nothing_to_do: bool,
+    /// What it comes down to.
+    pub facts: MixFacts,
+    /// It has joins, which must be prepared before it can be used.
+    pub needs_prepare: bool,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+}
+
+/// Checks a plan and writes its file, in the background. What the loader would stop at is refused, and so is another file of that name
+/// without `overwrite`.
+pub fn start(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
+    start_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start`], writing through `fs`: tests let it fail.
+pub fn start_on(plan: MixPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MixReport>> {
+    Task::start("mix", options, fs, move |context| run(&plan, true, context))
+}
+
+/// Does everything but write.
+pub fn start_dry(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
+    Task::start("mix", options, Arc::new(RealFs), move |context| run(&plan, false, context))
+}
+
+/// [`start`] and wait for the end.
+pub fn write(plan: &MixPlan, options: RunOptions) -> Outcome<MixReport> {
+    start(plan.clone(), options)?.wait()
+}
+
+fn run(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outcome<MixReport> {
+    context.phase_of(Phase::Open, "member", "opening the members");
+    let text = render(plan)?;
+    let path = Path::new(&plan.output);
+    let old = gristmill_storage::read::read_whole(path, 64 << 20);
+    let nothing_to_do = matches!(&old, Ok(Some(old)) if old == text.as_bytes());
+    let replaces = std::fs::symlink_metadata(path).is_ok();
+    if path.is_dir() {
+        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
+    }
+    if replaces && !plan.overwrite && !nothing_to_do {
+        return Err(Failure::data(WHAT, "there is another file of that name")
+            .on(Subject::path(path))
+            .with_hint("--force-overwrite replaces it"));
+    }
+    let facts = facts_of_plan(plan, context.handles())?;
+    let facts =
+        MixFacts { problems: facts.problems.into_iter().filter(|problem| !is_expected(problem)).collect(), ..facts };
+    for problem in &facts.problems {
+        context.problems.report(problem.clone())?;
+    }
+    refuse(&facts, path)?;
+    if is_written && !nothing_to_do {
+        context.phase_of(Phase::Publish, "file", "writing the metadataset");
+        context.cancel.check()?;
+        let mode = std::fs::metadata(path).map_or(0o644, |facts| std::os::unix::fs::MetadataExt::mode(&facts) & 0o777);
+        write_file(&*context.fs, path, text.as_bytes(), mode)?;
+    }
+    let needs_prepare = facts.joins.iter().any(|join| !join.is_prepared);
+    let counts = context.problems.counts();
+    Ok(MixReport { path: path.to_owned(), text, replaces, nothing_to_do, facts, needs_prepare, counts })
+}
+
+/// A join that is only just written has no index yet.
+fn is_expected(problem: &Problem) -> bool {
+    problem.kind == ProblemKind::MissingFile && problem.message == NOT_JOINED_YET
+}
+
+fn refuse(facts: &MixFacts, path: &Path) -> Outcome<()> {
+    let refusals: Vec<&Problem> = facts.problems.iter().filter(|p| p.severity == Severity::Refusal).collect();
+    let Some(first) = refusals.first() else { return Ok(()) };
+    let why = match refusals.len() {
+        1 => first.message.clone(),
+        n => format!("the loader would stop at {} of it; the first: {}", count(n as u64, "place"), first.message),
+    };
+    let mut failure = Failure::data(WHAT, format!("{why} (nothing was written)")).on(Subject::path(path));
+    failure.hint = first.hint.clone();
+    Err(failure)
+}

@@ -1,0 +1,212 @@
+//! Preparing instruction data: conversations through a chat template, dealt to partitions, each with its index and packed.
+
+use super::rewrite::make_parent;
+use crate::engine::modalities::config::{take_unknown_end, PackConfig};
+use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
+use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
+use crate::job::exclusive_output::ExclusiveOutput;
+use crate::job::overall::{cost, Forecast};
+use crate::job::pack::{self, PackReport};
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use gristmill_core::{
+    Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject,
+};
+use gristmill_pycompat::pickle::write_index;
+use gristmill_storage::fs::{BufferedFile, RealFs};
+use gristmill_storage::publish::{place_file, write_file};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Permission bits of what is written.
+const FILE_MODE: u32 = 0o644;
+/// Bytes that are handed to the system at once.
+const BUFFER: usize = 1 << 20;
+/// How often the progress of packing is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstructionReport {
+    /// The folder of everything that was made.
+    pub folder: String,
+    /// Partitions that got lines.
+    pub partitions: Vec<PartitionReport>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// What a partition got.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartitionReport {
+    /// `train`, `val` or `test`.
+    pub name: &'static str,
+    /// Its lines.
+    pub lines: u64,
+    /// Documents in its packed file.
+    pub documents: u64,
+    /// Tokens in it.
+    pub tokens: u64,
+    /// The packed file.
+    pub packed: String,
+}
+
+/// Carries out a configuration in the background. What an earlier run of the same configuration made is replaced.
+///
+/// In the drop-in, or with `compat`, the unknown token ends documents where the tokenizer lacks the end token.
+pub fn start_instruction(
+    config: &Path,
+    compat: bool,
+    is_drop_in: bool,
+    options: RunOptions,
+) -> Outcome<Task<InstructionReport>> {
+    let config = config.to_owned();
+    Task::start("instruction", options, Arc::new(RealFs), move |context| run(&config, compat, is_drop_in, context))
+}
+
+fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> Outcome<InstructionReport> {
+    let fs = &*context.fs;
+    context.phase_of(Phase::Open, "file", "reading the configuration");
+    let settings = Settings::read(config)?;
+    // Everything that can be wrong with packing is said before any work.
+    let mut plans = Vec::new();
+    for partition in settings.partitions() {
+        plans.push(packing_plan(&settings, partition, compat)?);
+    }
+    if compat || is_drop_in {
+        let mut note = None;
+        for (plan, _) in &mut plans {
+            note = take_unknown_end(plan)?;
+        }
+        note.into_iter().try_for_each(|note| context.problems.report(note))?;
+    }
+    let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
+    make_parent(fs, &folder.join("any"))?;
+    let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
+    // In seconds: the lines are about as many bytes as the conversations.
+    let packing = std::fs::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
+    let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
+    context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
+    let lengths = write_lines(&settings, compat, &place, context)?;
+    let files = cost::publishing(4 * lengths.len() as u64);
+    context.stage(Phase::Publish, "file", Forecast::new(files, packing), "making lines and indexes visible");
+    write_file(fs, &settings.copy(), &settings.bytes, FILE_MODE)?;
+    let mut kept = Vec::new();
+    for (at, ((partition, (plan, text)), lengths)) in
+        settings.partitions().into_iter().zip(plans).zip(&lengths).enumerate()
+    {
+        if lengths.is_empty() {
+            let message = format!("no line fell to {}, so nothing is made for it", partition.word());
+            context.problems.report(Problem::note(ProblemKind::EmptySplit, Subject::path(config), message))?;
+            continue;
+        }
+        let lines = settings.lines(partition);
+        place_file(fs, &place.draft(at), &lines, FILE_MODE)?;
+        place_index(&lines, lengths, &place.draft(at), context)?;
+        write_file(fs, &settings.packing_copy(partition), text.as_bytes(), FILE_MODE)?;
+        kept.push((partition, lengths.len() as u64, plan));
+    }
+    if kept.is_empty() {
+        return Err(Failure::data("preparing instruction data", "no line of it could be used")
+            .on(Subject::path(&settings.source)));
+    }
+    drop(place);
+    let mut partitions = Vec::new();
+    let mut left: u64 = kept.iter().map(|(_, lines, _)| lines).sum();
+    let line_packed = packing / left.max(1) as f64;
+    for (partition, lines, plan) in kept {
+        left -= lines;
+        let forecast = Forecast::new(lines as f64 * line_packed, left as f64 * line_packed);
+        context.stage(Phase::Scan, "document", forecast, format!("packing {}", partition.word()));
+        let packed = plan.output.clone();
+        let report = packed_by(plan, context)?;
+        let target = report.targets.first();
+        partitions.push(PartitionReport {
+            name: partition.word(),
+            lines,
+            documents: target.map_or(0, |target| target.documents),
+            tokens: target.map_or(0, |target| target.tokens),
+            packed,
+        });
+    }
+    Ok(InstructionReport {
+        folder: settings.folder().display().to_string(),
+        partitions,
+        problems: context.problems.kept(),
+        counts: context.problems.counts(),
+        elapsed: context.elapsed(),
+    })
+}
+
+/// The plan of packing a partition, and the configuration that says the same.
+fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outcome<(PackPlan, String)> {
+    let (tree, text) = settings.packing_of(partition)?;
+    let named = |failure: Failure| {
+        let subject = Subject { path: Subject::path(&settings.packing_file).path, ..failure.subject.clone() };
+        failure.on(subject)
+    };
+    let mut plan = PackConfig::of(&tree).and_then(|config| config.plan(compat)).map_err(named)?;
+    plan.overwrite = true;
+    Ok((plan, text))
+}
+
+/// Writes the lines of all partitions as drafts; gives the lengths of each one's lines.
+fn write_lines(
+    settings: &Settings,
+    compat: bool,
+    place: &ExclusiveOutput<'_>,
+    context: &TaskContext,
+) -> Outcome<Vec<Vec<u64>>> {
+    let mut written = Vec::new();
+    for at in 0..settings.partitions().len() {
+        // They are packed next.
+        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER).kept_cached();
+        written.push(PartitionFile { file, lengths: Vec::new() });
+    }
+    deal(settings, compat, &mut written, &context.handles())?;
+    let mut lengths = Vec::new();
+    for target in written {
+        target.file.finish()?;
+        lengths.push(target.lengths);
+    }
+    Ok(lengths)
+}
+
+/// Makes the raw index of lines whose lengths are known.
+fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContext) -> Outcome<()> {
+    let mut file = BufferedFile::new(context.fs.create_file(draft)?, BUFFER);
+    let mut offset = 0;
+    let items = lengths.iter().map(|length| {
+        let item = (offset, *length);
+        offset += length + 1;
+        item
+    });
+    write_index(lengths.len() as u64, items, &mut |bytes| file.write_all(bytes))?;
+    file.finish()?;
+    let index: PathBuf = with_suffix(lines, INDEX_SUFFIX);
+    place_file(&*context.fs, draft, &index, FILE_MODE)
+}
+
+/// Packs and waits for it; what it finds is found by this run too.
+fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
+    let task = pack::start(plan, context.options.clone())?;
+    while !task.ends_within(POLL_INTERVAL) {
+        if context.cancel.is_cancelled() {
+            task.cancel();
+        }
+        context.show(&task.status());
+    }
+    let (problems, _) = task.findings();
+    for problem in problems {
+        context.problems.report(problem)?;
+    }
+    task.wait()
+}

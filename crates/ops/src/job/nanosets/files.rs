@@ -1,0 +1,219 @@
+//! Merging token files, and shuffling their windows.
+
+use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
+use crate::engine::nanosets::merge::inputs;
+use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedFile, MergePlan, WindowsPlan};
+use crate::formats::nanosets::names::merged_total;
+use crate::job::exclusive_output::ExclusiveOutput;
+use crate::job::prepare::OutputFile;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct FilesReport {
+    /// Folder of the result.
+    pub output: PathBuf,
+    /// Files read.
+    pub inputs: u64,
+    /// Files as written; of a dry run of a merge none, since how it splits is not known before.
+    pub files: Vec<OutputFile>,
+    /// Tokens written, or to be written.
+    pub tokens: u64,
+    /// Documents, chunks or windows.
+    pub units: u64,
+    /// Tokens of the input that are in none of the files.
+    pub left_tokens: u64,
+    /// Bytes of one token.
+    pub token_bytes: u64,
+    /// The very same files were there already; nothing was written.
+    pub nothing_to_do: bool,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// Merges the token files of a folder, in the background. A merge of the same name is refused unless the plan says to replace it; then
+/// all of its files go.
+pub fn start_merge(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    start_merge_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start_merge`], writing through `fs`: tests let it fail.
+pub fn start_merge_on(plan: MergePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<FilesReport>> {
+    Task::start("merge", options, fs, move |context| run_merge(&plan, true, context))
+}
+
+/// Looks at the files and says what a merge would take.
+pub fn start_merge_dry(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("merge", options, Arc::new(RealFs), move |context| run_merge(&plan, false, context))
+}
+
+/// Shuffles the windows of each token file of a folder, in the background. Files of the same names are refused unless the plan says to
+/// replace them.
+pub fn start_windows(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, true, context))
+}
+
+/// Looks at the files and says what a shuffle would take.
+pub fn start_windows_dry(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, false, context))
+}
+
+/// Refuses an output that is the input: readers would take the new files for old ones.
+fn apart(what: &str, input: &Path, output: &Path) -> Outcome<()> {
+    let is_same = matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if is_same {
+        let failure = Failure::usage(what, "the output is the folder that is read");
+        return Err(failure.on(Subject::path(output)).with_hint("--output with another folder"));
+    }
+    Ok(())
+}
+
+/// Whether a name is one of a merge called `name`: `000_NAME.ds`, what stands beside it, and the total.
+fn is_of_merge(file: &str, name: &str) -> bool {
+    if file == merged_total(name) {
+        return true;
+    }
+    let Some((number, rest)) = file.split_once('_') else { return false };
+    let ends = [".ds", ".ds.index", ".ds.metadata", ".ds.loss"];
+    let is_numbered = number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_numbered && rest.strip_prefix(name).is_some_and(|end| ends.contains(&end))
+}
+
+fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
+    const WHAT: &str = "merging";
+    if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
+        return Err(Failure::usage(WHAT, "the name cannot be that of a file").on(Subject::field("--name")));
+    }
+    context.phase_of(Phase::Open, "file", "looking at the token files");
+    let output = &absolute(&plan.output)?;
+    apart(WHAT, &plan.input, output)?;
+    let old = names_there(output, |file| is_of_merge(file, &plan.name));
+    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    // How a merge splits is known when it is made; one without its total is none.
+    let total = output.join(merged_total(&plan.name));
+    if before.is_kept() && !total.is_file() {
+        return Err(before.refusal());
+    }
+    let found = inputs(plan, &context.handles())?;
+    let size = found.token_size.bytes();
+    let all: u64 = found.files.iter().map(|file| file.bytes / size).sum();
+    let mut report = FilesReport {
+        output: output.clone(),
+        inputs: found.files.len() as u64,
+        files: Vec::new(),
+        tokens: if plan.max_tokens > 0 { all.min(plan.max_tokens) } else { all },
+        units: found.units.iter().sum(),
+        left_tokens: 0,
+        token_bytes: size,
+        nothing_to_do: false,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::ZERO,
+    };
+    if is_written {
+        check_room(WHAT, output, report.tokens * size)?;
+        let fs = &*context.fs;
+        make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        context.phase_of(Phase::Scan, "document", "merging");
+        let memory = context.options.memory_bytes;
+        let done = merge::merge(plan, &found, (fs, &place.own.work()), memory, &context.handles())?;
+        report.tokens = done.total.tokens;
+        report.units = done.units;
+        report.left_tokens = done.left_tokens;
+        context.phase_of(Phase::Publish, "file", "making the result visible");
+        let is_published = publish(context, &place, &before, |publication, mode| {
+            // The files of the new merge take the place of old ones; old ones beyond its end go.
+            let new: Vec<String> = done.files.iter().flat_map(FinishedFile::files).map(|(name, _)| name).collect();
+            for name in before.names.iter().filter(|name| !new.contains(name) && output.join(name) != total) {
+                publication.remove(&output.join(name))?;
+            }
+            done.files.iter().try_for_each(|made| made.stage(publication, output, mode))?;
+            publication.stage_bytes(&total, done.total.to_text().as_bytes(), mode)?;
+            Ok(total.clone())
+        })?;
+        report.nothing_to_do = !is_published;
+        let total = (merged_total(&plan.name), done.total.to_text().len() as u64);
+        report.files = outputs(done.files.iter().flat_map(FinishedFile::files).chain([total]), &before.names);
+    } else {
+        before.told(context)?;
+    }
+    Ok(end(report, context))
+}
+
+fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
+    const WHAT: &str = "shuffling windows";
+    context.phase_of(Phase::Open, "file", "looking at the token files");
+    let output = &absolute(&plan.output)?;
+    apart(WHAT, &plan.input, output)?;
+    // What is odd about the files is told when they are shuffled.
+    let quiet = gristmill_core::ProblemLog::default();
+    let found = listing::files(&plan.input, &quiet)?;
+    let old = names_there(output, |name| found.iter().any(|file| file.name == name));
+    let windows = |file: &listing::TokenFile| file.tokens.checked_div(plan.window).unwrap_or(0);
+    let units: u64 = found.iter().map(windows).sum();
+    let bytes =
+        |file: &listing::TokenFile| windows(file) * plan.window * file.bytes.checked_div(file.tokens).unwrap_or(0);
+    let files: Vec<(String, u64)> = found.iter().map(|file| (file.name.clone(), bytes(file))).collect();
+    let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    before.refuse_others(&files)?;
+    let mut report = FilesReport {
+        output: output.clone(),
+        inputs: found.len() as u64,
+        files: outputs(files.into_iter(), &before.names),
+        tokens: units * plan.window,
+        units,
+        left_tokens: found.iter().map(|file| file.tokens - windows(file) * plan.window).sum(),
+        token_bytes: found.first().and_then(|file| file.metadata.as_ref()).map_or(2, |m| m.token_size.bytes()),
+        nothing_to_do: false,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::ZERO,
+    };
+    if is_written {
+        check_room(WHAT, output, report.files.iter().map(|file| file.bytes).sum())?;
+        let fs = &*context.fs;
+        make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+        let place = ExclusiveOutput::take(fs, output, &context.options)?;
+        context.phase_of(Phase::Scan, "window", "shuffling windows");
+        let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
+        report.tokens = made.iter().map(|made| made.tokens).sum();
+        report.left_tokens = dropped;
+        report.files = outputs(made.iter().flat_map(FinishedFile::files), &before.names);
+        context.phase_of(Phase::Publish, "file", "making the result visible");
+        let is_published = publish(context, &place, &before, |publication, mode| {
+            made.iter().try_for_each(|made| made.stage(publication, output, mode))?;
+            Ok(output.join(made.last().map(|made| made.name.as_str()).unwrap_or_default()))
+        })?;
+        report.nothing_to_do = !is_published;
+    } else if plan.window == 0 {
+        return Err(Failure::usage(WHAT, "a window has at least one token").on(Subject::field("--window")));
+    } else {
+        before.told(context)?;
+    }
+    Ok(end(report, context))
+}
+
+fn outputs(files: impl Iterator<Item = (String, u64)>, old: &[String]) -> Vec<OutputFile> {
+    files.map(|(name, bytes)| OutputFile { replaces: old.contains(&name), name, bytes }).collect()
+}
+
+fn end(mut report: FilesReport, context: &TaskContext) -> FilesReport {
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    report
+}

@@ -1,0 +1,136 @@
+//! The index of a mixture as two `.npy` files.
+
+use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
+use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer, IndexPlan, MixtureIndex, Outlook};
+use crate::job::exclusive_output::ExclusiveOutput;
+use crate::job::prepare::OutputFile;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
+use gristmill_pycompat::npy::{Dtype, NpyWriter};
+use gristmill_storage::fs::{Fs, RealFs};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run made, or would make.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexReport {
+    /// Folder of the index.
+    pub output: PathBuf,
+    /// The files.
+    pub files: Vec<OutputFile>,
+    /// Names of the data sets, in the order of their numbers.
+    pub names: Vec<String>,
+    /// What the index comes to.
+    #[serde(flatten)]
+    pub outlook: Outlook,
+    /// Tokens of a sample, where data sets are folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence_length: Option<u64>,
+    /// Seed of the shuffle.
+    pub seed: u32,
+    /// The very same index was there already; nothing was written.
+    pub nothing_to_do: bool,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// Makes an index and writes it, in the background. Another index that is there is refused without `overwrite`.
+pub fn start_index(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    start_index_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start_index`], writing through `fs`: tests let it fail.
+pub fn start_index_on(plan: IndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
+    Task::start("mix-index", options, fs, move |context| run(&plan, true, context))
+}
+
+/// Says what an index would come to: exactly for a small epoch, else nearly.
+pub fn start_index_dry(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    Task::start("mix-index", options, Arc::new(RealFs), move |context| run(&plan, false, context))
+}
+
+fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<IndexReport> {
+    context.phase_of(Phase::Open, "data set", "looking at the data sets");
+    let output = absolute(&plan.output)?;
+    let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
+    let before = PreviousOutput { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
+    let bytes = gristmill_pycompat::npy::header(Dtype::U64, plan.samples).len() as u64;
+    let bytes = bytes.saturating_add(plan.samples.saturating_mul(8));
+    before.refuse_others(&[DATASET_INDEX, SAMPLE_INDEX].map(|name| (name.to_owned(), bytes)))?;
+    let resolved = resolve(plan, &context.handles())?;
+    let (request, names) = (&resolved.request, &resolved.names);
+    for problem in plan.training.compare(resolved.tokenizer().as_ref(), FolderTokenizer::vocabulary_size) {
+        context.problems.report(problem)?;
+    }
+    let mut nothing_to_do = false;
+    let outlook = match is_written {
+        false => {
+            before.told(context)?;
+            Outlook::quick(request)
+        }
+        true => {
+            check_room(before.what, &output, bytes.saturating_mul(2))?;
+            context.phase_of(Phase::Scan, "sample", "laying out an epoch");
+            let index = build(request, &context.handles())?;
+            nothing_to_do = !write(&index, &before, context)?;
+            Outlook::of(request, &index)
+        }
+    };
+    for note in warnings(request, &outlook, names) {
+        context.problems.report(note)?;
+    }
+    let replaces = |name: &str| before.names.iter().any(|old| old == name);
+    let file = |name: &str| OutputFile { name: name.into(), bytes, replaces: replaces(name) };
+    Ok(IndexReport {
+        files: vec![file(DATASET_INDEX), file(SAMPLE_INDEX)],
+        output,
+        names: resolved.names,
+        outlook,
+        sequence_length: plan.sequence_length.filter(|_| !resolved.folders.is_empty()),
+        seed: plan.seed,
+        nothing_to_do,
+        problems: context.problems.kept(),
+        counts: context.problems.counts(),
+        elapsed: context.elapsed(),
+    })
+}
+
+/// Writes both files and makes them visible together, unless they are there already; returns whether it did.
+fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
+    let (fs, output) = (&*context.fs, before.output.as_path());
+    make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+    let place = ExclusiveOutput::take(fs, output, &context.options)?;
+    let samples = index.samples();
+    context.phase_of(Phase::Tables, "sample", "writing the index");
+    context.progress.expect(samples, 16 * samples);
+    let draft = |name: &str| place.own.work().join(name);
+    let mut members = NpyWriter::create(fs, &draft(DATASET_INDEX), Dtype::U64, samples)?;
+    let mut windows = NpyWriter::create(fs, &draft(SAMPLE_INDEX), Dtype::I64, samples)?;
+    let mut bytes = Vec::new();
+    index.each(|piece| {
+        context.cancel.check()?;
+        members.push(piece.iter().map(|(member, _)| u64::from(*member)), &mut bytes)?;
+        windows.push(piece.iter().map(|(_, window)| *window), &mut bytes)?;
+        context.progress.add(piece.len() as u64, 16 * piece.len() as u64);
+        Ok(())
+    })?;
+    members.finish()?;
+    windows.finish()?;
+    context.phase_of(Phase::Publish, "file", "making the index visible");
+    publish(context, &place, before, |publication, mode| {
+        publication.stage_file(&output.join(DATASET_INDEX), draft(DATASET_INDEX), mode)?;
+        let last = output.join(SAMPLE_INDEX);
+        publication.stage_file(&last, draft(SAMPLE_INDEX), mode)?;
+        Ok(last)
+    })
+}

@@ -1,0 +1,132 @@
+//! Work on token folders as jobs: merging them, shuffling their windows, and making the index of a mixture.
+
+mod files;
+mod index;
+#[cfg(test)]
+mod tests;
+
+pub use files::{start_merge, start_merge_dry, start_merge_on, start_windows, start_windows_dry, FilesReport};
+pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
+
+use super::exclusive_output::ExclusiveOutput;
+use super::task::TaskContext;
+use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::publish::Publication;
+use gristmill_storage::space::free_bytes;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// A path as nobody else can write it: what comes out of it never depends on the current folder any more.
+fn absolute(path: &Path) -> Outcome<PathBuf> {
+    std::path::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
+}
+
+/// Makes a folder and what is missing above it, readable for others.
+fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(fs, parent)?;
+    }
+    fs.create_dir(folder, 0o755)
+}
+
+/// Names in a folder that `is_ours` knows; none where there is no folder.
+fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Fails when so many bytes do not fit on the disk of the output: asked before the work, so that a disk does not fill up after hours of
+/// it.
+fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
+    let free = free_bytes(output)?;
+    if needed <= free {
+        return Ok(());
+    }
+    let why = format!("{} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    Err(Failure::environment(what, why)
+        .on(Subject::path(output))
+        .with_hint("free some space, or name an --output on another disk"))
+}
+
+/// What is in the output before a run, and what may become of it.
+struct PreviousOutput {
+    /// The run, for messages.
+    what: &'static str,
+    output: PathBuf,
+    /// Names that the run would use.
+    names: Vec<String>,
+    /// The plan says to replace them.
+    overwrite: bool,
+}
+
+impl PreviousOutput {
+    /// Whether there is something that stays unless it is the same.
+    fn is_kept(&self) -> bool {
+        !self.overwrite && !self.names.is_empty()
+    }
+
+    /// Refuses to go over what is there, where it cannot be the same: some of these files are missing, or have other sizes.
+    fn refuse_others(&self, files: &[(String, u64)]) -> Outcome<()> {
+        let is_like = |(name, bytes): &(String, u64)| {
+            std::fs::metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
+        };
+        match self.is_kept() && !files.iter().all(is_like) {
+            true => Err(self.refusal()),
+            false => Ok(()),
+        }
+    }
+
+    fn refusal(&self) -> Failure {
+        let first = self.names.first().map(String::as_str).unwrap_or_default();
+        Failure::data(self.what, "there is another one of that name")
+            .on(Subject::path(self.output.join(first)))
+            .with_hint("--force-overwrite replaces it")
+    }
+
+    /// What a dry run says of files that may be the same.
+    fn told(&self, context: &TaskContext) -> Outcome<()> {
+        let Some(first) = self.names.first().filter(|_| self.is_kept()) else { return Ok(()) };
+        let path = Subject::path(self.output.join(first));
+        let why = "there is one of that name already: it stays if the result is the same, and the run is refused if it is not";
+        let note = Problem::note(ProblemKind::AlreadyPrepared, path, why);
+        context.problems.report(note.with_hint("--force-overwrite replaces it"))
+    }
+}
+
+/// Makes files visible in the output as one set, unless they are there already; returns whether it did. `stage` adds them and names the
+/// file that comes last.
+fn publish(
+    context: &TaskContext,
+    place: &ExclusiveOutput<'_>,
+    before: &PreviousOutput,
+    stage: impl FnOnce(&mut Publication<'_>, u32) -> Outcome<PathBuf>,
+) -> Outcome<bool> {
+    let (fs, output) = (&*context.fs, before.output.as_path());
+    context.cancel.check()?;
+    let is_new = !output.is_dir();
+    make_folder(fs, output)?;
+    let facts = std::fs::metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
+    let root = output.parent().unwrap_or(Path::new("/"));
+    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
+    let done = stage(&mut publication, (facts.mode() & 0o666) | 0o600).and_then(|last| {
+        if publication.changes_nothing()? {
+            return Ok(false);
+        }
+        match before.is_kept() {
+            true => Err(before.refusal()),
+            false => publication.commit(&last).map(|()| true),
+        }
+    });
+    if done.is_err() && is_new {
+        // Only when nothing is in it.
+        let _ = fs.raw_rmdir(output);
+    }
+    done
+}

@@ -1,0 +1,74 @@
+//! What a piece left out, reported and written down.
+
+use super::Assembler;
+use crate::engine::pack::{EncodingSpec, Finding, PackedPiece};
+use crate::job::pack::inputs::Pass;
+use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use gristmill_core::handles::KEPT_PROBLEMS;
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+
+impl Assembler<'_> {
+    /// Reports what a piece left out.
+    pub(super) fn tell(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
+        for finding in &packed.findings {
+            self.report(problem_of(finding, pass, self.recipes, input))?;
+        }
+        for (is_by_design, kind, count) in &packed.more {
+            let severity = if *is_by_design { Severity::Note } else { Severity::Problem };
+            self.count_more(severity, *kind, *count);
+        }
+        Ok(())
+    }
+
+    pub(super) fn report(&mut self, problem: Problem) -> Outcome<()> {
+        // The first thousand of each are what is kept of a run; a journal need not hold more.
+        let kept = self.kept.entry(problem.severity).or_default();
+        if *kept < KEPT_PROBLEMS {
+            *kept += 1;
+            self.problems.push(problem.clone());
+        } else {
+            self.tally(problem.severity, problem.kind, 1);
+        }
+        if self.is_quiet {
+            return Ok(());
+        }
+        self.context.problems.report(problem)
+    }
+
+    fn tally(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
+        match self.more.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
+            Some(known) => known.2 += count,
+            None => self.more.push((severity, kind, count)),
+        }
+    }
+
+    pub(super) fn count_more(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
+        self.tally(severity, kind, count);
+        if !self.is_quiet {
+            self.context.problems.count_more(severity, kind, count);
+        }
+    }
+}
+
+fn problem_of(finding: &Finding, pass: &Pass, recipes: &[EncodingSpec], input: &TextFile) -> Problem {
+    let is_in = |at: usize| finding.recipes & (1 << at) != 0;
+    let mut words = Vec::new();
+    for (at, number) in pass.recipes.iter().enumerate() {
+        if let Some(recipe) = recipes.get(*number).filter(|_| is_in(at)) {
+            words.push(recipe.format.word());
+        }
+    }
+    let whom = if words.len() < recipes.len() {
+        format!("left out of {}: ", words.join(" and "))
+    } else {
+        "left out: ".into()
+    };
+    let subject = Subject::path(&input.path).line(finding.line + 1).at(finding.start);
+    let message = format!("{whom}{}", finding.reason);
+    let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));
+    let problem = match finding.is_by_design {
+        true => Problem::note(finding.kind, subject, message),
+        false => Problem::problem(finding.kind, subject, message),
+    };
+    Problem { hint, ..problem }
+}

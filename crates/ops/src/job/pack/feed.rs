@@ -1,0 +1,192 @@
+//! Pieces of the text of a pass, one after the other, for whichever thread asks next.
+
+use super::inputs::{check_unchanged, Pass};
+use super::journal::ResumePosition;
+use crate::engine::pack::FileBlock;
+use crate::formats::modalities::raw_index;
+use crate::source::text::{Block, Blocks, Position, TextFile, LONGEST_LINE};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_pycompat::pickle::IndexReader;
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::Path;
+
+/// A piece, and what belongs to its place in the file.
+pub(super) struct Fed {
+    pub(super) piece: FileBlock,
+    /// Bytes of the file on disk since the piece before.
+    pub(super) consumed: u64,
+    /// From where a run goes on when this piece is done.
+    pub(super) next: ResumePosition,
+    /// Nothing more comes of this file.
+    pub(super) is_last: bool,
+    /// The file ends before its time.
+    pub(super) damage: Option<Problem>,
+}
+
+/// The files of a pass.
+pub(super) struct Feed<'a> {
+    pass: &'a Pass,
+    number: usize,
+    index: Option<&'a ReadFile>,
+    block_bytes: usize,
+    cancel: &'a Cancel,
+    /// The file that is read, or comes next.
+    file: usize,
+    from: Position,
+    open: Option<Open<'a>>,
+}
+
+enum Open<'a> {
+    Lines {
+        blocks: Box<Blocks>,
+        consumed: u64,
+    },
+    /// By the items of an index, of which `next` comes next; those before it end at `end`.
+    Spans {
+        text: ReadFile,
+        items: IndexReader<'a>,
+        next: u64,
+        end: u64,
+    },
+}
+
+/// So many bytes behind the last item of an index are looked at.
+const BEHIND: usize = 1 << 16;
+
+impl<'a> Feed<'a> {
+    /// From a place of this pass on. `index` is the pass's, opened.
+    pub(super) fn new(
+        pass: &'a Pass,
+        index: Option<&'a ReadFile>,
+        place: ResumePosition,
+        block_bytes: usize,
+        cancel: &'a Cancel,
+    ) -> Self {
+        let from = Position { offset: place.offset, line: place.line };
+        Self { pass, number: place.pass, index, block_bytes, cancel, file: place.file, from, open: None }
+    }
+
+    /// The next piece, in the memory of `spare`; `None` when all files are read. Every file has a last piece, be it empty.
+    pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<Fed>> {
+        let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
+        if self.open.is_none() {
+            check_unchanged(file)?;
+            self.open = Some(self.open(file)?);
+        }
+        let mut fed = match &mut self.open {
+            Some(Open::Lines { blocks, consumed }) => {
+                let block = blocks.next(spare)?;
+                let is_last = block.is_none();
+                let at = blocks.position();
+                let now = if is_last { file.bytes } else { blocks.consumed().min(file.bytes) };
+                let fed = Fed {
+                    piece: FileBlock { file: self.file, block: block.unwrap_or_default(), spans: None },
+                    consumed: now.saturating_sub(*consumed),
+                    next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
+                    is_last,
+                    damage: if is_last { blocks.damage().map(|damage| damage.problem(file)) } else { None },
+                };
+                *consumed = now;
+                fed
+            }
+            Some(Open::Spans { text, items, next, end }) => {
+                let mut fed = spans(self.number, self.file, text, items, next, spare, self.block_bytes)?;
+                *end = fed.next.offset.max(*end);
+                if fed.is_last && self.index.is_some_and(|index| is_older(index.path(), text.path())) {
+                    fed.damage = left_over(text, *end)?;
+                }
+                fed
+            }
+            None => return Ok(None),
+        };
+        if fed.is_last {
+            check_unchanged(file)?;
+            self.open = None;
+            self.file += 1;
+            self.from = Position::default();
+            fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
+        }
+        Ok(Some(fed))
+    }
+
+    fn open(&self, file: &TextFile) -> Outcome<Open<'a>> {
+        let Some(index) = self.index else {
+            let blocks = Box::new(Blocks::open(file, self.block_bytes, self.from, self.cancel)?);
+            let consumed = if file.packing.is_plain() { self.from.offset } else { 0 };
+            return Ok(Open::Lines { blocks, consumed });
+        };
+        let mut items = raw_index::lines(index);
+        for _ in 0..self.from.line {
+            items.next_item()?;
+        }
+        Ok(Open::Spans { text: open_read(&file.path)?, items, next: self.from.line, end: self.from.offset })
+    }
+}
+
+/// Whether an index was written before its text was. What one made later leaves out, it leaves out on purpose.
+fn is_older(index: &Path, text: &Path) -> bool {
+    let time = |path: &Path| std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+    time(index).zip(time(text)).is_some_and(|(index, text)| index < text)
+}
+
+/// Tells of text behind the last item of an index: it was written after the index was made, and is not packed.
+fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
+    let left = text.len().saturating_sub(end);
+    let mut behind = vec![0; usize::try_from(left).unwrap_or(BEHIND).min(BEHIND)];
+    text.read_exact_at(&mut behind, end).map_err(|error| Failure::io("reading the text", text.path(), &error))?;
+    if behind.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    let why = format!("its raw index ends at byte {end} of {}: what follows is not packed", text.len());
+    let subject = Subject { byte_offset: Some(end), ..Subject::path(text.path()) };
+    Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
+}
+
+/// The spans of the next items of an index.
+fn spans(
+    pass: usize,
+    file: usize,
+    text: &ReadFile,
+    items: &mut IndexReader<'_>,
+    next: &mut u64,
+    mut spare: Vec<u8>,
+    most: usize,
+) -> Outcome<Fed> {
+    spare.clear();
+    let first = *next;
+    let mut found = Vec::new();
+    let mut is_last = false;
+    // A span takes room in the list too.
+    while spare.len() + found.len() * 16 < most {
+        let Some((start, length)) = items.next_item()? else {
+            is_last = true;
+            break;
+        };
+        let refuse = |why: String| {
+            Failure::data("reading by the index", why)
+                .on(Subject::path(text.path()))
+                .with_hint("make a new index, or leave --index away: the lines themselves are read then")
+        };
+        let size = usize::try_from(length).ok().filter(|size| *size <= LONGEST_LINE);
+        let Some(size) = size else { return Err(refuse(format!("item {next} of the index is longer than 64 MiB"))) };
+        if start.checked_add(length).is_none_or(|end| end > text.len()) {
+            return Err(refuse(format!("item {next} of the index is beyond the end of the file")));
+        }
+        let old = spare.len();
+        spare.resize(old + size, 0);
+        let space = spare.get_mut(old..).unwrap_or_default();
+        text.read_exact_at(space, start).map_err(|error| Failure::io("reading the text", text.path(), &error))?;
+        found.push((start, size));
+        *next += 1;
+    }
+    let consumed = spare.len() as u64;
+    let end = found.last().map_or(0, |(start, length)| start + *length as u64);
+    let block = Block { first_line: first, bytes: spare, end, ..Block::default() };
+    Ok(Fed {
+        piece: FileBlock { file, block, spans: Some(found) },
+        consumed,
+        next: ResumePosition { pass, file, offset: end, line: *next },
+        is_last,
+        damage: None,
+    })
+}

@@ -1,0 +1,258 @@
+//! Which files are read, in which order, for which formats.
+//!
+//! Every format has rules of its own for finding files and for their order. Formats that agree share one pass over the text; the others
+//! read it again.
+
+use crate::engine::pack::{forager_names, pbin_names};
+use crate::source::text::{list, Listing, Selection, TextFile};
+use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, Subject};
+use gristmill_storage::read::stamp_at;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Tasks there are at most when nobody says how many.
+const MAX_TASKS: usize = 64;
+
+/// One reading of a list of files, for one or several formats.
+#[derive(Debug)]
+pub(super) struct Pass {
+    /// In the order in which they are read.
+    pub(super) files: Vec<TextFile>,
+    /// Positions among the recipes.
+    pub(super) recipes: Vec<usize>,
+    /// Spans of this raw index are read in place of lines.
+    pub(super) index: Option<PathBuf>,
+    /// What a file is for each format; one for each of `files`.
+    pub(super) roles: Vec<Role>,
+}
+
+/// What a file is for each of the formats of its pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Role {
+    /// Position among the `.pbin` files.
+    pub(super) pbin: usize,
+    /// The task of Nanosets.
+    pub(super) rank: u32,
+    /// Position among Forager's sample files.
+    pub(super) samples: usize,
+}
+
+/// All files of a run.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    pub(super) passes: Vec<Pass>,
+    /// Relative names of the `.pbin` files.
+    pub(super) pbins: Vec<String>,
+    /// The ranks of Nanosets that are run.
+    pub(super) ranks: Vec<u32>,
+    /// How many there are in all.
+    pub(super) tasks: u32,
+    /// Names of Forager's sample files.
+    pub(super) samples: Vec<String>,
+    /// What is left out though it looks like data.
+    pub(super) problems: Vec<Problem>,
+    /// Where this program itself writes.
+    own: Vec<PathBuf>,
+}
+
+/// Finds all files of a plan and deals them to passes. `is_done` says which ranks of Nanosets are finished already.
+///
+/// Files below one of `own` are none of the input, wherever the output lies.
+pub(super) fn find(
+    plan: &PackPlan,
+    own: &[PathBuf],
+    is_done: &dyn Fn(u32) -> bool,
+    cancel: &Cancel,
+) -> Outcome<Inputs> {
+    let mut inputs = Inputs { own: own.to_vec(), ..Inputs::default() };
+    let formats = plan.formats();
+    let position = |wanted: PackFormat| formats.iter().position(|format| *format == wanted).unwrap_or(0);
+    // The order of Forager is the strictest: the end of one file is carried into the next.
+    if plan.forager.is_some() {
+        let files = inputs.listed(plan, PackFormat::Forager, cancel)?;
+        let target = plan.forager.as_ref();
+        let suffix = target.map_or("", |target| target.file_suffix.as_str());
+        inputs.samples = forager_names(&files, suffix, !plan.compat).ok_or_else(|| {
+            Failure::data("packing for forager", "two inputs have the same name, and their samples would too")
+                .with_hint("without --compat they get the names of their folders in front")
+        })?;
+        let roles = (0..files.len()).map(|samples| Role { samples, ..Role::default() }).collect();
+        inputs.passes.push(Pass { files, recipes: vec![position(PackFormat::Forager)], index: None, roles });
+    }
+    if let Some(target) = &plan.nanosets {
+        let files = inputs.listed(plan, PackFormat::Nanosets, cancel)?;
+        let usual = files.len().clamp(1, MAX_TASKS);
+        inputs.tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
+        let tasks = usize::try_from(inputs.tasks).unwrap_or(1);
+        let wanted = (0..inputs.tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
+        inputs.ranks = wanted.filter(|rank| !is_done(*rank)).collect();
+        if let Some(rank) = target.rank.filter(|rank| *rank >= inputs.tasks) {
+            let tasks = gristmill_core::text::count_verb(u64::from(inputs.tasks), "task", "is", "are");
+            let why = format!("there is no task {rank}: {tasks} numbered from 0");
+            return Err(Failure::usage("packing for nanosets", why).on(Subject::field("--rank")));
+        }
+        let running: BTreeSet<u32> = inputs.ranks.iter().copied().collect();
+        let dealt = files.into_iter().enumerate().map(|(at, file)| (file, u32::try_from(at % tasks).unwrap_or(0)));
+        let (files, roles): (Vec<_>, Vec<_>) = dealt
+            .filter(|(_, rank)| running.contains(rank))
+            .map(|(file, rank)| (file, Role { rank, ..Role::default() }))
+            .unzip();
+        if !inputs.ranks.is_empty() {
+            let number = position(PackFormat::Nanosets);
+            inputs.add(number, files, roles, &|role, new| role.rank = new.rank, &follows_tasks);
+        }
+    }
+    if let Some(target) = &plan.modalities {
+        let files = inputs.listed(plan, PackFormat::Modalities, cancel)?;
+        inputs.pbins = pbin_names(&files);
+        let roles: Vec<Role> = (0..files.len()).map(|pbin| Role { pbin, ..Role::default() }).collect();
+        let number = position(PackFormat::Modalities);
+        match &target.index {
+            Some(index) => {
+                let [file] = files.as_slice() else {
+                    return Err(Failure::usage(
+                        "packing by an index",
+                        "one index is for one file, and there are several",
+                    )
+                    .on(Subject::field("--index"))
+                    .with_hint("without --index the lines themselves are read"));
+                };
+                if !file.packing.is_plain() {
+                    return Err(Failure::usage(
+                        "packing by an index",
+                        "the text is compressed, and an index is for plain text",
+                    )
+                    .on(Subject::path(&file.path)));
+                }
+                inputs.passes.push(Pass { files, recipes: vec![number], index: Some(PathBuf::from(index)), roles });
+            }
+            None => inputs.add(number, files, roles, &|role, new| role.pbin = new.pbin, &|_, _| true),
+        }
+    }
+    Ok(inputs)
+}
+
+/// Whether every task gets its files in its own order when they are read in the order of `found`: positions in that order, by file of
+/// the format's own order.
+fn follows_tasks(found: &[usize], roles: &[Role]) -> bool {
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    found.iter().zip(roles).all(|(at, role)| last.insert(role.rank, *at).is_none_or(|before| before < *at))
+}
+
+impl Inputs {
+    fn listed(&mut self, plan: &PackPlan, format: PackFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
+        let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
+        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), format, cancel)?;
+        for problem in problems {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+        let is_own = |file: &TextFile| {
+            let path = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
+            self.own.iter().any(|own| path.starts_with(own))
+        };
+        let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
+        match own.first().filter(|_| files.is_empty()) {
+            Some(file) => Err(Failure::usage("packing", "the output is where the input is")
+                .on(Subject::path(&file.path))
+                .with_hint("name another output")),
+            None => Ok(files),
+        }
+    }
+
+    /// Adds a format to the pass that reads the same files in an order that suits it, else a pass of its own.
+    fn add(
+        &mut self,
+        recipe: usize,
+        files: Vec<TextFile>,
+        roles: Vec<Role>,
+        take: &dyn Fn(&mut Role, &Role),
+        suits: &dyn Fn(&[usize], &[Role]) -> bool,
+    ) {
+        for pass in self.passes.iter_mut().filter(|pass| pass.index.is_none() && pass.files.len() == files.len()) {
+            let places: HashMap<&Path, usize> =
+                pass.files.iter().enumerate().map(|(at, file)| (file.path.as_path(), at)).collect();
+            // A file that is named twice is in two places, which a table cannot say.
+            let found: Vec<usize> = files.iter().filter_map(|file| places.get(file.path.as_path()).copied()).collect();
+            if places.len() != files.len() || found.len() != files.len() || !suits(&found, &roles) {
+                continue;
+            }
+            for (at, role) in found.iter().zip(&roles) {
+                if let Some(known) = pass.roles.get_mut(*at) {
+                    take(known, role);
+                }
+            }
+            pass.recipes.push(recipe);
+            pass.recipes.sort_unstable();
+            return;
+        }
+        self.passes.push(Pass { files, recipes: vec![recipe], index: None, roles });
+    }
+
+    /// Every file once.
+    pub(super) fn files(&self) -> Vec<&TextFile> {
+        let mut seen = BTreeSet::new();
+        self.passes.iter().flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
+    }
+
+    /// Every file that is read line by line, once.
+    pub(super) fn line_files(&self) -> Vec<&TextFile> {
+        let mut seen = BTreeSet::new();
+        let passes = self.passes.iter().filter(|pass| pass.index.is_none());
+        passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
+    }
+
+    /// Relative names of the files of a task of Nanosets, in its order.
+    pub(super) fn files_of_rank(&self, plan: &PackPlan, rank: u32) -> Vec<&str> {
+        let recipe = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
+        let pass = recipe.and_then(|recipe| self.passes.iter().find(|pass| pass.recipes.contains(&recipe)));
+        let files = pass.into_iter().flat_map(|pass| pass.files.iter().zip(&pass.roles));
+        files.filter(|(_, role)| role.rank == rank).map(|(file, _)| file.name.as_str()).collect()
+    }
+
+    /// Bytes on disk that all passes read.
+    pub(super) fn bytes(&self) -> u64 {
+        self.passes.iter().flat_map(|pass| &pass.files).map(|file| file.bytes).sum()
+    }
+
+    /// A fingerprint of the files as they are, and of how they are dealt: the same from every folder.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut text = String::new();
+        for pass in &self.passes {
+            text.push_str(&format!("{:?} {:?}\n", pass.recipes, pass.index.as_deref().map(whole)));
+            for (file, role) in pass.files.iter().zip(&pass.roles) {
+                text.push_str(&format!("{:?} {:?} {:?} {role:?}\n", whole(&file.path), file.name, file.stamp));
+            }
+            if let Some(index) = &pass.index {
+                text.push_str(&format!("{:?}\n", stamp_at(index).ok()));
+            }
+        }
+        text.push_str(&format!("{:?} {}\n", self.ranks, self.tasks));
+        format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// Fails when a file is no longer what it was when it was found.
+    pub(super) fn check_unchanged(&self) -> Outcome<()> {
+        self.files().into_iter().try_for_each(check_unchanged)
+    }
+}
+
+/// A path that does not depend on the current folder.
+pub(super) fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Fails when a file is no longer what it was when it was found.
+pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
+    let why = match stamp_at(&file.path) {
+        Ok(stamp) if stamp == file.stamp => return Ok(()),
+        Ok(_) => "it was written to while it was read",
+        Err(failure) if failure.is_missing() => "it vanished while it was read",
+        Err(failure) => return Err(failure),
+    };
+    Err(Failure::data("packing", why)
+        .on(Subject::path(&file.path))
+        .with_hint("wait until no program writes to it, then run the same command again"))
+}

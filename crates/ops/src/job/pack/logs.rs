@@ -1,0 +1,173 @@
+//! What datatrove's own tools ask a log folder beside its statistics: `executor.json` says how many tasks there are, `logs/` what became
+//! of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a run that is
+//! stopped can be told from one that never was.
+
+use super::inputs::Inputs;
+use super::publish::{make_folder, Text};
+use super::stats::{folder, to_json};
+use crate::job::task::TaskContext;
+use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
+use serde_json::{json, Value};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The largest `executor.json` that is read, in bytes.
+const MAX_LOG_BYTES: u64 = 16 << 20;
+/// Permission bits of files and folders of the log folder.
+const MODES: (u32, u32) = (0o644, 0o755);
+/// Files whose names a log lists.
+const MAX_LISTED_FILES: usize = 1_000;
+
+/// The log folder of a run at work; without one nothing is written.
+pub(super) struct Logs<'a> {
+    context: &'a TaskContext,
+    plan: &'a PackPlan,
+    inputs: &'a Inputs,
+    folder: Option<PathBuf>,
+}
+
+/// How a task ended.
+enum End<'a> {
+    Open,
+    Done { documents: u64, tokens: u64 },
+    Failed(&'a Failure),
+}
+
+impl<'a> Logs<'a> {
+    pub(super) fn new(context: &'a TaskContext, plan: &'a PackPlan, inputs: &'a Inputs) -> Self {
+        Self { context, plan, inputs, folder: folder(plan) }
+    }
+
+    /// Says that the tasks have begun.
+    pub(super) fn begin(&self) -> Outcome<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let fs = &*self.context.fs;
+        make_folder(fs, &folder.join("logs"), MODES.1, &mut Vec::new())?;
+        write_file(fs, &folder.join("executor.json"), &to_json(&self.executor(folder))?, MODES.0)?;
+        self.write(folder, &End::Open)
+    }
+
+    /// Says why the tasks did not end. Trouble with it changes nothing about the failure.
+    pub(super) fn failed(&self, failure: &Failure) {
+        let Some(folder) = &self.folder else { return };
+        if let Err(error) = self.write(folder, &End::Failed(failure)) {
+            self.context.log(format!("writing the logs of the tasks: {error}"));
+        }
+    }
+
+    /// The log of a finished task, to be published with its statistics.
+    pub(super) fn done(&self, rank: u32, documents: u64, tokens: u64) -> Option<Text> {
+        let folder = self.folder.as_ref()?;
+        let bytes = self.text(rank, &End::Done { documents, tokens }).into_bytes();
+        Some(Text { target: log(folder, rank), bytes, completes: false })
+    }
+
+    fn write(&self, folder: &Path, end: &End<'_>) -> Outcome<()> {
+        let fs = &*self.context.fs;
+        let mut ranks = self.inputs.ranks.iter();
+        ranks.try_for_each(|rank| write_file(fs, &log(folder, *rank), self.text(*rank, end).as_bytes(), MODES.0))
+    }
+
+    /// In the form that datatrove gives its lines.
+    fn text(&self, rank: u32, end: &End<'_>) -> String {
+        let mut lines = String::new();
+        let mut say = |when: SystemTime, level: &str, what: &str| {
+            lines.push_str(&format!("{} | {level: <8} | gristmill:pack - {what}\n", utc::log_time(when)));
+        };
+        let now = SystemTime::now();
+        let begun = now.checked_sub(self.context.elapsed()).unwrap_or(now);
+        say(begun, "INFO", &format!("Launching pipeline for rank={rank}"));
+        let files: Vec<&str> = self.inputs.files_of_rank(self.plan, rank);
+        for (number, name) in files.iter().enumerate().take(MAX_LISTED_FILES) {
+            let name = text::display_safe(name);
+            say(begun, "INFO", &format!("Reading input file {name}, {}/{}", number + 1, files.len()));
+        }
+        if files.len() > MAX_LISTED_FILES {
+            say(begun, "INFO", &format!("and {} more", files.len() - MAX_LISTED_FILES));
+        }
+        match end {
+            End::Open => {}
+            End::Done { documents, tokens } => {
+                say(now, "SUCCESS", &format!("Processing done for rank={rank}"));
+                let documents = text::count(*documents, "document");
+                say(now, "INFO", &format!("Stats: Task {rank}: {documents}, {}", text::count(*tokens, "token")));
+            }
+            End::Failed(failure) => say(now, "ERROR", &text::display_safe(&failure.to_string())),
+        }
+        lines
+    }
+
+    /// The facts of the run under datatrove's names; its tools read `world_size`.
+    fn executor(&self, folder: &Path) -> Value {
+        let plan = self.plan;
+        let target = plan.nanosets.clone().unwrap_or_default();
+        let place =
+            |path: &str| format!("DataFolder(path='{}')", std::path::absolute(path).unwrap_or_default().display());
+        let (text_key, jq) = match &plan.text {
+            TextField::Key(key) => (Some(key), None),
+            TextField::Jq(program) => (None, Some(program)),
+        };
+        let end = match &plan.end {
+            None => Value::Null,
+            Some(EndToken::Text(text)) => json!(text),
+            Some(EndToken::Id(id)) => json!(id),
+        };
+        let only = target.rank.is_some();
+        json!({
+            "gristmill": env!("CARGO_PKG_VERSION"),
+            "pipeline": [
+                {
+                    "data_folder": plan.inputs.iter().map(|input| place(input)).collect::<Vec<_>>().join(", "),
+                    "paths_file": plan.paths_file,
+                    "glob_pattern": plan.glob,
+                    "text_key": text_key,
+                    "jq": jq,
+                    "skip": target.skip,
+                    "limit": target.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+                },
+                {
+                    "output_folder": place(&plan.output),
+                    "tokenizer_name_or_path": plan.tokenizer_name.as_deref().unwrap_or(&plan.tokenizer),
+                    "eos_token": end,
+                    "save_filename": target.prefix,
+                    "save_loss_metadata": target.loss_masks,
+                    "shuffle_documents": target.shuffle == gristmill_core::pack::DocumentShuffle::Documents,
+                    "shuffle_chunk_size": target.chunk_size,
+                    "max_tokens_per_file": target.max_tokens_per_file,
+                    "seed": plan.seed,
+                },
+            ],
+            "logging_dir": place(&folder.to_string_lossy()),
+            "skip_completed": true,
+            "tasks": self.inputs.tasks,
+            "workers": self.context.options.threads,
+            "local_tasks": if only { 1 } else { self.inputs.tasks },
+            "local_rank_offset": target.rank.unwrap_or(0),
+            "world_size": self.inputs.tasks,
+        })
+    }
+}
+
+fn log(folder: &Path, rank: u32) -> PathBuf {
+    folder.join("logs").join(format!("task_{rank:05}.log"))
+}
+
+/// Refuses to take the ranks of another division for ours: with another number of tasks each has other files, and those that seem
+/// finished would be missing. The reference program skips them all the same, and so does `--compat`.
+pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
+    let Some(folder) = folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
+    let Some(bytes) = read_whole(&folder.join("executor.json"), MAX_LOG_BYTES)? else { return Ok(()) };
+    let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
+    let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };
+    // Where none is finished there is nothing to confuse.
+    if !std::fs::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Ok(());
+    }
+    let why = format!("tasks of a run of {} are finished here, and this run has {tasks}", text::count(known, "task"));
+    Err(Failure::data("packing for nanosets", why)
+        .on(Subject::path(&folder))
+        .with_hint(format!("--tasks {known} goes on with it; or name another --logging-dir")))
+}

@@ -1,0 +1,196 @@
+//! Threads take pieces as they come, and hand their tokens in, in the order of the text.
+
+use super::assemble::Assembler;
+use super::feed::{Fed, Feed};
+use crate::engine::pack::{EncodingSpec, PackedPiece, Packer};
+use crate::job::pool::{run_units, together};
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_tokenizer::{Mismatch, Tokenizer};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a thread that waits for room checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Memory that a piece takes in all, as a multiple of its text, until it is known.
+const FACTOR: usize = 3;
+/// Memory of pieces larger than this many blocks is given back.
+const MAX_KEPT_BLOCKS: usize = 4;
+
+/// How a pass is cut and what it may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) threads: usize,
+    /// Bytes of text in a piece, about.
+    pub(super) block_bytes: usize,
+    /// Bytes that pieces and their tokens may take together; one piece is always let in.
+    pub(super) memory: usize,
+    /// Bytes that the words which a thread knows may take beyond the first few.
+    pub(super) words: usize,
+}
+
+/// How a pass ended.
+pub(super) enum PassEnd {
+    /// All is in the spools.
+    Done,
+    /// The fast tokenizer and the reference differ.
+    Mismatch(Box<Mismatch>),
+}
+
+/// Runs a pass from where `feed` stands.
+pub(super) fn run(
+    feed: Feed<'_>,
+    assembler: &mut Assembler<'_>,
+    recipes: &[EncodingSpec],
+    field: &TextField,
+    tokenizer: &Tokenizer,
+    limits: Limits,
+    cancel: &Cancel,
+) -> Outcome<PassEnd> {
+    let early = BTreeMap::new();
+    let pipeline = Pipeline {
+        feed: Mutex::new((feed, 0)),
+        flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
+        line: Mutex::new(ReorderBuffer { assembler, next: 0, early, mismatch: None, has_failed: false }),
+        moved: Condvar::new(),
+        limits,
+    };
+    // A worker that stops the others because of a mismatch does so through a flag of its own: the run goes on.
+    let stop = Cancel::default();
+    let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
+    let is_fast = tokenizer.is_fast();
+    let mut result = Ok(Vec::new());
+    let mut verify_against_reference = || {
+        if let Some(mismatch) = is_fast.then(|| tokenizer.verify_against_reference()).flatten() {
+            pipeline.differs(mismatch.clone());
+            stop.cancel();
+        }
+    };
+    let mut pack = || {
+        result = run_units(&workers, limits.threads, &stop, |_| {
+            let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
+            pipeline.work(&mut packer, cancel, &stop)
+        })
+    };
+    // The readers are compared while texts are packed; the pass is over when both is done.
+    together(&mut verify_against_reference, &mut pack);
+    let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (waiting.mismatch, result) {
+        (Some(mismatch), _) => Ok(PassEnd::Mismatch(mismatch)),
+        (None, Err(failure)) => Err(failure),
+        (None, Ok(_)) => Ok(PassEnd::Done),
+    }
+}
+
+struct Pipeline<'a, 'b> {
+    /// Where pieces come from, and the number of the next.
+    feed: Mutex<(Feed<'a>, u64)>,
+    flow: Mutex<Flow>,
+    line: Mutex<ReorderBuffer<'a, 'b>>,
+    moved: Condvar,
+    limits: Limits,
+}
+
+struct Flow {
+    /// Bytes of pieces that were begun and not assembled.
+    in_flight: usize,
+    spares: Vec<(Vec<u8>, PackedPiece)>,
+}
+
+struct ReorderBuffer<'a, 'b> {
+    assembler: &'a mut Assembler<'b>,
+    next: u64,
+    early: BTreeMap<u64, (Fed, PackedPiece, usize)>,
+    mismatch: Option<Box<Mismatch>>,
+    /// A piece was not put in whole: none may come behind it.
+    has_failed: bool,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pipeline<'_, '_> {
+    fn work(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
+        loop {
+            let reserved = self.limits.block_bytes.saturating_mul(FACTOR);
+            let (bytes, mut packed) = self.wait_for_room(reserved, cancel, stop)?;
+            let fed = {
+                let mut feed = locked(&self.feed);
+                cancel.check()?;
+                stop.check()?;
+                let fed = feed.0.next(bytes)?;
+                fed.map(|fed| {
+                    let number = feed.1;
+                    feed.1 += 1;
+                    (fed, number)
+                })
+            };
+            let Some((fed, number)) = fed else {
+                self.give_back(reserved);
+                return Ok(());
+            };
+            packer.run(&fed.piece, &mut packed)?;
+            if let Some(mismatch) = packed.mismatch.take() {
+                return Err(self.differs(mismatch));
+            }
+            let taken = fed.piece.block.bytes.capacity() + packed.held();
+            self.change(reserved, taken);
+            self.hand_in(number, fed, packed, taken)?;
+        }
+    }
+
+    /// Ends the pass, as what was packed may be wrong.
+    fn differs(&self, mismatch: Mismatch) -> Failure {
+        locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
+        Failure::cancelled()
+    }
+
+    /// Waits until little enough is in flight. What is in flight is being worked on or waits for what is, so it always moves.
+    fn wait_for_room(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
+        let mut flow = locked(&self.flow);
+        while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
+            cancel.check()?;
+            stop.check()?;
+            flow = self.moved.wait_timeout(flow, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        flow.in_flight = flow.in_flight.saturating_add(wanted);
+        Ok(flow.spares.pop().unwrap_or_default())
+    }
+
+    fn change(&self, from: usize, to: usize) {
+        let mut flow = locked(&self.flow);
+        flow.in_flight = flow.in_flight.saturating_sub(from).saturating_add(to);
+    }
+
+    fn give_back(&self, taken: usize) {
+        self.change(taken, 0);
+        self.moved.notify_all();
+    }
+
+    /// Puts a piece in line, and takes out all whose turn has come.
+    fn hand_in(&self, number: u64, fed: Fed, packed: PackedPiece, taken: usize) -> Outcome<()> {
+        let mut line = locked(&self.line);
+        line.early.insert(number, (fed, packed, taken));
+        loop {
+            let next = line.next;
+            let Some((fed, packed, taken)) = line.early.remove(&next) else { return Ok(()) };
+            if line.has_failed || line.mismatch.is_some() {
+                return Err(Failure::cancelled());
+            }
+            line.next += 1;
+            line.has_failed = true;
+            line.assembler.take(&fed, &packed)?;
+            line.has_failed = false;
+            let bytes = fed.piece.block.bytes;
+            let mut flow = locked(&self.flow);
+            flow.in_flight = flow.in_flight.saturating_sub(taken);
+            if taken <= self.limits.block_bytes.saturating_mul(MAX_KEPT_BLOCKS) {
+                flow.spares.push((bytes, packed));
+            }
+            drop(flow);
+            self.moved.notify_all();
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! What a plan would make, without making it: from documents spread over the inputs.
+
+use super::inputs::{find, Inputs, Pass};
+use super::journal::Journal;
+use super::layout::Layout;
+use super::logs::check_tasks;
+use super::preview_outputs::{expected, outputs, share, shown, task_names, MAX_LISTED};
+use super::preview_places::{places, stretch};
+use super::record::{decide, settled, Decision};
+use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
+use super::run::{no_text, wants_some, NO_TEXT_HINT};
+use super::stats;
+use crate::engine::pack::{plan_hash, recipes, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
+use crate::job::layouts;
+use crate::job::pool::together;
+use crate::job::record::stopped_run;
+use crate::source::text::TextFile;
+use gristmill_core::pack::{NanosetsTarget, PackPlan, SampleSize};
+use gristmill_core::{
+    text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject,
+};
+use gristmill_storage::space;
+use gristmill_tokenizer::Tokenizer;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Time spent on them, at most.
+const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
+
+/// What `plan` would do. Reads and encodes some documents of the inputs; writes nothing.
+///
+/// A plan that must not run as it is gives a preview with a refusal among its problems; fails where not even that can be told.
+pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
+    let mut layout = Layout::of(plan)?;
+    let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
+    tokenizer.verify_against_reference();
+    let recipes = recipes(plan, &tokenizer)?;
+    let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
+    check_tasks(plan, inputs.tasks)?;
+    layout.settle(plan, &inputs)?;
+    let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
+    let mut problems = inputs.problems.clone();
+    let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
+        Ok(Decision::Nothing) => true,
+        Ok(Decision::Run) => false,
+        Err(failure) if failure.class == ExitClass::Data => {
+            let mut problem = Problem::refusal(ProblemKind::AlreadyPrepared, failure.subject, failure.why);
+            problem.hint = failure.hint;
+            problems.push(problem);
+            false
+        }
+        Err(failure) => return Err(failure),
+    };
+    if !plan.follows_reference() && !nothing_to_do {
+        problems.extend(layouts::preview(&inputs.line_files(), "packing", options.threads, cancel)?);
+    }
+    problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
+    let mut sampling = Sampling::new(recipes.len());
+    for pass in &inputs.passes {
+        sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
+    }
+    if !problems.iter().any(|problem| problem.severity == Severity::Refusal) {
+        match sampling.refusal(plan, &inputs) {
+            Some(refusal) => problems.push(refusal),
+            None => problems.extend(sampling.left_out()),
+        }
+    }
+    let targets: Vec<TargetPreview> =
+        recipes.iter().enumerate().map(|(at, recipe)| sampling.target(at, recipe, plan, &layout, &inputs)).collect();
+    let (needed_bytes, free_bytes) = (needed(plan, &targets), space::free_bytes(&layout.output)?);
+    if free_bytes < needed_bytes && !nothing_to_do {
+        let why = format!("about {} are needed, and {} are free", text::bytes(needed_bytes), text::bytes(free_bytes));
+        problems.push(Problem::problem(ProblemKind::Other, Subject::path(&layout.output), why));
+    }
+    let files = inputs.files();
+    let main = sampling.rows.iter().max_by_key(|row| row.text).cloned().unwrap_or_default();
+    let threads = options.threads.max(1) as f64;
+    let text: f64 = sampling.text_bytes;
+    let (documents, tokens) = match targets.as_slice() {
+        [target] if wants_some(plan) => (target.documents, target.tokens),
+        _ => {
+            let scaled = |number| sampling.scaled(number, main.text);
+            (scaled(sampling.sample.documents), scaled(sampling.sample.tokens))
+        }
+    };
+    Ok(PackPreview {
+        file_count: files.len() as u64,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        files: files.into_iter().take(MAX_LISTED).map(input_file).collect(),
+        sample: sampling.sample(),
+        documents,
+        tokens,
+        targets,
+        estimated: Duration::from_secs_f64((text / (sampling.rate() * threads).max(1.0)).min(1e9)),
+        needed_bytes,
+        free_bytes,
+        warnings: tokenizer.facts().warnings_for(plan.end.is_some()),
+        resumable_bytes: Journal::peek(&layout.own.journal(), &hash)?,
+        nothing_to_do,
+        problems,
+    })
+}
+
+fn input_file(file: &TextFile) -> InputFile {
+    InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.packing.title() }
+}
+
+/// Space for the output, and once more for what is sorted.
+fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
+    let is_sorted = plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled) as u64;
+    let one = |target: &TargetPreview| match target.format {
+        PackFormat::Nanosets => target.bytes * (1 + is_sorted),
+        _ => target.bytes + target.documents * 8,
+    };
+    targets.iter().map(one).sum()
+}
+
+/// What a recipe got of the sample.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    documents: u64,
+    tokens: u64,
+    mask: u64,
+    skipped: Vec<Skipped>,
+    /// Text looked at, and text there is, in bytes.
+    seen: u64,
+    text: u64,
+}
+
+impl Row {
+    /// A figure of the sample, for all of the text.
+    fn scaled(&self, figure: u64) -> u64 {
+        if self.seen == 0 {
+            return 0;
+        }
+        (figure as f64 * self.text as f64 / self.seen as f64).round() as u64
+    }
+
+    fn add(&mut self, lot: &EncodedBlock) {
+        self.documents += lot.lengths.len() as u64;
+        self.tokens += lot.tokens();
+        self.mask += lot.mask.len() as u64;
+        for skip in &lot.skipped {
+            match self.skipped.iter_mut().find(|known| known.reason == skip.reason) {
+                Some(known) => known.documents += skip.documents,
+                None => self.skipped.push(Skipped {
+                    reason: skip.reason.to_owned(),
+                    is_by_design: skip.is_by_design,
+                    documents: skip.documents,
+                }),
+            }
+        }
+    }
+}
+
+/// What was looked at: bytes on disk, and tokens in them.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadTotals {
+    on_disk: u64,
+    tokens: u64,
+}
+
+impl ReadTotals {
+    fn add(&mut self, on_disk: u64, tokens: u64) {
+        self.on_disk += on_disk;
+        self.tokens += tokens;
+    }
+}
+
+/// What long lines there may be in a file: its first line is always looked at, and where that and no other gave a document, places in
+/// which no line begins are in lines that give none either.
+#[derive(Debug, Default)]
+struct Long {
+    has_documents: bool,
+    /// Bytes of such places.
+    without_line: u64,
+}
+
+struct Sampling {
+    sample: PackSample,
+    /// Of each file, and of all.
+    looked: HashMap<PathBuf, ReadTotals>,
+    looked_at: ReadTotals,
+    took: Duration,
+    rows: Vec<Row>,
+    /// Text of all passes, in bytes, about.
+    text_bytes: f64,
+    keys: Vec<String>,
+    /// Lines that cannot be used: where the first of them is, what they are about, why, how many.
+    left_out: Vec<(Subject, ProblemKind, &'static str, u64)>,
+}
+
+impl Sampling {
+    fn new(recipes: usize) -> Self {
+        Self {
+            sample: PackSample::default(),
+            looked: HashMap::new(),
+            looked_at: ReadTotals::default(),
+            took: Duration::ZERO,
+            rows: vec![Row::default(); recipes],
+            text_bytes: 0.0,
+            keys: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Counts what no format takes although the reference programs would.
+    fn leave_out(&mut self, input: &TextFile, packed: &PackedPiece) {
+        for finding in packed.findings.iter().filter(|finding| !finding.is_by_design) {
+            match self.left_out.iter_mut().find(|known| (known.1, known.2) == (finding.kind, finding.reason)) {
+                Some(known) => known.3 += 1,
+                None => {
+                    let subject = Subject::path(&input.path).at(finding.start);
+                    self.left_out.push((subject, finding.kind, finding.reason, 1));
+                }
+            }
+        }
+    }
+
+    /// What the run would tell line by line.
+    fn left_out(&self) -> impl Iterator<Item = Problem> + '_ {
+        self.left_out.iter().map(|(subject, kind, reason, lines)| {
+            let of = text::count(self.sample.lines, "line");
+            let message = format!("{lines} of {of} looked at cannot be used: {reason}");
+            Problem::problem(*kind, subject.clone(), message).with_hint("the run leaves such lines out and lists them")
+        })
+    }
+
+    fn pass(
+        &mut self,
+        plan: &PackPlan,
+        pass: &Pass,
+        all: &[EncodingSpec],
+        tokenizer: &Tokenizer,
+        cancel: &Cancel,
+    ) -> Outcome<()> {
+        let recipes: Vec<EncodingSpec> = pass.recipes.iter().filter_map(|number| all.get(*number)).cloned().collect();
+        let mut packer = Packer::new(&recipes, &plan.text, tokenizer, cancel)?;
+        let mut packed = PackedPiece::default();
+        let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
+        let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
+        let mut long: BTreeMap<usize, Long> = BTreeMap::new();
+        let began = Instant::now();
+        for (file, unit) in places(pass, total) {
+            cancel.check()?;
+            if began.elapsed() > MAX_PREVIEW_TIME {
+                break;
+            }
+            let Some(input) = pass.files.get(file) else { continue };
+            let (piece, on_disk) = stretch(input, file, unit, cancel)?;
+            let clock = Instant::now();
+            packer.run(&piece, &mut packed)?;
+            self.took += clock.elapsed();
+            // What differs here would be found at once by the run, which then works by the reference.
+            packed.mismatch = None;
+            let long = long.entry(file).or_default();
+            long.has_documents |= packed.documents > 0;
+            let mut bytes = piece.block.bytes.len() as u64;
+            let mut on_disk = on_disk;
+            if packed.documents == 0 {
+                // A line that is longer than a place and gives nothing counts for this one; others are in it as well.
+                (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
+            }
+            if bytes == 0 && input.packing.is_plain() {
+                long.without_line += unit.end - unit.start;
+            }
+            seen_on_disk += on_disk;
+            seen += bytes;
+            self.sample.lines += piece.block.lines().count() as u64;
+            self.sample.documents += packed.documents;
+            self.sample.bytes += bytes;
+            self.sample.tokens += packed.tokens;
+            self.looked.entry(input.path.clone()).or_default().add(on_disk, packed.tokens);
+            self.looked_at.add(on_disk, packed.tokens);
+            self.leave_out(input, &packed);
+            if self.keys.is_empty() {
+                self.keys.clone_from(&packed.keys);
+            }
+            for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
+                if let Some(row) = self.rows.get_mut(*number) {
+                    row.add(lot);
+                }
+            }
+        }
+        for (file, Long { without_line, .. }) in long.into_iter().filter(|(_, long)| !long.has_documents) {
+            seen_on_disk += without_line;
+            seen += without_line;
+            self.sample.bytes += without_line;
+            // Nothing follows for files that were not looked at.
+            if let Some(file) = pass.files.get(file) {
+                self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
+            }
+        }
+        let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
+        self.text_bytes += text;
+        for number in &pass.recipes {
+            if let Some(row) = self.rows.get_mut(*number) {
+                (row.seen, row.text) = (seen, text.round() as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokens of a file, about: by what was seen of it, or of all files.
+    fn expected(&self, file: &TextFile) -> u64 {
+        let ReadTotals { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
+        share(tokens, file.bytes, on_disk)
+    }
+
+    /// A figure of the sample, for a text of so many bytes.
+    fn scaled(&self, figure: u64, text: u64) -> u64 {
+        (figure as f64 * text as f64 / self.sample.bytes.max(1) as f64).round() as u64
+    }
+
+    /// Bytes of text a second and thread.
+    fn rate(&self) -> f64 {
+        self.sample.bytes as f64 / self.took.as_secs_f64().max(1e-6)
+    }
+
+    fn sample(&self) -> PackSample {
+        PackSample { bytes_per_second: if self.sample.bytes == 0 { 0.0 } else { self.rate() }, ..self.sample }
+    }
+
+    /// No line, or none that is a document.
+    fn refusal(&self, plan: &PackPlan, inputs: &Inputs) -> Option<Problem> {
+        if self.sample.documents > 0 {
+            return None;
+        }
+        if self.sample.lines == 0 {
+            let (subject, why) = no_text(plan, inputs)?;
+            return Some(Problem::refusal(ProblemKind::NoText, subject, why).with_hint(NO_TEXT_HINT));
+        }
+        let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;
+        let message = format!("no line that was looked at gave a document ({})", reason.reason);
+        let problem = Problem::note(ProblemKind::NoText, Subject::default(), message);
+        let problem = Problem { severity: Severity::Problem, ..problem };
+        Some(match self.keys.is_empty() {
+            true => problem,
+            false => problem.with_hint(format!("wrong field? The lines have the keys: {}", self.keys.join(", "))),
+        })
+    }
+
+    fn target(
+        &self,
+        number: usize,
+        recipe: &EncodingSpec,
+        plan: &PackPlan,
+        layout: &Layout,
+        inputs: &Inputs,
+    ) -> TargetPreview {
+        let row = self.rows.get(number).cloned().unwrap_or_default();
+        let (all, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
+        let documents = match (&plan.nanosets, recipe.format) {
+            (Some(target), PackFormat::Nanosets) if wants_some(plan) => {
+                wanted(all, inputs.ranks.len() as u64, target.skip, target.limit)
+            }
+            _ => all,
+        };
+        let tokens = share(tokens, documents, all);
+        let width = recipe.token.bytes() as u64;
+        let data = tokens * width + share(row.scaled(row.mask), documents, all);
+        let documents = match plan.forager.as_ref().map(|target| target.sample_size) {
+            Some(SampleSize::Fixed(size)) if recipe.format == PackFormat::Forager => tokens / size.max(1),
+            _ => documents,
+        };
+        let (names, rest): (Vec<Vec<String>>, u64) = match recipe.format {
+            // Two numbers and their opcodes.
+            PackFormat::Modalities => {
+                (inputs.pbins.iter().map(|name| vec![shown(&layout.pbin(name))]).collect(), documents * 10)
+            }
+            PackFormat::Nanosets => (task_names(plan, layout, inputs, tokens), documents * 8),
+            PackFormat::Forager => {
+                (inputs.samples.iter().map(|name| vec![shown(&layout.samples(name))]).collect(), documents * 24)
+            }
+        };
+        let bytes = data + rest;
+        let outputs = outputs(names, &expected(number, recipe.format, inputs, &|file| self.expected(file)), bytes);
+        let place = match (recipe.format, inputs.pbins.as_slice()) {
+            (PackFormat::Modalities, [one]) => layout.pbin(one),
+            (format, _) => layout.place(format),
+        };
+        debug_assert!(recipe.kind == Kind::Plain || row.mask <= row.tokens);
+        TargetPreview {
+            format: recipe.format,
+            path: shown(&place),
+            outputs,
+            documents,
+            tokens,
+            bytes,
+            token_bytes: u8::try_from(width).unwrap_or(u8::MAX),
+            skipped: row.skipped,
+        }
+    }
+}
+
+/// Of so many documents, dealt to tasks, those that each of them takes up.
+fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
+    let tasks = tasks.max(1);
+    (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
+}

@@ -1,0 +1,61 @@
+//! Which parts of the inputs a preview looks at.
+
+use super::inputs::Pass;
+use crate::engine::pack::FileBlock;
+use crate::source::jsonl::Unit;
+use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile};
+use gristmill_core::{Cancel, Outcome};
+use gristmill_storage::read::open_read;
+
+/// Bytes of text read at a place.
+const STRETCH: u64 = 128 << 10;
+/// Places that are looked at in a pass.
+const PLACES: u64 = 24;
+/// Bytes of a packed file by which its packing is measured.
+const MEASURED: u64 = 1 << 20;
+
+/// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes, the first of them moved to where the
+/// file begins. Everything, if it is not more.
+pub(super) fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
+    let mut places = Vec::new();
+    if total <= PLACES * STRETCH {
+        for (number, file) in pass.files.iter().enumerate() {
+            let end = if file.packing.is_plain() { file.bytes } else { PLACES * STRETCH };
+            places.push((number, Unit { start: 0, end }));
+        }
+        return places;
+    }
+    let step = (total / PLACES).max(STRETCH);
+    let (mut before, mut next) = (0_u64, 0_u64);
+    for (number, file) in pass.files.iter().enumerate() {
+        let mut is_begun = false;
+        while next < before + file.bytes {
+            let start = if is_begun { next - before } else { 0 };
+            next += step;
+            if file.packing.is_plain() {
+                places.push((number, Unit { start, end: (start + STRETCH).min(file.bytes) }));
+            } else if !is_begun {
+                places.push((number, Unit { start: 0, end: STRETCH }));
+            }
+            is_begun = true;
+        }
+        before += file.bytes;
+    }
+    places
+}
+
+/// Some lines of a file, and how many of its bytes on disk they are.
+pub(super) fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(FileBlock, u64)> {
+    if input.packing.is_plain() {
+        let block = read_unit(&open_read(&input.path)?, unit, Vec::new(), cancel)?;
+        let bytes = block.bytes.len() as u64;
+        return Ok((FileBlock { file, block, spans: None }, bytes));
+    }
+    let size = usize::try_from(unit.end - unit.start).unwrap_or(1);
+    let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
+    let block = blocks.next(Vec::new())?.unwrap_or_default();
+    let text = block.bytes.len() as u64;
+    let (taken, given) = unpacked_share(input, MEASURED)?;
+    let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
+    Ok((FileBlock { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
+}

@@ -1,0 +1,170 @@
+//! What a finished pack leaves for the next one, and what the next one makes of it.
+
+use super::inputs::{whole, Inputs};
+use super::layout::Layout;
+use crate::engine::pack::differences;
+use crate::engine::plan::file::PlanFile;
+use crate::formats::nanosets::names;
+use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
+use gristmill_core::pack::{DocumentShuffle, PackPlan};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Outcome, PackFormat};
+use std::path::{Path, PathBuf};
+
+pub(super) use crate::job::record::{Decision, RecordedOutput};
+
+/// The part of `report.json` that later runs read. Its hash is one of plan and tokenizer.
+pub(super) type Recorded = record::Recorded<PackPlan>;
+
+impl RecordedPlan for PackPlan {
+    const DOING: &'static str = "packing";
+    const LARGEST: u64 = 1 << 28;
+
+    fn differences(earlier: &Self, now: &Self) -> Vec<String> {
+        differences(&settled(earlier), &settled(now))
+    }
+
+    fn of_file(file: PlanFile) -> Option<Self> {
+        match file {
+            PlanFile::Pack(plan) => Some(*plan),
+            _ => None,
+        }
+    }
+}
+
+/// The plan with paths that do not depend on the current folder: plans can be compared, and a run that was stopped goes on from
+/// anywhere. What metadata files say of the tokenizer stays as it was given.
+pub fn settled(plan: &PackPlan) -> PackPlan {
+    let mut plan = plan.clone();
+    // A name of the hub is no path.
+    if Path::new(&plan.tokenizer).exists() {
+        let given = plan.tokenizer.clone();
+        settle(&mut plan.tokenizer);
+        if plan.tokenizer != given {
+            plan.tokenizer_name.get_or_insert(given);
+        }
+    }
+    let logs = plan.nanosets.as_mut().and_then(|target| target.logging_dir.as_mut());
+    let index = plan.modalities.as_mut().and_then(|target| target.index.as_mut());
+    let named = [Some(&mut plan.output), plan.paths_file.as_mut(), logs, index];
+    plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(settle);
+    plan
+}
+
+/// What has no absolute name in UTF-8 is left as it was said.
+fn settle(path: &mut String) {
+    let whole = std::path::absolute(&*path).ok();
+    if let Some(whole) = whole.as_deref().and_then(Path::to_str) {
+        whole.clone_into(path);
+    }
+}
+
+impl Recorded {
+    pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
+        inputs.files().into_iter().map(|file| RecordedInput { path: whole(&file.path), stamp: file.stamp }).collect()
+    }
+}
+
+/// Whether a plan may run where it wants to, and whether it has run already.
+pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
+    if inputs.passes.is_empty() && inputs.ranks.is_empty() {
+        return Ok(Decision::Nothing);
+    }
+    if plan.overwrite {
+        return Ok(Decision::Run);
+    }
+    let refuse = |why, hint| Err(refuse::<PackPlan>(&layout.output, why, hint));
+    let mut recorded = Recorded::of_what_is_there(&layout.own)?;
+    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = whole(&input.path));
+    if let Some(recorded) = &recorded {
+        if let Some(why) = recorded.other_plan(plan) {
+            return refuse(why, "--force-overwrite replaces it; or name another output");
+        }
+        // The hash of a record with paths from some folder says nothing here.
+        if recorded.plan_hash != hash && settled(&recorded.plan) == recorded.plan {
+            return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
+        }
+        // Ranks that were left to somebody else may come to be done here.
+        if !goes_by_ranks(plan) {
+            if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
+                return refuse(why, "--force-overwrite makes it anew");
+            }
+            if recorded.is_whole() {
+                return Ok(Decision::Nothing);
+            }
+        }
+    }
+    let is_foreign = |path: &PathBuf| path.symlink_metadata().is_ok() && !recorded.iter().any(|known| known.has(path));
+    match existing(plan, layout, inputs, &is_foreign) {
+        Some(path) => refuse(
+            format!("{} is there already", display_safe(&path.to_string_lossy())),
+            "--force-overwrite replaces it; or name another output",
+        ),
+        None => Ok(Decision::Run),
+    }
+}
+
+/// Whether completion files, and nothing else, say what is done.
+pub(super) fn goes_by_ranks(plan: &PackPlan) -> bool {
+    plan.formats() == [PackFormat::Nanosets]
+        && plan.nanosets.as_ref().is_some_and(|target| target.logging_dir.is_some())
+}
+
+/// A file of somebody else that stands where one would be written, if there is one.
+fn existing(
+    plan: &PackPlan,
+    layout: &Layout,
+    inputs: &Inputs,
+    is_foreign: &dyn Fn(&PathBuf) -> bool,
+) -> Option<PathBuf> {
+    let mut wanted: Vec<PathBuf> = inputs.pbins.iter().map(|name| layout.pbin(name)).collect();
+    wanted.extend(inputs.samples.iter().map(|name| layout.samples(name)));
+    if plan.forager.is_some() {
+        // An index of whatever files; an empty folder may be what a run left that was killed while it published.
+        let index = layout.index(plan, "x");
+        let first =
+            index.parent().and_then(|folder| std::fs::read_dir(folder).ok()).and_then(|mut entries| entries.next());
+        wanted.extend(first.and_then(Result::ok).map(|entry| entry.path()));
+    }
+    if let Some(found) = wanted.into_iter().find(|path| is_foreign(path)) {
+        return Some(found);
+    }
+    // A rank without its completion file is done again there, whatever it left.
+    let target = plan.nanosets.as_ref().filter(|target| target.logging_dir.is_none())?;
+    let folder = layout.place(PackFormat::Nanosets);
+    let is_shuffled = target.shuffle == DocumentShuffle::Documents || target.chunk_size.is_some();
+    let first = |rank: u32| {
+        let unshuffled = names::unshuffled(target.prefix.as_deref(), rank);
+        let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
+        let shuffled = names::shuffled(target.names, target.prefix.as_deref(), rank, 0, step);
+        if is_shuffled {
+            vec![unshuffled, shuffled]
+        } else {
+            vec![unshuffled]
+        }
+    };
+    let mut names = inputs.ranks.iter().flat_map(|rank| first(*rank));
+    names.find_map(|name| Some(folder.join(name)).filter(|path| is_foreign(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::pack::plan_hash;
+
+    #[test]
+    fn a_plan_means_the_same_from_every_folder() {
+        let here = std::env::current_dir().unwrap();
+        let plan = PackPlan::new(vec!["data/a.jsonl".into()], "Cargo.toml", "out/");
+        let whole = settled(&plan);
+        assert_eq!(whole.inputs, [here.join("data/a.jsonl").to_string_lossy()]);
+        assert_eq!(whole.output, format!("{}/", here.join("out").display()));
+        assert_eq!(whole.tokenizer, here.join("Cargo.toml").to_string_lossy());
+        assert_eq!(whole.tokenizer_name.as_deref(), Some("Cargo.toml"), "metadata says what was given");
+        assert_eq!(settled(&whole), whole);
+        assert_eq!(plan_hash(&settled(&whole), "h"), plan_hash(&whole, "h"));
+        assert!(<PackPlan as RecordedPlan>::differences(&plan, &whole).is_empty());
+        let named = PackPlan::new(vec!["/a".into()], "gpt2", "/out");
+        assert_eq!(settled(&named), named, "a name of the hub is no path");
+    }
+}

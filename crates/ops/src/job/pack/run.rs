@@ -1,0 +1,481 @@
+//! The course of one `pack`, from opening to the published files.
+
+use super::assemble::{Assembler, COMMIT_BYTES};
+use super::feed::Feed;
+use super::finish::{FinishedFile, Finishing, Sums};
+use super::inputs::{find, Inputs};
+use super::journal::{Begin, Journal, Record, Totals};
+use super::layout::Layout;
+use super::logs::{check_tasks, Logs};
+use super::pipeline::{self, Limits, PassEnd};
+use super::publish::{make_folder, publish, Outputs};
+use super::record::{decide, settled, Decision, Recorded};
+use super::{disk_space, findings, outputs, stats, PackReport, Skipped, TargetReport, Tuning};
+use crate::engine::pack::{plan_hash, recipes, EncodingSpec};
+use crate::engine::plan::file::pack_to_yaml;
+use crate::job::layouts;
+use crate::job::outputs::OutputState;
+use crate::job::overall::{cost, Forecast};
+use crate::job::pool::together;
+use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::pack::TextField;
+use gristmill_core::{
+    text, ExitClass, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject,
+};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
+use gristmill_storage::read::open_read;
+use gristmill_tokenizer::Tokenizer;
+
+/// Text in a piece, in bytes, unless memory is short.
+const BLOCK: u64 = 512 << 10;
+/// The least of it.
+const LEAST_BLOCK: u64 = 64 << 10;
+/// What pieces may take together for each thread, in bytes: more than that only piles up behind a slow one.
+const IN_FLIGHT: u64 = 32 << 20;
+/// Permission bits of the folders that are missing above the output.
+const FOLDER_MODE: u32 = 0o755;
+
+/// Everything that is decided before the text is read.
+struct Job<'a> {
+    context: &'a TaskContext,
+    plan: &'a PackPlan,
+    tokenizer: Tokenizer,
+    recipes: Vec<EncodingSpec>,
+    layout: Layout,
+    inputs: Inputs,
+    hash: String,
+    tuning: Tuning,
+}
+
+/// Carries out a plan. An error leaves what was there as it was.
+pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
+    context.phase_of(Phase::Open, "file", "looking for text");
+    let mut job = Job::open(context, plan, tuning)?;
+    if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
+        context.log("nothing to do: the same plan has run on the same files");
+        job.clear_finished();
+        return job.nothing();
+    }
+    job.check_layouts()?;
+    let mut made = Vec::new();
+    if let Some(parent) = job.layout.output.parent() {
+        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
+    }
+    let result = job.locked();
+    job.layout.own.remove_if_empty(&*context.fs);
+    // That of a run without results holds nothing once its work is gone.
+    let _ = context.fs.raw_rmdir(job.layout.own.path());
+    if result.is_err() {
+        outputs::leave(&context.outputs, &job.layout);
+        for folder in made.iter().rev() {
+            let _ = context.fs.raw_rmdir(folder);
+        }
+    }
+    result
+}
+
+impl<'a> Job<'a> {
+    fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
+        let mut layout = Layout::of(plan)?;
+        recover(context, &layout)?;
+        // It is proven while the first texts are packed.
+        let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
+        let recipes = recipes(plan, &tokenizer)?;
+        let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
+        layout.settle(plan, &inputs)?;
+        check_tasks(plan, inputs.tasks)?;
+        for problem in &inputs.problems {
+            context.problems.report(problem.clone())?;
+        }
+        for warning in &tokenizer.facts().warnings_for(plan.end.is_some()) {
+            let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
+            context.problems.report(note)?;
+        }
+        let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
+        Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
+    }
+
+    /// Refuses files that hold no lines of JSON, and reports empty ones.
+    fn check_layouts(&self) -> Outcome<()> {
+        let context = self.context;
+        if self.plan.follows_reference() {
+            return Ok(());
+        }
+        let notes = layouts::check(&self.inputs.line_files(), "packing", context.options.threads, &context.cancel)?;
+        notes.into_iter().try_for_each(|note| context.problems.report(note))
+    }
+
+    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    fn clear_finished(&self) {
+        let (fs, own) = (&*self.context.fs, &self.layout.own);
+        if !own.journal().exists() && !own.work().exists() {
+            return;
+        }
+        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
+        if let Err(error) = cleared {
+            self.context.log(format!("cleaning up: {error}"));
+        }
+    }
+
+    fn locked(&mut self) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let lock = DatasetLock::acquire(fs, &self.layout.own, context.options.break_lock)?;
+        // What was staged and never moved has second names of spools in it.
+        recover_publish(fs, self.layout.root(), &self.layout.own)?;
+        // Another run may have been faster.
+        if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
+            self.layout.own.remove_work(fs)?;
+            return self.nothing();
+        }
+        if context.options.restart {
+            self.layout.own.remove_work(fs)?;
+        }
+        check_running(self.plan, &self.layout.own)?;
+        let result = self.work(&lock);
+        if let Err(failure) = &result {
+            self.logs().failed(failure);
+        }
+        // What is refused because of the data does not go on by itself; what is finished needs nothing more.
+        let is_over = match &result {
+            Ok(_) => true,
+            Err(failure) => matches!(failure.class, ExitClass::Data | ExitClass::Usage),
+        };
+        if is_over {
+            if let Err(error) = self.layout.own.remove_work(fs) {
+                context.log(format!("cleaning up: {error}"));
+            }
+        }
+        if result.is_err() {
+            context.outputs.settle(if is_over { OutputState::Removed } else { OutputState::Kept });
+        }
+        result
+    }
+
+    fn work(&mut self, lock: &DatasetLock) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        self.layout.own.create(fs)?;
+        for folder in [self.layout.spools(), self.layout.finished()] {
+            fs.create_dir(&folder, 0o700)?;
+        }
+        write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
+        self.logs().begin()?;
+        let (mut journal, mut begin, mut record) = self.journal()?;
+        disk_space::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
+        let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
+        let mut told = None;
+        loop {
+            if begin.reference.is_some() {
+                self.tokenizer.use_reference();
+            }
+            let dir = self.layout.spools();
+            let commit_bytes = self.tuning.commit_bytes.unwrap_or(COMMIT_BYTES);
+            let opened = Assembler::new(context, self.plan, &self.recipes, &dir, journal, record.take(), commit_bytes)?;
+            let Some(mut assembler) = opened else {
+                context.log("what a stopped run left is damaged: it is begun again");
+                journal = self.begin_again(&begin)?;
+                continue;
+            };
+            assembler.suppress_problems_before(told);
+            outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.recipes);
+            match self.passes(&mut assembler)? {
+                PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
+                PassEnd::Mismatch(mismatch) => {
+                    context.log(format!(
+                        "the fast tokenizer differs from the reference: {mismatch}; all is done again by the reference"
+                    ));
+                    told = Some(assembler.place());
+                    begin.reference = Some(mismatch.to_string());
+                    journal = self.begin_again(&begin)?;
+                }
+            }
+        }
+    }
+
+    fn logs(&self) -> Logs<'_> {
+        Logs::new(self.context, self.plan, &self.inputs)
+    }
+
+    /// The journal, and what a stopped run has done.
+    fn journal(&self) -> Outcome<(Journal, Begin, Option<Record>)> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let path = self.layout.own.journal();
+        let inputs = self.inputs.fingerprint();
+        let (journal, begin, record) = Journal::open(fs, &path, &self.hash, &inputs)?;
+        if let Some(record) = &record {
+            context.log(format!("going on after {} of text", text::bytes(record.totals.bytes)));
+            for problem in &record.problems {
+                context.problems.report(problem.clone())?;
+            }
+            for (severity, kind, count) in &record.more {
+                context.problems.count_more(*severity, *kind, *count);
+            }
+        }
+        Ok((journal, begin, record))
+    }
+
+    /// A new journal, and no spools.
+    fn begin_again(&self, begin: &Begin) -> Outcome<Journal> {
+        let fs = &*self.context.fs;
+        let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
+        fs.remove_dir_all(&self.layout.spools())?;
+        fs.create_dir(&self.layout.spools(), 0o700)?;
+        Ok(journal)
+    }
+
+    fn limits(&self) -> Limits {
+        let options = &self.context.options;
+        let threads = options.threads.max(1);
+        let share = options.memory_bytes / (threads as u64 * 8);
+        let block = usize::try_from(share.clamp(LEAST_BLOCK, BLOCK)).unwrap_or(BLOCK as usize);
+        Limits {
+            threads,
+            block_bytes: self.tuning.block_bytes.unwrap_or(block),
+            memory: usize::try_from(options.memory_bytes.min(threads as u64 * IN_FLIGHT)).unwrap_or(usize::MAX),
+            words: usize::try_from(share).unwrap_or(usize::MAX),
+        }
+    }
+
+    fn passes<'b>(&'b self, assembler: &mut Assembler<'b>) -> Outcome<PassEnd> {
+        let context = self.context;
+        let start = assembler.place();
+        let files = self.inputs.files().len() as u64;
+        let forecast = self.forecast(assembler.totals());
+        context.stage(Phase::Scan, "document", forecast, format!("packing {}", text::count(files, "file")));
+        context.progress.expect(0, self.inputs.bytes());
+        let bytes = self.done_before(start.pass, start.file, start.offset);
+        context.progress.resume_from(assembler.totals().documents, bytes);
+        for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
+            assembler.enter(pass);
+            assembler.show_outputs();
+            let recipes: Vec<EncodingSpec> =
+                pass.recipes.iter().filter_map(|recipe| self.recipes.get(*recipe)).cloned().collect();
+            let index = pass.index.as_deref().map(open_read).transpose()?;
+            let limits = self.limits();
+            debug_assert_eq!(number, assembler.place().pass);
+            let feed = Feed::new(pass, index.as_ref(), assembler.place(), limits.block_bytes, &context.cancel);
+            let field = &self.plan.text;
+            let ended = pipeline::run(feed, assembler, &recipes, field, &self.tokenizer, limits, &context.cancel);
+            match ended {
+                Ok(PassEnd::Done) => assembler.leave(pass, &self.inputs.ranks)?,
+                Ok(mismatch) => return Ok(mismatch),
+                Err(failure) => {
+                    // What is whole so far need not be done again.
+                    let _ = assembler.rest().and_then(|()| assembler.commit());
+                    return Err(failure);
+                }
+            }
+        }
+        assembler.rest()?;
+        Ok(PassEnd::Done)
+    }
+
+    /// What packing and everything after it is thought to take.
+    fn forecast(&self, totals: &Totals) -> Forecast {
+        let bytes = self.inputs.bytes().saturating_sub(totals.bytes);
+        Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.made_files()))
+    }
+
+    /// Finishing the files, in seconds: tokens are about as many bytes as the text.
+    fn finishing(&self) -> f64 {
+        cost::reading(self.made_files(), 0) + cost::copying(self.inputs.bytes())
+    }
+
+    /// Files that are finished one by one.
+    fn made_files(&self) -> u64 {
+        (self.inputs.pbins.len() + self.inputs.ranks.len() + self.inputs.samples.len()) as u64
+    }
+
+    /// Bytes on disk before a place.
+    fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
+        let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
+        let files = self.inputs.passes.get(pass).map_or(&[][..], |pass| pass.files.get(..file).unwrap_or_default());
+        passes.chain(files).map(|file| file.bytes).sum::<u64>() + offset
+    }
+
+    fn finish(
+        &self,
+        lock: &DatasetLock,
+        assembler: &Assembler<'_>,
+        reference: Option<String>,
+        resumed: u64,
+    ) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let totals = assembler.totals();
+        self.refuse_nothing_but_bad(totals)?;
+        self.inputs.check_unchanged()?;
+        fs.remove_dir_all(&self.layout.finished())?;
+        fs.create_dir(&self.layout.finished(), 0o700)?;
+        let files = self.made_files();
+        let forecast = Forecast::new(self.finishing(), cost::publishing(files));
+        context.stage(Phase::Tables, "file", forecast, "finishing the files");
+        context.progress.expect(files, 0);
+        let finishing = Finishing {
+            context,
+            plan: self.plan,
+            layout: &self.layout,
+            inputs: &self.inputs,
+            marks: assembler.marks(),
+            totals,
+            padding: self.tokenizer.padding(),
+        };
+        let mut made: Vec<Vec<FinishedFile>> = Vec::new();
+        let mut report = self.report(totals, reference, resumed, false);
+        for (recipe, target) in self.recipes.iter().zip(&mut report.targets) {
+            let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(recipe)?;
+            (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
+            made.push(files);
+            let before = totals.targets.get(made.len() - 1).cloned().unwrap_or_default();
+            let padded = if recipe.format == PackFormat::Nanosets { padded } else { before.padded };
+            for problem in findings::length_changes(self.plan, recipe, before.truncated, padded) {
+                context.problems.report(problem)?;
+            }
+        }
+        outputs::complete(&context.outputs, &self.layout, &made);
+        if let Some(note) = findings::special_tokens(totals, &self.tokenizer) {
+            context.problems.report(note)?;
+        }
+        if let ([target], true) = (report.targets.as_slice(), wants_some(self.plan)) {
+            (report.documents, report.tokens) = (target.documents, target.tokens);
+        }
+        let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
+        context.stage(Phase::Publish, "file", forecast, "making the result visible");
+        context.cancel.check()?;
+        if !lock.is_still_ours() {
+            return Err(Failure::environment("packing", "the lock of this run was removed")
+                .on(Subject::path(self.layout.own.lock())));
+        }
+        let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, &self.logs())?;
+        report.problems = context.problems.kept();
+        report.counts = context.problems.counts();
+        report.elapsed = context.elapsed();
+        let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
+        publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
+        context.outputs.settle(OutputState::Published);
+        report.elapsed = context.elapsed();
+        context.log(format!("packed {}", text::count(report.documents, "document")));
+        Ok(report)
+    }
+
+    /// Refuses a run without a document: there is no text at all, or the field is another one.
+    fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
+        if totals.documents > 0 {
+            return Ok(());
+        }
+        let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
+        if skipped == 0 {
+            return match no_text(self.plan, &self.inputs) {
+                Some((subject, why)) => Err(Failure::data("packing", why).on(subject).with_hint(NO_TEXT_HINT)),
+                None => Ok(()),
+            };
+        }
+        let has_field = match &self.plan.text {
+            TextField::Key(key) => totals.keys.is_empty() || totals.keys.contains(key),
+            TextField::Jq(_) => totals.keys.is_empty(),
+        };
+        if has_field && is_watched(self.plan) {
+            return Ok(());
+        }
+        let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
+        reasons.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+        let most = reasons.first().map_or("", |(reason, _, _)| reason);
+        let failure = Failure::data("packing", format!("no line gave a document ({most})"));
+        Err(if totals.keys.is_empty() {
+            failure
+        } else {
+            failure.with_hint(format!("wrong field? The lines have the keys: {}", totals.keys.join(", ")))
+        })
+    }
+
+    /// The report of a run that has nothing to do, once what the run before found is told.
+    fn nothing(&self) -> Outcome<PackReport> {
+        let inputs = Recorded::inputs_of(&self.inputs);
+        tell_again::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
+        let now = self.report(&Totals::default(), None, 0, true);
+        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::LARGEST)? else { return Ok(now) };
+        let PackReport { files, problems, counts, elapsed, .. } = now;
+        Ok(PackReport { files, nothing_to_do: true, resumed_bytes: 0, problems, counts, elapsed, ..before })
+    }
+
+    fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {
+        let (context, plan) = (self.context, self.plan);
+        let target = |(number, recipe): (usize, &EncodingSpec)| {
+            let place = match (recipe.format, self.inputs.pbins.as_slice()) {
+                (PackFormat::Modalities, [one]) => self.layout.pbin(one),
+                (format, _) => self.layout.place(format),
+            };
+            let skipped = totals.targets.get(number).map_or(&[][..], |target| &target.skipped);
+            let of = |(reason, is_by_design, documents): &(String, bool, u64)| Skipped {
+                reason: reason.clone(),
+                is_by_design: *is_by_design,
+                documents: *documents,
+            };
+            TargetReport {
+                format: recipe.format,
+                path: place.to_string_lossy().into_owned(),
+                outputs: Vec::new(),
+                documents: 0,
+                tokens: 0,
+                dropped_tokens: 0,
+                token_bytes: u8::try_from(recipe.token.bytes()).unwrap_or(u8::MAX),
+                vocab_size: (recipe.format == PackFormat::Nanosets).then(|| self.tokenizer.full_size()),
+                skipped: skipped.iter().map(of).collect(),
+            }
+        };
+        debug_assert_eq!(self.recipes.len(), plan.formats().len());
+        PackReport {
+            files: self.inputs.files().len() as u64,
+            // What is read for two formats is counted for both.
+            documents: totals.targets.iter().map(|target| target.documents).max().unwrap_or(0),
+            tokens: totals.targets.iter().map(|target| target.tokens).max().unwrap_or(0),
+            bytes: totals.bytes,
+            targets: self.recipes.iter().enumerate().map(target).collect(),
+            nothing_to_do: nothing,
+            resumed_bytes: resumed,
+            switched_to_reference: reference,
+            problems: context.problems.kept(),
+            counts: context.problems.counts(),
+            elapsed: context.elapsed(),
+        }
+    }
+}
+
+/// One task of many may have nothing, and what watches over tasks as datatrove does waits for the files of each.
+fn is_watched(plan: &PackPlan) -> bool {
+    plan.nanosets.as_ref().is_some_and(|target| target.rank.is_some() || target.logging_dir.is_some())
+}
+
+/// The way out of a run without any text.
+pub(super) const NO_TEXT_HINT: &str =
+    "name files that have documents; loaders fail at the first sample of an empty set";
+
+/// Where and why a run without a line is refused; `None` where an empty result is what is asked for.
+pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, String)> {
+    let files = inputs.line_files();
+    let first = files.first().filter(|_| !plan.follows_reference() && !is_watched(plan))?;
+    let why = match files.len() {
+        1 => "it has no document".to_owned(),
+        more => format!("none of {} has a document", text::count(more as u64, "file")),
+    };
+    Some((Subject::path(&first.path), why))
+}
+
+/// Whether only some documents are wanted of each task.
+pub(super) fn wants_some(plan: &PackPlan) -> bool {
+    plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some())
+}
+
+/// Finishes an earlier publication that was interrupted.
+fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
+    let fs: &dyn Fs = &*context.fs;
+    let Some(done) = recover_at_start(fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let files = text::count(done.files.len() as u64, "file");
+    context.problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(&layout.output),
+        format!("an interrupted run was finished: {files} made visible"),
+    ))
+}

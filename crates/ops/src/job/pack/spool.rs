@@ -1,0 +1,231 @@
+//! Files that grow while a run works: what is in them is known to the byte, so that a run that was stopped goes on in them.
+
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::{Fs, WriteFile};
+use gristmill_storage::read::open_read;
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 20;
+
+/// How far a spool is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    /// Bytes, the head counted.
+    pub(super) bytes: u64,
+    /// XXH3 (64 bits) over what comes behind the head.
+    pub(super) xxh3: u64,
+}
+
+/// A file that is appended to. Its head, whose content is only known at the end, is left free. It is open only while it is written to.
+pub(super) struct Spool {
+    path: PathBuf,
+    file: Option<Box<dyn WriteFile>>,
+    bytes: u64,
+    hasher: Xxh3,
+    is_read_again: bool,
+}
+
+/// How a spool was before, to go back to.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    bytes: u64,
+    hasher: Xxh3,
+}
+
+impl Snapshot {
+    /// How a spool without a head was when it had this many bytes.
+    pub(super) fn of(path: &Path, bytes: u64) -> Outcome<Self> {
+        let mut hasher = Xxh3::new();
+        each_chunk(path, 0, bytes, &mut |bytes| {
+            hasher.update(bytes);
+            Ok(())
+        })?;
+        Ok(Self { bytes, hasher })
+    }
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Spool {
+    /// A new one; what a stopped run left under its name is removed.
+    pub(super) fn create(fs: &dyn Fs, path: &Path, head: usize) -> Outcome<Self> {
+        fs.remove_file(path)?;
+        let mut file = fs.create_file(path)?;
+        if head > 0 {
+            file.write_all(&vec![0; head])?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+            bytes: head as u64,
+            hasher: Xxh3::new(),
+            is_read_again: false,
+        })
+    }
+
+    /// One that a stopped run left, as far as its mark goes; `None` when it is not what the mark says.
+    pub(super) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
+        let hasher = verify(path, mark, head)?;
+        Ok(hasher.map(|hasher| Self {
+            path: path.to_owned(),
+            file: None,
+            bytes: mark.bytes,
+            hasher,
+            is_read_again: false,
+        }))
+    }
+
+    /// The same, of a spool that this run will read again: it stays in the system's cache ([`WriteFile::keep_in_page_cache`]).
+    pub(super) fn read_again(mut self, is_read_again: bool) -> Self {
+        self.is_read_again = is_read_again;
+        if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
+            file.keep_in_page_cache();
+        }
+        self
+    }
+
+    pub(super) fn append(&mut self, fs: &dyn Fs, bytes: &[u8]) -> Outcome<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let file = self.file.insert(fs.reopen_file(&self.path, self.bytes)?);
+                if self.is_read_again {
+                    file.keep_in_page_cache();
+                }
+                file
+            }
+        };
+        file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { bytes: self.bytes, xxh3: self.hasher.digest() }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot { bytes: self.bytes, hasher: self.hasher.clone() }
+    }
+
+    /// Forgets what was appended since.
+    pub(super) fn go_back(&mut self, to: Snapshot) -> Outcome<()> {
+        self.rest()?;
+        self.bytes = to.bytes;
+        self.hasher = to.hasher;
+        Ok(())
+    }
+
+    /// Closes the file until more is appended.
+    pub(super) fn rest(&mut self) -> Outcome<()> {
+        self.file.take().map_or(Ok(()), |file| file.close().map(drop))
+    }
+}
+
+/// Reads what a mark speaks of; `None` when it is not there, or no longer what it was.
+pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
+    // A second name means that it was published: it must never be written to again.
+    let is_ours = std::fs::symlink_metadata(path)
+        .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() >= mark.bytes);
+    if !is_ours {
+        return Ok(None);
+    }
+    let mut hasher = Xxh3::new();
+    each_chunk(path, head as u64, mark.bytes, &mut |bytes| {
+        hasher.update(bytes);
+        Ok(())
+    })?;
+    Ok((hasher.digest() == mark.xxh3).then_some(hasher))
+}
+
+/// Hands out the bytes of a file from `from` to `to`, in pieces.
+pub(super) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+    let file = open_read(path)?;
+    let mut buffer = vec![0; CHUNK.min(usize::try_from(to.saturating_sub(from)).unwrap_or(CHUNK))];
+    let mut at = from;
+    while at < to {
+        let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());
+        let piece = buffer.get_mut(..wanted).unwrap_or_default();
+        file.read_exact_at(piece, at).map_err(|error| Failure::io("reading the spool", path, &error))?;
+        take(piece)?;
+        at += wanted as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::fault::{Fault, FaultFs};
+    use gristmill_storage::fs::RealFs;
+
+    fn put(path: &Path, bytes: &[u8]) {
+        gristmill_storage::publish::write_file(&RealFs, path, bytes, 0o600).unwrap();
+    }
+
+    #[test]
+    fn a_spool_goes_on_where_its_mark_says_and_only_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let mut spool = Spool::create(&RealFs, &path, 4).unwrap();
+        spool.append(&RealFs, b"hello ").unwrap();
+        let mark = spool.mark();
+        spool.append(&RealFs, b"lost").unwrap();
+        drop(spool);
+        let mut spool = Spool::resume(&path, mark, 4).unwrap().unwrap();
+        assert_eq!(spool.bytes(), 10);
+        let before = spool.snapshot();
+        spool.append(&RealFs, b"nothing").unwrap();
+        spool.go_back(before).unwrap();
+        spool.append(&RealFs, b"wor").unwrap();
+        spool.rest().unwrap();
+        spool.append(&RealFs, b"ld").unwrap();
+        let end = spool.mark();
+        drop(spool);
+        assert_eq!(std::fs::read(&path).unwrap(), b"\0\0\0\0hello world");
+        assert!(verify(&path, end, 4).unwrap().is_some());
+        // The head is free; anything else that changed is found.
+        put(&path, b"headhello world");
+        assert!(verify(&path, end, 4).unwrap().is_some());
+        put(&path, b"headhallo world");
+        assert!(Spool::resume(&path, end, 4).unwrap().is_none());
+        put(&path, b"head");
+        assert!(Spool::resume(&path, mark, 4).unwrap().is_none());
+        put(&path, b"headhello ");
+        std::fs::hard_link(&path, dir.path().join("published")).unwrap();
+        assert!(Spool::resume(&path, mark, 4).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_spool_that_is_read_again_stays_in_the_cache() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, is_read_again) in [("made", false), ("again", true)] {
+            let fs = FaultFs::new(Fault::Nothing);
+            let path = dir.path().join(name);
+            let mut spool = Spool::create(&fs, &path, 0).unwrap().read_again(is_read_again);
+            spool.append(&fs, &vec![1; 20 << 20]).unwrap();
+            spool.rest().unwrap();
+            spool.append(&fs, &vec![2; 20 << 20]).unwrap();
+            spool.rest().unwrap();
+            assert_eq!(fs.let_go().is_empty(), is_read_again);
+            let mark = spool.mark();
+            let mut resumed = Spool::resume(&path, mark, 0).unwrap().unwrap().read_again(is_read_again);
+            let before = fs.let_go().len();
+            resumed.append(&fs, &vec![3; 20 << 20]).unwrap();
+            assert_eq!(fs.let_go().len() == before, is_read_again);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The log folder of datatrove: which ranks are finished, and what they counted (docs/formats/nanosets.md §10).
+
+use super::assemble::name;
+use super::finish::Finishing;
+use super::inputs::Inputs;
+use super::journal::{Spread, TaskCounts};
+use super::logs::Logs;
+use super::publish::Text;
+use super::spool::each_chunk;
+use gristmill_core::{Failure, Outcome, PackPlan};
+use serde::Serialize;
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What datatrove calls the step that reads.
+const READER: &str = "📖 - READER: 🐿 Jsonl";
+/// What it calls the step that writes tokens.
+const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
+
+/// The log folder of a plan, absolute.
+pub(super) fn folder(plan: &PackPlan) -> Option<PathBuf> {
+    let folder = plan.nanosets.as_ref()?.logging_dir.as_deref()?;
+    std::path::absolute(folder).ok()
+}
+
+/// Whether a rank has its completion file.
+pub(super) fn is_done(plan: &PackPlan, rank: u32) -> bool {
+    folder(plan).is_some_and(|folder| completion(&folder, rank).is_file())
+}
+
+fn completion(folder: &Path, rank: u32) -> PathBuf {
+    folder.join("completions").join(format!("{rank:05}"))
+}
+
+/// The files of the log folder: what each rank counted and that it is finished, and the sum.
+pub(super) fn texts(
+    plan: &PackPlan,
+    inputs: &Inputs,
+    tasks: &BTreeMap<u32, TaskCounts>,
+    finishing: &Finishing<'_>,
+    logs: &Logs<'_>,
+) -> Outcome<Vec<Text>> {
+    let Some(folder) = folder(plan) else { return Ok(Vec::new()) };
+    let mut texts = Vec::new();
+    let mut sum = Sum::default();
+    let took = finishing.context.elapsed();
+    for rank in &inputs.ranks {
+        let counts = tasks.get(rank).copied().unwrap_or_default();
+        let tokens = tokens_of(finishing, *rank)?;
+        let stats = steps(&counts, &tokens, took.as_secs_f64());
+        let target = folder.join("stats").join(format!("{rank:05}.json"));
+        texts.push(Text { target, bytes: to_json(&stats)?, completes: false });
+        texts.extend(logs.done(*rank, tokens.count, tokens.total));
+        sum.add(&counts, &tokens);
+    }
+    let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64());
+    texts.push(Text { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
+    // A rank is finished when its completion file is there, so these come last.
+    for rank in &inputs.ranks {
+        texts.push(Text { target: completion(&folder, *rank), bytes: Vec::new(), completes: true });
+    }
+    Ok(texts)
+}
+
+#[derive(Default)]
+struct Sum {
+    counts: TaskCounts,
+    tokens: Spread,
+}
+
+impl Sum {
+    fn add(&mut self, counts: &TaskCounts, tokens: &Spread) {
+        self.counts.files += counts.files;
+        self.counts.chars = self.counts.chars.with(&counts.chars);
+        self.counts.documents = self.counts.documents.with(&counts.documents);
+        self.tokens = self.tokens.with(tokens);
+    }
+}
+
+/// How long the documents of a task are, in tokens.
+fn tokens_of(finishing: &Finishing<'_>, rank: u32) -> Outcome<Spread> {
+    let index = name::task(rank, "index");
+    let (mut spread, mut last, mut left) = (Spread::default(), 0, Vec::new());
+    each_chunk(&finishing.spool(&index), 0, finishing.bytes(&index), &mut |bytes| {
+        left.extend_from_slice(bytes);
+        let (whole, rest) = left.as_chunks::<8>();
+        for end in whole {
+            let end = u64::from_le_bytes(*end);
+            spread.add(end.saturating_sub(std::mem::replace(&mut last, end)));
+        }
+        left = rest.to_vec();
+        Ok(())
+    })?;
+    Ok(spread)
+}
+
+fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
+    let mut reader = Map::new();
+    if counts.files > 0 {
+        reader.insert("input_files".into(), json!(counts.files));
+        if counts.chars.count > 0 {
+            reader.insert("doc_len".into(), counts.chars.to_value(None));
+        }
+        reader.insert("documents".into(), counts.documents.to_value(Some("input_file")));
+    }
+    let mut writer = Map::new();
+    if tokens.count > 0 {
+        writer.insert("tokens".into(), tokens.to_value(None));
+    }
+    let time = |seconds: f64| json!({"total": seconds, "n": 1, "mean": seconds, "min": seconds, "max": seconds});
+    json!([
+        {"name": READER, "time_stats": time(0.0), "stats": reader},
+        {"name": WRITER, "time_stats": time(seconds), "stats": writer},
+    ])
+}
+
+/// As Python's `json.dumps(…, indent=4)` lays it out.
+pub(super) fn to_json(value: &Value) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+    value
+        .serialize(&mut serializer)
+        .map_err(|error| Failure::environment("writing the statistics", error.to_string()))?;
+    Ok(bytes)
+}
+
+impl Spread {
+    fn with(&self, other: &Self) -> Self {
+        let least = match (self.count, other.count) {
+            (0, _) => other.least,
+            (_, 0) => self.least,
+            _ => self.least.min(other.least),
+        };
+        Self {
+            count: self.count + other.count,
+            total: self.total + other.total,
+            least,
+            most: self.most.max(other.most),
+            squares: self.squares + other.squares,
+        }
+    }
+
+    /// As datatrove writes figures: one number where it says everything.
+    fn to_value(self, unit: Option<&str>) -> Value {
+        if self.total == 0 {
+            return json!(0);
+        }
+        let mut table = Map::new();
+        table.insert("total".into(), json!(self.total));
+        if self.count > 1 && self.count != self.total {
+            table.insert("n".into(), json!(self.count));
+        }
+        let (count, total) = (self.count as f64, self.total as f64);
+        let mean = total / count;
+        if self.least != self.most || mean != 1.0 {
+            table.insert("mean".into(), json!(mean));
+        }
+        if self.least != self.most {
+            let variance = ((self.squares - total * mean) / (count - 1.0)).max(0.0);
+            table.insert("variance".into(), json!(variance));
+            table.insert("std_dev".into(), json!(variance.sqrt()));
+            table.insert("min".into(), json!(self.least));
+            table.insert("max".into(), json!(self.most));
+        }
+        if let Some(unit) = unit {
+            table.insert("unit".into(), json!(unit));
+        }
+        if table.len() == 1 {
+            json!(self.total)
+        } else {
+            Value::Object(table)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_as_datatrove_writes_them() {
+        let of = |values: &[u64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|value| spread.add(*value));
+            spread
+        };
+        assert_eq!(of(&[]).to_value(None), json!(0));
+        assert_eq!(of(&[1, 1, 1]).to_value(None), json!(3));
+        assert_eq!(of(&[0]).to_value(Some("input_file")), json!(0));
+        assert_eq!(of(&[5]).to_value(None), json!({"total": 5, "mean": 5.0}));
+        let value = of(&[2, 4]).with(&of(&[9])).to_value(None);
+        assert_eq!(
+            (value["total"].as_u64(), value["n"].as_u64(), value["mean"].as_f64(), value["variance"].as_f64()),
+            (Some(15), Some(3), Some(5.0), Some(13.0))
+        );
+        assert_eq!((value["min"].as_u64(), value["max"].as_u64()), (Some(2), Some(9)));
+    }
+}

@@ -1,0 +1,203 @@
+//! Tasks of Nanosets: filled up, shuffled, described.
+
+use super::assemble::name;
+use super::finish::{FinishedFile, Finishing, Sums};
+use super::journal::LengthChange;
+use super::spool::each_chunk;
+use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
+use crate::engine::pack::{EncodingSpec, Kind};
+use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
+use crate::job::pool::run_units;
+use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
+use gristmill_core::Outcome;
+use gristmill_tokenizer::{Padding, PaddingLength, Side};
+use std::path::PathBuf;
+
+/// Documents that are filled up together (docs/formats/nanosets.md §2).
+const BATCH: usize = 10_000;
+
+/// Finishes all tasks.
+pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
+    let Some(target) = &finishing.plan.nanosets else { return Ok((Vec::new(), Sums::default())) };
+    let context = finishing.context;
+    let done = run_units(&finishing.inputs.ranks, context.options.threads, &context.cancel, |rank| {
+        let task = Task { finishing, recipe, target, rank: *rank };
+        let done = task.run()?;
+        context.progress.add(1, 0);
+        Ok(done)
+    })?;
+    let mut sums = Sums::default();
+    let mut made = Vec::new();
+    for (files, task) in done {
+        made.extend(files);
+        sums.documents += task.documents;
+        sums.tokens += task.tokens;
+        sums.dropped += task.dropped;
+        sums.padded.documents += task.padded.documents;
+        sums.padded.tokens += task.padded.tokens;
+    }
+    Ok((made, sums))
+}
+
+struct Task<'a> {
+    finishing: &'a Finishing<'a>,
+    recipe: &'a EncodingSpec,
+    target: &'a NanosetsTarget,
+    rank: u32,
+}
+
+impl Task<'_> {
+    fn run(&self) -> Outcome<(Vec<FinishedFile>, Sums)> {
+        let mut data = self.spool("ds");
+        let mut index = self.spool("index");
+        let width = self.recipe.token.bytes() as u64;
+        let mut tokens = self.bytes("ds") / width;
+        let documents = self.bytes("index") / 8;
+        let mut padded = LengthChange::default();
+        if let Some(padding) = self.finishing.padding {
+            (data, index, tokens, padded) = self.fill_up(padding)?;
+        }
+        let has_loss = self.recipe.kind == Kind::LossMask;
+        let loss = self.spool("loss");
+        if tokens == 0 || !self.target.is_shuffled() {
+            let name = names::unshuffled(self.target.prefix.as_deref(), self.rank);
+            let metadata = self.metadata(tokens).to_text();
+            let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
+            let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata);
+            return Ok((made, Sums { documents, tokens, padded, dropped: 0 }));
+        }
+        let source = Source {
+            data: &data,
+            index: &index,
+            loss: has_loss.then_some(loss.as_path()),
+            token_size: self.token_size(),
+        };
+        let options = ShuffleOptions {
+            documents: self.target.shuffle == DocumentShuffle::Documents,
+            chunk: self.target.chunk_size,
+            max_tokens: self.target.max_tokens_per_file,
+            seed: self.finishing.plan.seed,
+        };
+        let step = if options.chunk.is_some() { names::Step::Chunks } else { names::Step::Documents };
+        let name = |sub: u64| names::shuffled(self.target.names, self.target.prefix.as_deref(), self.rank, sub, step);
+        let (fs, folder) = (&*self.finishing.context.fs, self.finishing.layout.finished());
+        // Its progress is in documents and chunks, this job's in tasks.
+        let progress = gristmill_core::Progress::default();
+        let handles = gristmill_core::Handles { progress: &progress, ..self.finishing.context.handles() };
+        let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, &folder), &name, &handles)?;
+        let mut sums = Sums { dropped: shuffled.dropped_tokens, documents, padded, tokens: 0 };
+        let mut made = Vec::new();
+        for file in shuffled.files {
+            sums.tokens += file.tokens;
+            let loss = file.beside.loss.then(|| loss_path(&file.path));
+            let metadata = file.metadata.to_text();
+            let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
+            made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata));
+        }
+        Ok((made, sums))
+    }
+
+    fn trio(
+        &self,
+        name: &str,
+        data: PathBuf,
+        index: PathBuf,
+        loss: Option<PathBuf>,
+        metadata: PathBuf,
+    ) -> Vec<FinishedFile> {
+        let target = self.finishing.layout.task(name);
+        let one = |written, target, completes| FinishedFile { written, target, completes };
+        let mut made = vec![one(data, target.clone(), false), one(index, index_path(&target), false)];
+        made.extend(loss.map(|loss| one(loss, loss_path(&target), false)));
+        made.push(one(metadata, metadata_path(&target), true));
+        made
+    }
+
+    fn spool(&self, end: &str) -> PathBuf {
+        self.finishing.spool(&name::task(self.rank, end))
+    }
+
+    fn bytes(&self, end: &str) -> u64 {
+        self.finishing.bytes(&name::task(self.rank, end))
+    }
+
+    fn tokenizer(&self) -> &str {
+        self.finishing.plan.tokenizer_name.as_deref().unwrap_or(&self.finishing.plan.tokenizer)
+    }
+
+    fn token_size(&self) -> TokenSize {
+        if self.recipe.token.bytes() == 4 {
+            TokenSize::Four
+        } else {
+            TokenSize::Two
+        }
+    }
+
+    fn metadata(&self, tokens: u64) -> Metadata {
+        Metadata { tokenizer: self.tokenizer().to_owned(), token_size: self.token_size(), tokens }
+    }
+
+    /// Fills the documents of each batch up to one length. Gives the new files, how many tokens there are now, and what was padded.
+    fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
+        let dir = self.finishing.layout.finished();
+        let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", name::task(self.rank, end))));
+        let (mut tokens_out, mut index_out) = (self.finishing.create(&data)?, self.finishing.create(&index)?);
+        let width = self.recipe.token.bytes();
+        let pad = padding.id.to_le_bytes();
+        let pad = pad.get(..width).unwrap_or_default();
+        let source = self.spool("ds");
+        let (mut from, mut ended, mut padded) = (0_u64, 0_u64, LengthChange::default());
+        let mut batch: Vec<u64> = Vec::with_capacity(BATCH);
+        let mut write = |batch: &mut Vec<u64>| -> Outcome<()> {
+            self.finishing.context.cancel.check()?;
+            let longest =
+                batch.iter().scan(from, |last, end| Some(end - std::mem::replace(last, *end))).max().unwrap_or(0);
+            let length = length_of(padding, longest);
+            for end in batch.drain(..) {
+                let missing = length.saturating_sub(end - from);
+                padded.add(&[missing]);
+                if padding.side == Side::Left {
+                    (0..missing).try_for_each(|_| tokens_out.write_all(pad))?;
+                }
+                let bytes = |at: u64| at * width as u64;
+                each_chunk(&source, bytes(from), bytes(end), &mut |piece| tokens_out.write_all(piece))?;
+                if padding.side == Side::Right {
+                    (0..missing).try_for_each(|_| tokens_out.write_all(pad))?;
+                }
+                ended += end - from + missing;
+                index_out.write_all(&ended.to_le_bytes())?;
+                from = end;
+            }
+            Ok(())
+        };
+        let mut left = Vec::new();
+        each_chunk(&self.spool("index"), 0, self.bytes("index"), &mut |bytes| {
+            left.extend_from_slice(bytes);
+            let (whole, rest) = left.as_chunks::<8>();
+            for end in whole {
+                batch.push(u64::from_le_bytes(*end));
+                if batch.len() == BATCH {
+                    write(&mut batch)?;
+                }
+            }
+            left = rest.to_vec();
+            Ok(())
+        })?;
+        write(&mut batch)?;
+        tokens_out.close()?;
+        index_out.close()?;
+        Ok((data, index, ended, padded))
+    }
+}
+
+/// The length that a batch is filled up to.
+fn length_of(padding: Padding, longest: u64) -> u64 {
+    let length = match padding.length {
+        PaddingLength::Fixed(length) => length as u64,
+        PaddingLength::Longest => longest,
+    };
+    match padding.multiple_of {
+        Some(multiple) if multiple > 0 => length.div_ceil(multiple as u64).saturating_mul(multiple as u64),
+        _ => length,
+    }
+}

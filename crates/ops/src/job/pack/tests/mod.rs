@@ -1,0 +1,54 @@
+mod golden;
+mod logs;
+mod outputs;
+mod rerun;
+mod tokenizer;
+
+use super::*;
+use gristmill_core::pack::{
+    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
+    TextField, TokenType,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The folder of a golden case.
+fn case(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+}
+
+fn plan(input: &Path, tokenizer: &str, output: &Path) -> PackPlan {
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    PackPlan {
+        end: Some(EndToken::Text("<|endoftext|>".into())),
+        ..PackPlan::new(vec![text(input)], text(&case(tokenizer)), text(output))
+    }
+}
+
+fn options(threads: usize) -> RunOptions {
+    RunOptions { threads, ..RunOptions::default() }
+}
+
+fn run(plan: &PackPlan) -> Outcome<PackReport> {
+    start(plan.clone(), options(2))?.wait()
+}
+
+/// All files below a folder, by relative name, without our own.
+fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(root).into_iter().map(Result::unwrap) {
+        let name = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        if entry.file_type().is_file() && !name.contains(".gristmill/") {
+            found.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+fn assert_same(made: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(made), names(expected), "{what}");
+    for (name, bytes) in expected {
+        assert!(made[name] == *bytes, "{what}: {name} differs");
+    }
+}

@@ -1,0 +1,52 @@
+//! Work on one thread, looked at from another.
+
+use gristmill_core::{Failure, Outcome};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::Duration;
+
+/// How often the work is observed.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own and calls `look` about twenty times a second until it ends.
+pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
+    let (sender, done) = channel::<()>();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Dropped at the end, also by a panic: that wakes the looker.
+            let _sender = sender;
+            work()
+        });
+        while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            look();
+        }
+        worker.join().unwrap_or_else(|_| {
+            Err(Failure::environment("the run", "a worker thread panicked")
+                .with_hint("please report it with the output of `gristmill bug-report`"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_comes_through_and_the_looker_looks_meanwhile() {
+        let mut looks = 0;
+        let result = watched(
+            || {
+                std::thread::sleep(POLL_INTERVAL * 4);
+                Ok(7)
+            },
+            || looks += 1,
+        );
+        assert_eq!(result, Ok(7));
+        assert!(looks >= 1);
+    }
+
+    #[test]
+    fn a_panic_becomes_a_failure() {
+        let result: Outcome<()> = watched(|| panic!("on purpose"), || {});
+        assert_eq!(result.unwrap_err().class.code(), 3);
+    }
+}

@@ -1,0 +1,252 @@
+//! Workers: a fixed number of threads that take units in order.
+
+use gristmill_core::{Cancel, Failure, Outcome};
+use std::any::Any;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Runs `work` once for each unit, at most `threads` at a time, and returns the results in the order of the units.
+///
+/// Units are begun in order. The first failure cancels the others through `cancel` and is returned; of several failures the one
+/// of the earliest unit is, and never a cancellation while there is a real one. A panic becomes a failure.
+pub fn run_units<U, T>(
+    units: &[U],
+    threads: usize,
+    cancel: &Cancel,
+    work: impl Fn(&U) -> Outcome<T> + Sync,
+) -> Outcome<Vec<T>>
+where
+    U: Sync,
+    T: Send,
+{
+    let board = UnitQueue { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
+    let worker = || board.work_off(units, cancel, &work);
+    let helpers = threads.min(units.len()).saturating_sub(1);
+    std::thread::scope(|scope| {
+        for number in 0..helpers {
+            let name = format!("worker-{}", number + 2);
+            if std::thread::Builder::new().name(name).spawn_scoped(scope, worker).is_err() {
+                // No more threads to be had: those that run do all the work.
+                break;
+            }
+        }
+        worker();
+    });
+    board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
+}
+
+/// Does both, the first on a thread of its own where there is one to be had. A panic of one of them goes on when both are over.
+pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    let first = Mutex::new(first);
+    let begin = || (first.lock().unwrap_or_else(PoisonError::into_inner))();
+    std::thread::scope(|scope| {
+        let other = std::thread::Builder::new().name("other".to_owned()).spawn_scoped(scope, begin);
+        second();
+        match other.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(())) => {}
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => begin(),
+        }
+    });
+}
+
+struct UnitQueue<T> {
+    next: AtomicUsize,
+    results: Mutex<Results<T>>,
+}
+
+struct Results<T> {
+    done: Vec<Option<T>>,
+    failure: Option<(usize, Failure)>,
+}
+
+impl<T> UnitQueue<T> {
+    fn work_off<U>(&self, units: &[U], cancel: &Cancel, work: &(impl Fn(&U) -> Outcome<T> + Sync)) {
+        while !cancel.is_cancelled() {
+            let position = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(unit) = units.get(position) else { return };
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(unit))).unwrap_or_else(|panic| Err(panicked(&*panic)));
+            let mut results = self.results();
+            match outcome {
+                Ok(result) => results.put(position, result),
+                Err(failure) => {
+                    results.fail(position, failure);
+                    cancel.cancel();
+                }
+            }
+        }
+    }
+    fn results(&self) -> MutexGuard<'_, Results<T>> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Results<T> {
+    fn new(count: usize) -> Self {
+        Self { done: std::iter::repeat_with(|| None).take(count).collect(), failure: None }
+    }
+    fn put(&mut self, position: usize, result: T) {
+        if let Some(place) = self.done.get_mut(position) {
+            *place = Some(result);
+        }
+    }
+    fn fail(&mut self, position: usize, failure: Failure) {
+        let rank = |position: usize, failure: &Failure| (failure.is_cancelled(), position);
+        let is_first = match &self.failure {
+            Some((other, known)) => rank(position, &failure) < rank(*other, known),
+            None => true,
+        };
+        if is_first {
+            self.failure = Some((position, failure));
+        }
+    }
+    fn finish(self, cancel: &Cancel) -> Outcome<Vec<T>> {
+        if let Some((_, failure)) = self.failure {
+            return Err(failure);
+        }
+        let count = self.done.len();
+        let done: Vec<T> = self.done.into_iter().flatten().collect();
+        if done.len() < count {
+            cancel.check()?;
+            return Err(Failure::cancelled());
+        }
+        Ok(done)
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    let why = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "no reason is known".to_owned(),
+    };
+    Failure::environment("a worker", format!("it hit a defect of gristmill: {why}"))
+        .with_hint("please report this with the command that was run; nothing half-written is visible")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::ExitClass;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    #[test]
+    fn results_come_in_the_order_of_the_units_for_any_number_of_threads() {
+        let units: Vec<u64> = (0..200).collect();
+        for threads in [0, 1, 2, 7, 16, 500] {
+            let cancel = Cancel::default();
+            let doubled = run_units(&units, threads, &cancel, |unit| Ok(unit * 2)).unwrap();
+            assert_eq!(doubled, units.iter().map(|unit| unit * 2).collect::<Vec<_>>());
+            assert!(!cancel.is_cancelled());
+        }
+        assert_eq!(run_units(&[], 4, &Cancel::default(), |_: &u8| Ok(())).unwrap(), vec![]);
+    }
+
+    #[test]
+    fn as_many_units_run_at_once_as_there_are_threads() {
+        let barrier = Barrier::new(3);
+        run_units(&[(), (), ()], 3, &Cancel::default(), |()| {
+            barrier.wait();
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn the_first_failure_stops_the_others_and_is_returned() {
+        let begun = AtomicU64::new(0);
+        let cancel = Cancel::default();
+        let units: Vec<u64> = (0..1000).collect();
+        let failure = run_units(&units, 4, &cancel, |unit| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            if *unit == 5 {
+                return Err(Failure::data("reading", "broken"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            cancel.check()
+        })
+        .unwrap_err();
+        assert_eq!(failure, Failure::data("reading", "broken"));
+        assert!(begun.load(Ordering::Relaxed) < 100);
+    }
+
+    #[test]
+    fn a_cancellation_never_hides_the_real_failure() {
+        // Unit 0 ends only after the cancellation that unit 1's failure causes, or just before it.
+        let cancel = Cancel::default();
+        let failure = run_units(&[0, 1], 2, &cancel, |unit| {
+            if *unit == 1 {
+                return Err(Failure::environment("reading", "the disk is gone"));
+            }
+            while !cancel.is_cancelled() {
+                std::thread::yield_now();
+            }
+            Err::<(), _>(Failure::cancelled())
+        })
+        .unwrap_err();
+        assert_eq!(failure.class, ExitClass::Environment);
+    }
+
+    #[test]
+    fn of_several_failures_that_of_the_earliest_unit_is_told() {
+        let barrier = Barrier::new(4);
+        let failure = run_units(&[0, 1, 2, 3], 4, &Cancel::default(), |unit| {
+            barrier.wait();
+            Err::<(), _>(Failure::data("reading", format!("unit {unit}")))
+        })
+        .unwrap_err();
+        assert_eq!(failure.why, "unit 0");
+    }
+
+    #[test]
+    fn a_person_who_cancels_gets_a_cancellation_even_before_the_first_unit() {
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let failure = run_units(&[1, 2], 2, &cancel, |_| Ok(())).unwrap_err();
+        assert!(failure.is_cancelled());
+    }
+
+    #[test]
+    fn cancelling_after_the_last_unit_finished_loses_nothing() {
+        let cancel = Cancel::default();
+        let done = run_units(&[1, 2], 1, &cancel, |unit| {
+            if *unit == 2 {
+                cancel.cancel();
+            }
+            Ok(*unit)
+        });
+        assert_eq!(done.unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_panic_is_a_failure_and_not_a_hang() {
+        for threads in [1, 3] {
+            let failure = run_units(&[1, 2, 3, 4], threads, &Cancel::default(), |unit| {
+                assert_ne!(*unit, 2, "two is bad");
+                Ok(())
+            })
+            .unwrap_err();
+            assert_eq!(failure.class, ExitClass::Environment);
+            assert!(failure.why.contains("two is bad"), "{}", failure.why);
+        }
+    }
+
+    #[test]
+    fn two_pieces_of_work_are_both_done_at_once_and_a_panic_goes_on() {
+        let meet = Barrier::new(2);
+        let (mut first, mut second) = (0, 0);
+        let work = |place: &mut i32| {
+            meet.wait();
+            *place += 1;
+        };
+        together(&mut || work(&mut first), &mut || work(&mut second));
+        assert_eq!((first, second), (1, 1));
+        let mut done = false;
+        let beside = || together(&mut || panic!("a defect"), &mut || done = true);
+        assert!(catch_unwind(AssertUnwindSafe(beside)).is_err());
+        assert!(done);
+    }
+}

@@ -1,0 +1,168 @@
+//! Gets one spool for each shard of the plan: from the scan that ran while questions were answered, from the journal of an
+//! interrupted run, from the old database for shards that did not change, or by reading the tar now.
+
+use super::super::journal::{DoneUnit, Journal, SpoolDigest};
+use super::super::pool;
+use super::super::scan::{unchanged, unreadable_ends_the_run};
+use super::Context;
+use crate::engine::index::SpooledShard;
+use gristmill_core::{text, Failure, Outcome, Shard, Subject};
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a scan that was taken over is asked for finished shards.
+const ADOPT_EVERY: Duration = Duration::from_millis(50);
+
+/// The shards of the plan, as positions in the opened list, in index order.
+pub(super) struct Selection {
+    /// Positions in `State::shards`.
+    pub(super) positions: Vec<usize>,
+    /// Names of shards whose rows are taken from the old database.
+    pub(super) unchanged: HashSet<String>,
+    /// Excludes that the run before made by itself and that are judged anew.
+    pub(super) judged: HashSet<String>,
+}
+
+/// Collects the spools, in selection order. Finished ones are in the journal, so that a killed run goes on from there.
+pub(super) fn collect(
+    context: &Context,
+    own: &RunFolder,
+    selection: &Selection,
+    journal: Journal,
+) -> Outcome<Vec<SpooledShard>> {
+    let folder = own.work().join("spools");
+    context.shared.fs.create_dir(&own.work(), 0o700)?;
+    context.shared.fs.create_dir(&folder, 0o700)?;
+    let count = context.shared.lock().shards.len();
+    let collected: Mutex<Vec<Option<SpooledShard>>> = Mutex::new(vec![None; count]);
+    resume(context, selection, &folder, &journal, &collected)?;
+    adopt_live(context, selection, &folder, &journal, &collected)?;
+    scan_missing(context, selection, &folder, &journal, &collected)?;
+    let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut spools = Vec::with_capacity(selection.positions.len());
+    for &position in &selection.positions {
+        if let Some(spool) = collected.get_mut(position).and_then(Option::take) {
+            spools.push(spool);
+        }
+    }
+    Ok(spools)
+}
+
+type Collected = Mutex<Vec<Option<SpooledShard>>>;
+
+fn has(collected: &Collected, position: usize) -> bool {
+    collected.lock().unwrap_or_else(PoisonError::into_inner).get(position).is_some_and(Option::is_some)
+}
+
+fn put(collected: &Collected, position: usize, spooled: SpooledShard) {
+    if let Some(slot) = collected.lock().unwrap_or_else(PoisonError::into_inner).get_mut(position) {
+        *slot = Some(spooled);
+    }
+}
+
+fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<()> {
+    let (bytes, xxh3) = spooled.fingerprint();
+    let notes = serde_json::to_string(spooled).map_err(|error| {
+        Failure::environment("writing the journal", error.to_string()).on(Subject::shard(&shard.name))
+    })?;
+    journal.record(&DoneUnit {
+        unit: shard.name.clone(),
+        input: shard.stamp,
+        spool: SpoolDigest { bytes, xxh3 },
+        notes,
+    })
+}
+
+/// Takes over what an interrupted run of the same plan finished, where input and spool are still the same. A scan that is
+/// at work already leaves these shards out. Their problems are reported again.
+fn resume(
+    context: &Context,
+    selection: &Selection,
+    folder: &Path,
+    journal: &Journal,
+    collected: &Collected,
+) -> Outcome<()> {
+    let mut resumed = 0u64;
+    for &position in &selection.positions {
+        let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
+        let done = journal.finished(&shard.name, &shard.stamp);
+        let found = done.and_then(|done| serde_json::from_str::<SpooledShard>(&done.notes).ok());
+        let found = found.map(|spooled| SpooledShard { dir: folder.to_path_buf(), ..spooled });
+        if let Some(spooled) = found.filter(|spooled| spooled.is_intact().unwrap_or(false)) {
+            if !context.shared.take_over(position) {
+                continue;
+            }
+            context.shared.count_in(position, &spooled);
+            spooled.problems.report_to(&context.shared.problems)?;
+            context.shared.progress.add(1, shard.stamp.bytes);
+            put(collected, position, spooled);
+            resumed += 1;
+        }
+    }
+    if resumed > 0 {
+        context.board.log(format!("{} taken over from an interrupted run", text::count(resumed, "shard")));
+    }
+    Ok(())
+}
+
+/// Moves the spools of a scan that was taken over into the work folder as they are finished, until it ends.
+fn adopt_live(
+    context: &Context,
+    selection: &Selection,
+    folder: &Path,
+    journal: &Journal,
+    collected: &Collected,
+) -> Outcome<()> {
+    let Some(live) = &context.live else { return Ok(()) };
+    context.shared.no_more_questions.cancel();
+    loop {
+        let ended = live.is_finished();
+        for &position in &selection.positions {
+            let Some((spooled, is_from_index)) = context.shared.take_spool(position) else { continue };
+            let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
+            // Redoing means reading the tars, whatever the old index says.
+            let is_stale = is_from_index && !selection.unchanged.contains(&shard.name);
+            if is_stale || has(collected, position) || !unchanged(&shard, spooled.scan.stamp) {
+                spooled.remove(&*context.shared.fs)?;
+                continue;
+            }
+            let adopted = spooled.move_to(&*context.shared.fs, folder)?;
+            record(journal, &shard, &adopted)?;
+            put(collected, position, adopted);
+        }
+        context.shared.cancel.check()?;
+        if ended {
+            return Ok(());
+        }
+        std::thread::sleep(ADOPT_EVERY);
+    }
+}
+
+/// Reads what nobody has read yet.
+fn scan_missing(
+    context: &Context,
+    selection: &Selection,
+    folder: &Path,
+    journal: &Journal,
+    collected: &Collected,
+) -> Outcome<()> {
+    let missing: Vec<usize> = selection.positions.iter().copied().filter(|&p| !has(collected, p)).collect();
+    let shared = &context.shared;
+    pool::run_units(&missing, shared.options.threads, &shared.cancel, |&position| {
+        let Some(shard) = shared.lock().shards.get(position).cloned() else { return Ok(()) };
+        let spooled = if selection.unchanged.contains(&shard.name) {
+            shared.respool_one(position, folder)?
+        } else {
+            shared.scan_one(position, folder).map_err(|failure| unreadable_ends_the_run(failure, &shard.name))?
+        };
+        if let Some(spooled) = spooled {
+            record(journal, &shard, &spooled)?;
+            put(collected, position, spooled);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

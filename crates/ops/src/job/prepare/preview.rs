@@ -1,0 +1,213 @@
+//! What a run would do, without doing it: for Review and `--dry-run`.
+
+use super::rerun;
+use super::summary::{selected_facts, shard_names, summaries};
+use super::{OutputFile, SplitSummary};
+use crate::engine::outputs;
+use crate::engine::plan::inherit::recorded;
+use crate::engine::plan::{inherited, resolve_in, same_keys, unusable_samples, validate};
+use crate::engine::select::select;
+use crate::formats::energon::layout;
+use gristmill_core::shard::index_name;
+use gristmill_core::{
+    text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
+    Subject,
+};
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::space;
+use serde::Serialize;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// What a run would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Preview {
+    /// Files that would be written, in publish order; sizes of indexes are estimates while shards are not scanned.
+    pub files: Vec<OutputFile>,
+    /// Splits as they would be.
+    pub splits: Vec<SplitSummary>,
+    /// Samples in all shards that would be indexed, as far as they are counted.
+    pub samples: u64,
+    /// Items that `split.yaml` would exclude, each a shard or samples of one.
+    pub excludes: u64,
+    /// What stands in the way (refusals), and what would be reported.
+    pub problems: Vec<Problem>,
+    /// What changes against an earlier preparation, one line each.
+    pub differences: Vec<String>,
+    /// It is prepared like this already: a run would write nothing.
+    pub nothing_to_do: bool,
+}
+
+/// What `plan` would do to the data set as far as it is known.
+pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    let plan = &rerun::mending(plan, facts);
+    let recorded = recorded(plan, facts.prepared.as_ref());
+    let plan = &inherited(plan, facts.prepared.as_ref());
+    let concerns = crate::engine::dataset::concerns(Some(plan));
+    let mut preview = Preview {
+        files: Vec::new(),
+        splits: Vec::new(),
+        samples: 0,
+        excludes: 0,
+        problems: facts.findings.iter().filter(|found| concerns(found)).cloned().collect(),
+        differences: Vec::new(),
+        nothing_to_do: false,
+    };
+    preview.problems.extend(validate(plan, facts));
+    if plan.duplicates == Duplicates::KeepFirst && unusable_samples(plan, facts).is_none() {
+        preview.problems.extend(same_keys(plan, facts));
+    }
+    let positions = match select(plan, facts) {
+        Ok(selected) => {
+            preview.problems.extend(selected.left_out);
+            selected.positions
+        }
+        Err(failure) => {
+            if !preview.problems.iter().any(|p| p.severity == Severity::Refusal) {
+                let subject = failure.subject.clone();
+                preview.problems.push(Problem::refusal(ProblemKind::BadPattern, subject, failure.why));
+            }
+            return preview;
+        }
+    };
+    let shards: Vec<ShardFacts> = positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
+    let resolved = resolve_in(plan, &selected_facts(facts, shards.clone()));
+    for problem in &resolved.problems {
+        if !preview.problems.contains(problem) {
+            preview.problems.push(problem.clone());
+        }
+    }
+    let named = shard_names(&resolved, &shards);
+    let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
+    // A report that cannot be read is the business of the run.
+    let (unchanged, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
+    let mut excludes = rerun::kept_excludes(plan, facts, &judged);
+    excludes.extend(plan.excludes.iter().cloned());
+    preview.samples = shards.iter().map(|shard| shard.samples).sum();
+    preview.excludes = excludes.iter().collect::<HashSet<_>>().len() as u64;
+    preview.splits = summaries(&named, &shards, &excludes);
+    preview.differences = rerun::differences(plan, facts, &chosen, &judged);
+    preview.differences.extend(moves(&named, facts));
+    preview.nothing_to_do = match &facts.prepared {
+        Some(prepared) if plan.rerun == Rerun::Update => {
+            rerun::update_finds_nothing((plan, &recorded), facts, prepared, &positions)
+        }
+        _ => preview.problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo),
+    };
+    match preview.nothing_to_do {
+        true => {
+            preview.differences.clear();
+            // Told by the run, too; a report that cannot be read is its business.
+            let own = RunFolder::for_webdataset(&facts.root);
+            let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
+            again.retain(|found| !preview.problems.contains(found));
+            preview.problems.extend(again.problems);
+        }
+        false => preview.files = files(plan, facts, (&shards, &unchanged), &named, excludes),
+    }
+    preview.problems.extend(want_of_space(&preview.files, facts));
+    if !preview.nothing_to_do {
+        preview.problems.extend(no_access(facts));
+    }
+    preview
+}
+
+/// The problem of a data set in which a run could write nothing.
+pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
+    let meta = facts.root.join(layout::NV_META);
+    let folder = if meta.is_dir() { meta } else { facts.root.clone() };
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let why =
+        space::may_write(&folder).err().filter(|why| matches!(why.kind(), PermissionDenied | ReadOnlyFilesystem))?;
+    let failure = Failure::io("preparing", &folder, &why);
+    let problem = Problem::problem(
+        ProblemKind::Other,
+        Subject::path(&folder),
+        format!("nothing can be written here: {}", failure.why),
+    );
+    Some(match failure.hint {
+        Some(hint) => problem.with_hint(hint),
+        None => problem,
+    })
+}
+
+/// Told where the files to come are larger than what is free: everything is written whole before anything is replaced.
+fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
+    let needed: u64 = files.iter().map(|file| file.bytes).sum();
+    let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
+    let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    let hint = "make room first; should it run out in the run, nothing half-written stays";
+    Some(Problem::problem(ProblemKind::Other, Subject::path(&facts.root), why).with_hint(hint))
+}
+
+/// Shards named one by one in a line about differences.
+const MAX_NAMED_SHARDS: usize = 10;
+
+/// Where new shards go, and which are gone, by name.
+fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
+    let Some(prepared) = &facts.prepared else { return Vec::new() };
+    let new: HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
+    let mut lines = Vec::new();
+    for (split, members) in named {
+        let joined: Vec<&str> = members.iter().map(String::as_str).filter(|name| new.contains(name)).collect();
+        if !joined.is_empty() {
+            lines.push(format!("into {split}: {}", some(&joined)));
+        }
+    }
+    if prepared.missing_shards.len() > 1 {
+        let gone: Vec<&str> = prepared.missing_shards.iter().map(String::as_str).collect();
+        lines.push(format!("taken out, as they are gone: {}", some(&gone)));
+    }
+    lines
+}
+
+fn some(names: &[&str]) -> String {
+    let shown = names.iter().take(MAX_NAMED_SHARDS).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED_SHARDS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// About the bytes a sample row and a part row take with their indexes, measured on ordinary keys.
+const SAMPLE_ROW_BYTES: u64 = 95;
+const PART_ROW_BYTES: u64 = 60;
+
+fn files(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    (shards, unchanged): (&[ShardFacts], &HashSet<String>),
+    named: &[(String, Vec<String>)],
+    excludes: Vec<String>,
+) -> Vec<OutputFile> {
+    let root: &Path = &facts.root;
+    let mut list = Vec::new();
+    let mut add = |name: String, bytes: u64| {
+        let replaces = root.join(&name).exists();
+        list.push(OutputFile { name, bytes, replaces });
+    };
+    // Of shards that did not change the index stays as it is.
+    for shard in shards.iter().filter(|shard| !unchanged.contains(&shard.name)) {
+        add(index_name(&shard.name), 8 * (shard.samples + 1));
+    }
+    let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
+    let parts: u64 = facts.parts.values().map(|part| part.samples).sum();
+    let in_meta = |name: &str| format!("{}/{name}", layout::NV_META);
+    if plan.scope != Scope::WithoutSampleTables {
+        add(in_meta(layout::INDEX_SQLITE), 28_672 + samples * SAMPLE_ROW_BYTES + parts * PART_ROW_BYTES);
+    }
+    add(in_meta(layout::INDEX_UUID), 36);
+    if plan.scope != Scope::TarIndexOnly {
+        add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64);
+        for text in outputs::loading(plan, facts) {
+            if !(text.keep_existing && root.join(layout::NV_META).join(&text.name).exists()) {
+                add(in_meta(&text.name), text.content.len() as u64);
+            }
+        }
+        let counts = shards.iter().map(|shard| (shard.name.clone(), shard.samples)).collect();
+        for text in outputs::info(counts, root.join(layout::NV_META).join(layout::INFO_YAML).is_file()) {
+            add(in_meta(&text.name), text.content.len() as u64);
+        }
+    }
+    list
+}

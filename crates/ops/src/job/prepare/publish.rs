@@ -1,0 +1,202 @@
+//! Makes everything visible in one publication: indexes, database, texts, and our own record of the run.
+
+use super::collect::Selection;
+use super::{rerun, Context, OutputFile, PrepareReport};
+use crate::engine::index::{BuiltIndex, SpooledShard};
+use crate::engine::outputs::{self, Text};
+use crate::engine::plan::file as plan_file;
+use crate::engine::recorded::{Recorded, RecordedShard};
+use crate::formats::energon::layout;
+use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
+use gristmill_storage::publish::Publication;
+use gristmill_storage::run_folder::RunFolder;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Everything that becomes visible together.
+pub(super) struct Outputs<'a> {
+    pub(super) selection: &'a Selection,
+    pub(super) spools: &'a [SpooledShard],
+    pub(super) built: &'a BuiltIndex,
+    /// Files inside `.nv-meta`, `.info.json` among them.
+    pub(super) texts: Vec<Text>,
+    /// When it is: files that a person may have edited are kept under names with that.
+    pub(super) now: SystemTime,
+    /// A database that must go because no tables are made.
+    pub(super) drop_database: bool,
+}
+
+/// Stages all files, then makes them visible, `.info.json` last. Fills `report.files`.
+pub(super) fn publish(
+    context: &Context,
+    own: &RunFolder,
+    outputs: Outputs<'_>,
+    report: &mut PrepareReport,
+) -> Outcome<()> {
+    let root = &context.shared.root;
+    let meta = root.join(layout::NV_META);
+    let shards: Vec<Shard> = {
+        let state = context.shared.lock();
+        outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
+    };
+    let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
+    // With the database, its uuid, the report and the plan.
+    let expected = (shards.len() + outputs.texts.len() + 4) as u64;
+    let publication = Publication::begin(&*context.shared.fs, root, own)?;
+    let mut publication = publication.counting(&context.shared.progress, expected);
+    let mut files = Files { root, list: &mut report.files };
+    for (shard, spool) in shards.iter().zip(outputs.spools) {
+        context.shared.cancel.check()?;
+        let target = root.join(shard.index_name());
+        if outputs.selection.unchanged.contains(&shard.name) && is_same(&target, &spool.tar_idx_path()) {
+            continue;
+        }
+        files.note(&target, spool.tar_idx.bytes);
+        publication.stage_file(&target, spool.tar_idx_path(), file_mode(shard.mode))?;
+    }
+    let database = meta.join(layout::INDEX_SQLITE);
+    for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
+        // Of a writer that was killed: SQLite would play it back into the database that comes now.
+        if std::fs::symlink_metadata(&left).is_ok() {
+            publication.remove(&left)?;
+        }
+    }
+    if let Some(built) = &outputs.built.database {
+        files.note(&database, std::fs::metadata(built).map_or(0, |m| m.len()));
+        publication.stage_file(&database, built.clone(), mode)?;
+    } else if outputs.drop_database && database.exists() {
+        publication.remove(&database)?;
+    }
+    if outputs.built.samples > 0 {
+        let target = meta.join(layout::INDEX_UUID);
+        let uuid = uuid::Uuid::new_v4().to_string();
+        files.note(&target, uuid.len() as u64);
+        publication.stage_bytes(&target, uuid.as_bytes(), mode)?;
+    }
+    stage_texts(context, &mut publication, &mut files, &outputs, mode)?;
+    if context.plan.scope != Scope::TarIndexOnly {
+        stage_own(context, own, &mut publication, &shards, outputs.spools, report)?;
+    }
+    context.shared.cancel.check()?;
+    publication.commit(&meta.join(layout::INFO_JSON))
+}
+
+/// Whether a file is there already with the same bytes: an update leaves it alone.
+fn is_same(target: &Path, spool: &Path) -> bool {
+    let length = |path: &Path| std::fs::metadata(path).map(|facts| facts.len()).ok();
+    if length(target).is_none() || length(target) != length(spool) {
+        return false;
+    }
+    match (std::fs::read(target), std::fs::read(spool)) {
+        (Ok(old), Ok(new)) => old == new,
+        _ => false,
+    }
+}
+
+/// Read and write for the owner in any case; otherwise as the shard.
+fn file_mode(shard_mode: u32) -> u32 {
+    (shard_mode & 0o777) | 0o600
+}
+
+struct Files<'a> {
+    root: &'a Path,
+    list: &'a mut Vec<OutputFile>,
+}
+
+impl Files<'_> {
+    fn note(&mut self, target: &Path, bytes: u64) {
+        let name = target.strip_prefix(self.root).unwrap_or(target).to_string_lossy().into_owned();
+        self.list.push(OutputFile { name, bytes, replaces: target.exists() });
+    }
+}
+
+fn stage_texts(
+    context: &Context,
+    publication: &mut Publication<'_>,
+    files: &mut Files<'_>,
+    outputs: &Outputs<'_>,
+    mode: u32,
+) -> Outcome<()> {
+    let root = &context.shared.root;
+    let meta = root.join(layout::NV_META);
+    // Who asked for another run of a prepared data set was told that the splits are kept.
+    let is_told = context.plan.rerun != Rerun::Refuse;
+    for text in &outputs.texts {
+        let target: PathBuf = meta.join(&text.name);
+        if text.keep_existing && target.exists() {
+            continue;
+        }
+        let is_split = text.name == layout::SPLIT_YAML;
+        let is_edited = || std::fs::read(&target).is_ok_and(|old| old != text.content.as_bytes());
+        // The counts are nobody's to edit.
+        let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
+        if target.exists() && (is_split || may_be_edited && is_edited()) {
+            let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
+            if !(is_split && is_told) {
+                files.note(&backup, std::fs::metadata(&target).map_or(0, |facts| facts.len()));
+            }
+            publication.keep_backup(&target, &backup)?;
+        }
+        files.note(&target, text.content.len() as u64);
+        publication.stage_bytes(&target, text.content.as_bytes(), mode)?;
+    }
+    Ok(())
+}
+
+/// Our own record: the plan, and a report that the next run compares its inputs with.
+fn stage_own(
+    context: &Context,
+    own: &RunFolder,
+    publication: &mut Publication<'_>,
+    shards: &[Shard],
+    spools: &[SpooledShard],
+    report: &PrepareReport,
+) -> Outcome<()> {
+    #[derive(serde::Serialize)]
+    struct Saved<'a> {
+        gristmill: &'a str,
+        #[serde(flatten)]
+        recorded: Recorded,
+        result: &'a PrepareReport,
+    }
+    let inputs = shards
+        .iter()
+        .zip(spools)
+        .map(|(shard, spool)| RecordedShard {
+            name: shard.name.clone(),
+            stamp: spool.scan.stamp,
+            samples: spool.scan.samples,
+        })
+        .collect();
+    let recorded = Recorded { plan_hash: plan_file::hash(&context.recorded_plan), inputs };
+    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
+    let json =
+        serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
+    publication.stage_bytes(&own.report(), &json, 0o644)?;
+    let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
+    match unlisted.is_empty() {
+        false => publication.stage_bytes(&path, &unlisted, 0o644)?,
+        true if path.exists() => publication.remove(&path)?,
+        true => {}
+    }
+    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
+}
+
+/// Texts of a full preparation.
+pub(super) fn texts(
+    context: &Context,
+    counts: Vec<(String, u64)>,
+    splits: &[(String, Vec<String>)],
+    excludes: Vec<String>,
+    facts: &gristmill_core::DatasetFacts,
+) -> Vec<Text> {
+    let with_yaml = context.shared.root.join(layout::NV_META).join(layout::INFO_YAML).is_file();
+    let mut texts = vec![Text {
+        name: layout::SPLIT_YAML.to_owned(),
+        content: outputs::split_yaml(splits, excludes),
+        keep_existing: false,
+    }];
+    texts.extend(outputs::loading(&context.plan, facts));
+    texts.extend(outputs::info(counts, with_yaml));
+    texts
+}

@@ -1,0 +1,339 @@
+//! Second runs: is there anything to do, what is taken over, what is kept.
+
+use super::collect::Selection;
+use super::duplicates::NEITHER;
+use super::Context;
+use crate::engine::outputs::exclude_item;
+use crate::engine::plan::{file as plan_file, unreadable_splits};
+use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
+use crate::engine::select::select;
+use crate::formats::energon::{layout, tar_idx::WORD};
+use crate::job::record::{findings_before, Findings};
+use gristmill_core::handles::problems_of_lines;
+use gristmill_core::shard::index_name;
+use gristmill_core::{
+    utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
+    Rerun, Scope, Shard, SplitPlan,
+};
+use gristmill_pycompat::braces;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The shards of the plan, and which of them need not be read again.
+pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Selection> {
+    let selected = select(&context.plan, facts)?;
+    for problem in selected.left_out {
+        context.shared.problems.report(problem)?;
+    }
+    let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
+    let (unchanged, judged) = kept_of_before(&context.plan, facts, &chosen)?;
+    Ok(Selection { positions: selected.positions, unchanged, judged })
+}
+
+/// What a run takes over from the one before, where it takes these shards: the names of those that need not be read again, and the
+/// excludes that the run before made by itself and that are judged anew, since their shards are read again or gone.
+pub(super) fn kept_of_before(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    chosen: &HashSet<&str>,
+) -> Outcome<(HashSet<String>, HashSet<String>)> {
+    let (mut unchanged, mut judged) = (HashSet::new(), HashSet::new());
+    let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
+        return Ok((unchanged, judged));
+    };
+    let found = all_findings_before(&RunFolder::for_webdataset(&facts.root))?.problems;
+    if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
+        let fresh: HashSet<&str> =
+            prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
+        let torn = without_index(facts, prepared);
+        // Of samples that stand twice the later ones have no rows, and are wanted once the first ones are gone.
+        let may_be_first = !prepared.changed_shards.is_empty()
+            || prepared.shard_counts.iter().any(|(name, _)| !chosen.contains(name.as_str()));
+        let doubled: HashSet<&str> = match plan.duplicates == Duplicates::KeepFirst && may_be_first {
+            true => found.iter().filter(|p| p.kind == ProblemKind::DuplicateKey).filter_map(in_shard).collect(),
+            false => HashSet::new(),
+        };
+        let stays = |name: &&&str| !fresh.contains(*name) && !torn.contains(*name) && !doubled.contains(*name);
+        unchanged = chosen.iter().filter(stays).map(|name| (*name).to_owned()).collect();
+    }
+    let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
+    for problem in &found {
+        let is_ours = match problem.kind {
+            ProblemKind::SampleExcluded | ProblemKind::AppleDouble => true,
+            ProblemKind::DuplicateKey => !problem.message.ends_with(NEITHER),
+            _ => false,
+        };
+        let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
+        // One that the plan leaves out may come back.
+        let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
+        if is_again && problem.kind == ProblemKind::AppleDouble {
+            judged.extend(apple_double_excludes(shard, prepared));
+        } else if is_again {
+            judged.insert(exclude_item(shard, problem.subject.key.as_deref()));
+        }
+    }
+    Ok((unchanged, judged))
+}
+
+/// The excludes that a run made for AppleDouble files of a shard: their keys end with the slash of a folder.
+fn apple_double_excludes<'p>(shard: &str, prepared: &'p PreparedFacts) -> impl Iterator<Item = String> + 'p {
+    let prefix = format!("{}/", exclude_item(shard, None));
+    prepared.excludes.iter().filter(move |item| item.starts_with(&prefix) && item.ends_with('/')).cloned()
+}
+
+fn in_shard(problem: &Problem) -> Option<&str> {
+    problem.subject.shard.as_deref()
+}
+
+/// The plan as it is to be carried out where some of what a run made is gone: of the same plan on the same shards an update, which makes
+/// again what is not there and leaves splits, excludes and `dataset.yaml` as they are now, since a person may have changed them.
+pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
+    let mut plan = asked.clone();
+    let Some(prepared) = &facts.prepared else { return plan };
+    let Some(old) = prepared.plan.as_deref() else { return plan };
+    let meta = facts.root.join(layout::NV_META);
+    let has_changes = [&prepared.new_shards, &prepared.changed_shards, &prepared.missing_shards]
+        .iter()
+        .any(|names| !names.is_empty());
+    let is_same = asked.rerun == Rerun::Refuse && plan_file::hash(old) == plan_file::hash(asked) && !has_changes;
+    if is_same && asked.scope != Scope::TarIndexOnly && meta.join(layout::SPLIT_YAML).is_file() {
+        if is_whole(asked, facts, prepared) {
+            return plan;
+        }
+        plan.rerun = Rerun::Update;
+        (plan.splits, plan.loading) = (SplitPlan::Unset, Loading::Unset);
+        plan.excludes.clear();
+    }
+    // An update leaves `dataset.yaml` alone where there is one.
+    if plan.rerun == Rerun::Update && plan.loading == Loading::Unset && lacks_dataset_yaml(facts, old) {
+        plan.loading = old.loading.clone();
+        plan.dataset_yaml_name.clone_from(&old.dataset_yaml_name);
+    }
+    plan
+}
+
+/// Whether the file is gone that tells how samples are loaded.
+fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
+    let is_made = !matches!(old.loading, Loading::Unset | Loading::NoDatasetYaml);
+    is_made && !facts.root.join(layout::NV_META).join(&old.dataset_yaml_name).is_file()
+}
+
+/// Whether the same plan already ran on the same inputs (or an update would find nothing new).
+pub(super) fn nothing_to_do(
+    context: &Context,
+    own: &RunFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+) -> Outcome<bool> {
+    let Some(prepared) = &facts.prepared else { return Ok(false) };
+    match context.plan.rerun {
+        Rerun::Overwrite => Ok(false),
+        Rerun::Update => {
+            Ok(update_finds_nothing((&context.plan, &context.recorded_plan), facts, prepared, &selection.positions))
+        }
+        Rerun::Refuse => {
+            let Some(recorded) = Recorded::read(own)? else { return Ok(false) };
+            let shards: Vec<Shard> = {
+                let state = context.shared.lock();
+                selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
+            };
+            let is_same = recorded.plan_hash == plan_file::hash(&context.recorded_plan)
+                && recorded.matches(&shards, &prepared.changed_shards);
+            let splits = facts.root.join(layout::NV_META).join(layout::SPLIT_YAML);
+            let has_splits = context.plan.scope == Scope::TarIndexOnly || splits.is_file();
+            Ok(is_same && has_splits && is_whole(&context.plan, facts, prepared))
+        }
+    }
+}
+
+/// Whether an update of the shards at these positions would change nothing; by its plan, and by what would be recorded of it.
+pub(super) fn update_finds_nothing(
+    plans: (&PreparePlan, &PreparePlan),
+    facts: &DatasetFacts,
+    prepared: &PreparedFacts,
+    positions: &[usize],
+) -> bool {
+    // What the plan leaves out anyway is not new.
+    let has_fresh = positions
+        .iter()
+        .filter_map(|&p| facts.shards.get(p))
+        .any(|shard| prepared.new_shards.contains(&shard.name) || prepared.changed_shards.contains(&shard.name));
+    let is_same_list = positions.len() == prepared.shard_counts.len();
+    let is_the_same = !has_fresh && is_same_list && prepared.missing_shards.is_empty();
+    is_the_same && !has_new_answers(plans, prepared) && is_whole(plans.0, facts, prepared)
+}
+
+/// Whether what a run made is still there: somebody may have taken a file away since, or a disk may have lost its end.
+fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
+    let in_meta = |name: &str| facts.root.join(layout::NV_META).join(name).is_file();
+    let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
+    // What another program prepared is not held to what is made here.
+    let has_texts = prepared.plan.as_deref().is_none_or(|old| {
+        let has_uuid = old.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_UUID);
+        has_uuid && !lacks_dataset_yaml(facts, old)
+    });
+    let has_splits = plan.scope == Scope::TarIndexOnly || in_meta(layout::SPLIT_YAML) || in_meta(layout::SPLIT_JSON);
+    has_tables && has_texts && has_splits && without_index(facts, prepared).is_empty()
+}
+
+/// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
+fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashSet<&'p str> {
+    let lacks = |(name, samples): &&(String, u64)| {
+        let index = facts.root.join(index_name(name));
+        // A shard without samples may have been left without an index.
+        *samples > 0 && std::fs::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
+    };
+    prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect()
+}
+
+/// Whether an update says something that the data set does not say yet.
+fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &PreparedFacts) -> bool {
+    let excludes_more = plan.excludes.iter().any(|item| !prepared.excludes.contains(item));
+    let differs = match prepared.plan.as_deref() {
+        Some(old) => plan_file::hash(recorded) != plan_file::hash(old),
+        None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
+    };
+    excludes_more || differs || plan.loading != Loading::Unset
+}
+
+/// What the run that prepared it found in these shards, and, where nothing is to be done, of which excludes it found nothing. What else
+/// it found, the data set itself tells; and what a person has excluded since, or taken back, is no longer as it was told.
+pub(super) fn told_before(
+    own: &RunFolder,
+    facts: &DatasetFacts,
+    shards: &HashSet<&str>,
+    is_done: bool,
+) -> Outcome<Findings> {
+    let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
+    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    // Somebody may have drawn several items together.
+    let single: HashSet<String> =
+        excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
+    let holds = |found: &Problem| {
+        if found.kind == ProblemKind::MatchesNothing {
+            return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
+        }
+        // Whoever describes media again leaves this report as it is.
+        if found.kind == ProblemKind::StaleMedia {
+            return false;
+        }
+        let shard = found.subject.shard.as_deref().filter(|shard| shards.contains(shard) && !excluded.contains(*shard));
+        let Some(shard) = shard else { return false };
+        let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
+        found.kind != ProblemKind::SampleExcluded || sample.is_none_or(|sample| single.contains(&sample))
+    };
+    let mut found = all_findings_before(own)?;
+    found.retain(holds);
+    Ok(found)
+}
+
+/// What the finished run found, those problems included that its report does not list.
+fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
+    let mut found = findings_before(own, MAX_REPORT_BYTES)?;
+    if let Some(lines) = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)? {
+        let unlisted = problems_of_lines(&lines);
+        found.problems.extend(unlisted.filter(|problem| problem.severity >= gristmill_core::Severity::Problem));
+    }
+    Ok(found)
+}
+
+/// Refuses an update of a data set whose `split.yaml` cannot be read: what a person assigned there would be lost.
+pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
+    let broken = unreadable_splits(facts).filter(|_| plan.rerun == Rerun::Update);
+    broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
+}
+
+/// Exclude items that stay from an earlier preparation, without those that are judged anew.
+pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &HashSet<String>) -> Vec<String> {
+    let stays = match plan.rerun {
+        Rerun::Update => true,
+        Rerun::Overwrite => !plan.reset_excludes,
+        Rerun::Refuse => false,
+    };
+    let before = facts.prepared.as_ref().filter(|_| stays).map_or(&[][..], |prepared| &prepared.excludes);
+    before.iter().filter(|item| !judged.contains(*item)).cloned().collect()
+}
+
+/// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
+pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
+    format!("{name}.bak-{}", utc::stamp(now))
+}
+
+/// That name, or one like it: what was kept within the same second stays.
+pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> String {
+    let name = backup_name(name, now);
+    let is_free = |name: &String| root.join(layout::NV_META).join(name).symlink_metadata().is_err();
+    let more = (2..1_000).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
+}
+
+/// What changes against an earlier preparation, one line each; `chosen` are the names of the shards that the plan takes.
+pub(super) fn differences(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    chosen: &HashSet<&str>,
+    judged: &HashSet<String>,
+) -> Vec<String> {
+    use gristmill_core::text::count;
+    let Some(prepared) = &facts.prepared else { return Vec::new() };
+    let mut lines = Vec::new();
+    let mut tell = |names: &[String], what: &str| {
+        if let Some(first) = names.first() {
+            let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+            lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
+        }
+    };
+    // One that the plan leaves out does not join.
+    let taken = |names: &[String]| -> Vec<String> {
+        names.iter().filter(|name| chosen.contains(name.as_str())).cloned().collect()
+    };
+    tell(&taken(&prepared.new_shards), "new");
+    tell(&taken(&prepared.changed_shards), "changed since indexed");
+    tell(&prepared.missing_shards, "gone from the disk");
+    let anew = prepared.excludes.iter().filter(|item| judged.contains(*item)).count() as u64;
+    if anew > 0 {
+        lines.push(format!("{} of damaged or doubled samples judged anew", count(anew, "exclude item")));
+    }
+    let excludes = prepared.excludes.len() as u64 - anew;
+    if excludes > 0 {
+        let fate = if plan.rerun == Rerun::Overwrite && plan.reset_excludes { "dropped" } else { "kept" };
+        lines.push(format!("{} {fate}", count(excludes, "exclude item")));
+    }
+    if matches!(plan.rerun, Rerun::Overwrite | Rerun::Update) {
+        lines.push("the old split.yaml is kept next to the new one".into());
+    }
+    lines
+}
+
+/// A database left by a failed run, or by a run with tables when this one makes none. One that holds media tables is replaced by
+/// one of these alone.
+pub(super) fn drops_database(plan: &PreparePlan) -> bool {
+    plan.scope == gristmill_core::Scope::WithoutSampleTables
+}
+
+/// A refusal that is also listed with the other findings.
+pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
+    let mut first = None;
+    for problem in problems {
+        if problem.severity == gristmill_core::Severity::Refusal && first.is_none() {
+            first = Some(problem.clone());
+        }
+        context.shared.problems.report(problem)?;
+    }
+    first.map_or(Ok(()), |problem| Err(problem.into_failure()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn backups_carry_the_time_in_utc() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_210_096);
+        assert_eq!(backup_name("split.yaml", time), "split.yaml.bak-20240229T123456Z");
+    }
+}

@@ -1,0 +1,493 @@
+//! The course of one `prepare`, from opening to the published data set.
+
+use super::collect::{self, Selection};
+use super::duplicates::{self, duplicates_refused, shard_name, tell_duplicates};
+use super::publish::{self, Outputs};
+use super::summary::{report_nothing, selected_facts, shard_names, summaries};
+use super::{forecast, media, rerun};
+use super::{Context, MediaSummary, PrepareReport};
+use crate::engine::dataset;
+use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, SpooledShard};
+use crate::engine::outputs::{self, Text};
+use crate::engine::plan::inherit::{inherited, recorded};
+use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
+use crate::formats::energon::layout;
+use crate::job::journal::Journal;
+use crate::job::overall::{cost, Forecast};
+use crate::job::recover::roll_forward;
+use crate::job::times;
+use crate::job::Phase;
+use gristmill_core::problem::settle_media;
+use gristmill_core::{
+    text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
+    Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
+};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Carries out a plan. Nothing is visible before the very end; an error leaves the data set as it was.
+pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
+    let result = run_opened(&mut context);
+    if let Some(live) = context.live {
+        // The scan that was taken over may still be at work when the job fails early.
+        context.shared.cancel.cancel();
+        context.shared.no_more_questions.cancel();
+        if live.join().is_err() {
+            tracing::warn!("a scan thread panicked");
+        }
+    }
+    result
+}
+
+fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
+    context.board.enter(None, Phase::Open, Phase::Open.item(), Forecast::default());
+    context.board.log("opening the data set");
+    let own = RunFolder::for_webdataset(&context.shared.root);
+    open(context)?;
+    let asked = context.plan.clone();
+    let (selection, to_do) = decide(context, &asked, &own)?;
+    if !to_do {
+        clear_finished(context, &own);
+        return Ok(report_nothing(context, &selection));
+    }
+    let shared = Arc::clone(&context.shared);
+    let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    if !prepared_meanwhile(context)? {
+        return run_or_clear(context, &own, selection);
+    }
+    // Another run was faster: what it made may be what is wanted, or what may not be overwritten.
+    shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
+    let (selection, to_do) = decide(context, &asked, &own)?;
+    if to_do {
+        run_or_clear(context, &own, selection)
+    } else {
+        // Who takes the lock makes the work folder.
+        clean_up(context, &own);
+        Ok(report_nothing(context, &selection))
+    }
+}
+
+/// Carries out the plan. One that is refused because of the data will not go on by itself, so it leaves nothing to resume.
+fn run_or_clear(context: &Context, own: &RunFolder, selection: Selection) -> Outcome<PrepareReport> {
+    let result = run_planned(context, own, selection);
+    if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
+        clean_up(context, own);
+    }
+    result
+}
+
+/// What to work on, and whether there is anything to do; or why it must not be done.
+fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
+    let facts = context.shared.facts_now();
+    let asked = &rerun::mending(asked, &facts);
+    context.recorded_plan = recorded(asked, facts.prepared.as_ref());
+    context.plan = inherited(asked, facts.prepared.as_ref());
+    let selection = rerun::selection(context, &facts)?;
+    rerun::check_splits_readable(&context.plan, &facts)?;
+    if context.plan.rerun == Rerun::Update {
+        // Answers that cannot be used are told even where nothing would be done with them.
+        let refusals =
+            validate(&context.plan, &facts).into_iter().filter(|p| p.severity == Severity::Refusal).collect();
+        rerun::refuse(context, refusals)?;
+    }
+    if rerun::nothing_to_do(context, own, &facts, &selection)? {
+        report_findings(context, &facts)?;
+        tell_again(context, own, &facts, &selection, true)?;
+        context.board.log("nothing to do: the data set is prepared with this plan already");
+        return Ok((selection, false));
+    }
+    // What only a scan can tell is judged again after it; until then only what stands in the way is told.
+    let mut in_the_way = validate(&context.plan, &facts);
+    in_the_way.retain(|problem| problem.severity == Severity::Refusal);
+    rerun::refuse(context, in_the_way)?;
+    Ok((selection, true))
+}
+
+/// Whether another run made something visible after this one had opened the data set and before it had the lock.
+fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
+    let shared = &context.shared;
+    if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
+        return Ok(false);
+    }
+    if context.live.is_none() {
+        return Ok(true);
+    }
+    let why = "another run prepared it since it was opened";
+    Err(Failure::data("preparing the data set", why)
+        .on(Subject::path(&shared.root))
+        .with_hint("open it again to see what is there now"))
+}
+
+fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
+    let mut facts = shared.facts_now();
+    if shared.options.restart {
+        throw_away(context, own)?;
+    }
+    if context.plan.tgz == Tgz::Rewrite && rewrite_compressed(context, own, &selection)? {
+        facts = shared.facts_now();
+        selection = rerun::selection(context, &facts)?;
+    }
+    let spools = scan(context, own, &facts, &selection)?;
+    let facts = shared.facts_now();
+    let mut problems = validate(&context.plan, &facts);
+    problems.extend(fields::try_out(&context.plan, &facts));
+    rerun::refuse(context, problems)?;
+    let found = media::probe(context, own, &selection, &spools)?;
+    let (built, media) = build(context, own, &selection, &spools, found)?;
+    tell_lost_excludes(context, &facts, &selection, &built)?;
+    let mut report = finish(context, own, &facts, &selection, &spools, (&built, media))?;
+    clean_up(context, own);
+    report.elapsed = context.board.elapsed();
+    Ok(report)
+}
+
+/// Rolls an interrupted publication forward, then opens the data set, unless a scan has done it.
+fn open(context: &Context) -> Outcome<()> {
+    let shared = &context.shared;
+    if context.live.is_some() {
+        super::super::scan::wait_opened(shared)?;
+        return Ok(());
+    }
+    roll_forward(&*shared.fs, &shared.root, &shared.problems)?;
+    let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
+    shared.set_opened(opened);
+    Ok(())
+}
+
+fn throw_away(context: &Context, own: &RunFolder) -> Outcome<()> {
+    let fs = &*context.shared.fs;
+    own.remove_work(fs)?;
+    fs.remove_file(&own.journal())
+}
+
+/// Makes a `.tar` beside each `.tgz`. Answers whether there was any, so that the shard list must be read again.
+fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
+    let shared = &context.shared;
+    let mut any = false;
+    for &position in &selection.positions {
+        let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
+        let target = shard.path.with_extension("tar");
+        context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
+        // The unpacker drafts in the work folder, so that a kill leaves nothing beside the data.
+        shared.fs.create_dir(&own.work(), 0o700)?;
+        crate::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
+        any = true;
+    }
+    if any {
+        shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
+    }
+    Ok(any)
+}
+
+/// The plan as it was asked for, so that an interrupted run can be continued from anywhere.
+fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
+    let fs = &*context.shared.fs;
+    fs.create_dir(&own.work(), 0o700)?;
+    let path = own.running_plan();
+    fs.remove_file(&path)?;
+    let mut file = fs.create_file(&path)?;
+    let mut plan = context.asked_plan.clone();
+    if let Ok(path) = std::path::absolute(&plan.path) {
+        plan.path = path.to_string_lossy().into_owned();
+    }
+    file.write_all(plan_file::to_yaml(&plan)?.as_bytes())?;
+    file.close()?;
+    Ok(())
+}
+
+/// What opening found belongs into the report, once.
+fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
+    let kept = context.shared.problems.kept();
+    let concerns = dataset::concerns(Some(&context.plan));
+    facts
+        .findings
+        .iter()
+        .filter(|found| concerns(found) && !kept.contains(found))
+        .try_for_each(|found| context.shared.problems.report(found.clone()))
+}
+
+/// Tells what the run that prepared it found in shards of which nothing is read now; `is_done` where nothing is to be done at all.
+fn tell_again(
+    context: &Context,
+    own: &RunFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    is_done: bool,
+) -> Outcome<()> {
+    let is_update = context.plan.rerun == Rerun::Update;
+    let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
+    let unread = chosen.filter(|name| !is_update || selection.unchanged.contains(*name)).collect();
+    rerun::told_before(own, facts, &unread, is_done)?.report_to(&context.shared.problems)
+}
+
+fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
+    let shared = &context.shared;
+    let shards = selection.positions.len() as u64;
+    let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
+    let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
+    // A scan that was taken over goes on.
+    let fresh = context.live.is_none().then_some(&shared.progress);
+    context.board.enter(fresh, Phase::Scan, Phase::Scan.item(), forecast);
+    context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
+    shared.progress.expect(shards, bytes);
+    report_findings(context, facts)?;
+    if context.plan.rerun == Rerun::Update {
+        tell_again(context, own, facts, selection, false)?;
+    }
+    write_running_plan(context, own)?;
+    let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;
+    collect::collect(context, own, selection, journal)
+}
+
+fn build(
+    context: &Context,
+    own: &RunFolder,
+    selection: &Selection,
+    spools: &[SpooledShard],
+    found: Option<media::MediaTotals>,
+) -> Outcome<(BuiltIndex, Option<MediaSummary>)> {
+    let shared = &context.shared;
+    let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
+    let forecast = forecast::tables(context, samples, spools.len() as u64);
+    let line = format!("sorting {}, building the tables", text::count(samples, "key"));
+    context.stage(Phase::Tables, Phase::Tables.item(), forecast, line);
+    shared.progress.expect(samples, 0);
+    if context.plan.scope == Scope::WithoutSampleTables {
+        duplicates::refuse_scattered(context, selection, spools)?;
+        let database = media::kept_alone(context, own)?;
+        return Ok((
+            BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
+            None,
+        ));
+    }
+    let untrained = duplicates::untrained(context, selection, spools);
+    let options = BuildOptions { duplicates: context.plan.duplicates, untrained, ..BuildOptions::default() };
+    let fs = &*shared.fs;
+    let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
+    if built.duplicate_count > 0 {
+        duplicates::refuse_scattered(context, selection, spools)?;
+    }
+    if built.duplicate_count > 0 && context.plan.duplicates == Duplicates::Fail {
+        return Err(duplicates_refused(context, selection, &built));
+    }
+    let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
+    let mut carried = CarriedMedia::Nothing;
+    if let Some(database) = built.database.as_ref().filter(|_| old.is_file()) {
+        carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
+        media::report_carried(context, &carried)?;
+    }
+    let described = match found {
+        Some(found) => media::write(context, own, selection, spools, found, (&built, &carried))?,
+        None => {
+            media::tell_outdated(context, selection, &carried)?;
+            None
+        }
+    };
+    Ok((built, described))
+}
+
+/// The exclude items of this run: what was there, what the plan adds, what damage, AppleDouble files and duplicates demand.
+fn all_excludes(
+    context: &Context,
+    selection: &Selection,
+    facts: &DatasetFacts,
+    spools: &[SpooledShard],
+    shards: &[ShardFacts],
+    built: &BuiltIndex,
+) -> Vec<String> {
+    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
+    items.extend(context.plan.excludes.iter().cloned());
+    for (spool, shard) in spools.iter().zip(shards) {
+        items.extend(spool.scan.damaged_start.then(|| outputs::exclude_item(&shard.name, None)));
+        let keys = spool.scan.damaged_keys.iter().chain(&spool.scan.apple_double_keys);
+        items.extend(keys.map(|key| outputs::exclude_item(&shard.name, Some(key))));
+    }
+    if context.plan.duplicates == Duplicates::KeepFirst {
+        let is_out = |id: ShardId| shards.get(id.0 as usize).is_some_and(|shard| shard.unusable || shard.is_tgz);
+        for duplicate in built.duplicates.iter().filter(|d| d.first.0 != d.second.0 && !is_out(d.second.0)) {
+            items
+                .push(outputs::exclude_item(&shard_name(context, selection, duplicate.second.0), Some(&duplicate.key)));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    items.retain(|item| seen.insert(item.clone()));
+    items
+}
+
+fn finish(
+    context: &Context,
+    own: &RunFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    spools: &[SpooledShard],
+    (built, media): (&BuiltIndex, Option<MediaSummary>),
+) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
+    let forecast = Forecast::publishing(spools.len() as u64);
+    context.stage(Phase::Publish, Phase::Publish.item(), forecast, "making the result visible");
+    let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
+    let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
+    let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));
+    let named = shard_names(&resolved, &shards);
+    let excludes = all_excludes(context, selection, facts, spools, &shards, built);
+    if context.plan.duplicates == Duplicates::KeepFirst {
+        tell_duplicates(context, selection, built)?;
+    }
+    super::excludes::tell_stale(context, facts, (&shards, spools), built, &selection.judged)?;
+    // What is in the shards is known only now.
+    let told = shared.problems.kept();
+    for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
+        shared.problems.report(problem.clone())?;
+    }
+    let many_excludes = excludes.len() as u64;
+    let splits = summaries(&named, &shards, &excludes);
+    let texts = match context.plan.scope {
+        Scope::TarIndexOnly => counts_again(context, counts)?,
+        _ => publish::texts(context, counts, &named, excludes, facts),
+    };
+    let mut report = PrepareReport {
+        shards: spools.len() as u64,
+        samples: spools.iter().map(|spool| spool.scan.samples).sum(),
+        parts: (context.plan.scope != Scope::WithoutSampleTables).then_some(built.parts),
+        bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
+        splits,
+        excludes: many_excludes,
+        media,
+        files: Vec::new(),
+        nothing_to_do: false,
+        problems: shared.problems.kept(),
+        counts: shared.problems.counts(),
+        elapsed: context.board.elapsed(),
+    };
+    settle_media(&mut report.problems);
+    let outputs = Outputs {
+        selection,
+        spools,
+        built,
+        texts,
+        now: SystemTime::now(),
+        drop_database: rerun::drops_database(&context.plan),
+    };
+    publish::publish(context, own, outputs, &mut report)?;
+    context.board.log(format!(
+        "prepared: {}, {}",
+        text::count(report.shards, "shard"),
+        text::count(report.samples, "sample")
+    ));
+    Ok(report)
+}
+
+/// Items given for this run that name no sample: whoever gave them believes that something is excluded.
+fn tell_lost_excludes(
+    context: &Context,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    built: &BuiltIndex,
+) -> Outcome<()> {
+    let Some(database) = built.database.as_ref().filter(|_| context.plan.scope == Scope::Full) else { return Ok(()) };
+    let shards = selection.positions.iter().filter_map(|&p| facts.shards.get(p));
+    let names: Vec<String> = shards.map(|shard| shard.name.clone()).collect();
+    let (plan, cancel) = (&context.plan, &context.shared.cancel);
+    for lost in index::unmatched_excludes(database, &names, &plan.excludes, plan.duplicates, cancel)? {
+        let subject = Subject::field(lost.item.as_str());
+        context.shared.problems.report(if lost.lost == lost.all {
+            let message = "the exclude matches nothing: its shard has no sample with this key";
+            Problem::problem(ProblemKind::MatchesNothing, subject, message).with_hint(
+                "an item is SHARD/KEY, the key without the part's name; gristmill lint lists what is in force",
+            )
+        } else {
+            let message = format!(
+                "{} of {} of the exclude {} nothing, such as {}",
+                lost.lost,
+                text::count(lost.all as u64, "name"),
+                text::agree(lost.lost as u64, "matches", "match"),
+                lost.example
+            );
+            Problem::note(ProblemKind::MatchesNothing, subject, message)
+        })?;
+    }
+    Ok(())
+}
+
+/// With `--tar-index-only` a lone `.info.yaml` becomes `.info.json`, and nothing else changes as long as the shard counts hold.
+/// Where they do not, the loader would leave samples out or look for ones that are not there, so they are corrected.
+fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
+    let root = &context.shared.root;
+    let path = root.join(layout::NV_META).join(layout::INFO_JSON);
+    let recorded = crate::formats::energon::info::Info::read(root)?.ok_or_else(|| {
+        Failure::data("making the tar indexes again", "the data set is not prepared")
+            .on(Subject::path(root))
+            .with_hint("run prepare without --tar-index-only first")
+    })?;
+    let as_it_is = match std::fs::read_to_string(&path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => recorded.to_json(),
+        Err(error) => return Err(Failure::io("reading the shard counts", &path, &error)),
+    };
+    let info = |content| Ok(vec![Text { name: layout::INFO_JSON.to_owned(), content, keep_existing: false }]);
+    if recorded.shard_counts == counts {
+        return info(as_it_is);
+    }
+    for wrong in wrong_counts(&recorded.shard_counts, &counts) {
+        let message = match wrong {
+            (_, Some(then), Some(now)) => format!("{} in .info.json, {now} in the shard", text::count(then, "sample")),
+            (_, None, _) => "the index has this shard now, .info.json did not".to_owned(),
+            (_, _, None) => ".info.json had this shard, the index has it no more".to_owned(),
+        };
+        let told = if context.plan.compat {
+            let hint = "the loader goes by .info.json; without --compat the count is corrected";
+            Problem::problem(ProblemKind::IndexMismatch, Subject::shard(wrong.0), message).with_hint(hint)
+        } else {
+            let hint = "splits stay as they are: gristmill prepare PATH --update puts new shards into them";
+            Problem::note(ProblemKind::IndexMismatch, Subject::shard(wrong.0), format!("{message}; corrected"))
+                .with_hint(hint)
+        };
+        context.shared.problems.report(told)?;
+    }
+    if context.plan.compat {
+        return info(as_it_is);
+    }
+    info(crate::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
+}
+
+/// Shards whose count is not the one that was recorded: then, and now.
+fn wrong_counts<'c>(
+    recorded: &'c [(String, u64)],
+    counts: &'c [(String, u64)],
+) -> Vec<(&'c str, Option<u64>, Option<u64>)> {
+    let then: HashMap<&str, u64> = recorded.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let now: HashMap<&str, u64> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let names = counts.iter().chain(recorded.iter().filter(|(name, _)| !now.contains_key(name.as_str())));
+    let both =
+        names.map(|(name, _)| (name.as_str(), then.get(name.as_str()).copied(), now.get(name.as_str()).copied()));
+    both.filter(|(_, then, now)| then != now).collect()
+}
+
+/// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.
+fn clear_finished(context: &Context, own: &RunFolder) {
+    let fs = &*context.shared.fs;
+    let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
+    // Without its journal nobody can go on with a work folder; the lock of a dead process holds nothing.
+    let is_garbage = own.work().exists() && !own.journal().exists()
+        || own.lock().exists() && matches!(DatasetLock::holder(own), Ok(None));
+    if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
+        match DatasetLock::acquire(fs, own, false) {
+            Ok(_lock) => clean_up(context, own),
+            Err(error) => context.board.log(format!("cleaning up: {error}")),
+        }
+    }
+}
+
+/// The result is visible; what is left over is only ours, so a failure here is logged and not reported.
+fn clean_up(context: &Context, own: &RunFolder) {
+    let fs = &*context.shared.fs;
+    for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {
+        if let Err(error) = result {
+            context.board.log(format!("cleaning up: {error}"));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A run in numbers: the splits with their shards and samples, and the report of a run that had nothing to do.
+
+use super::collect::Selection;
+use super::{Context, PrepareReport, SplitSummary};
+use crate::engine::plan::Resolved;
+use gristmill_core::{DatasetFacts, ShardFacts, ShardId};
+
+/// The facts with only the plan's shards.
+pub(super) fn selected_facts(facts: &DatasetFacts, shards: Vec<ShardFacts>) -> DatasetFacts {
+    DatasetFacts { shards, prepared: facts.prepared.clone(), ..DatasetFacts::new(facts.root.clone(), facts.kind) }
+}
+
+/// Splits with the names of their shards, in the order in which they are written.
+pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
+    let name = |id: &ShardId| shards.get(id.0 as usize).map(|shard| shard.name.clone());
+    resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
+}
+
+/// Splits in numbers, as `info` counts them: excluded shards are not in them.
+pub(super) fn summaries(
+    named: &[(String, Vec<String>)],
+    shards: &[ShardFacts],
+    excludes: &[String],
+) -> Vec<SplitSummary> {
+    let excluded = super::excludes::whole_shards(excludes, shards);
+    let samples: std::collections::HashMap<&str, u64> =
+        shards.iter().map(|shard| (shard.name.as_str(), shard.samples)).collect();
+    named
+        .iter()
+        .map(|(name, members)| {
+            let left = || members.iter().filter(|member| !excluded.contains(*member));
+            SplitSummary {
+                name: name.clone(),
+                shards: left().count() as u64,
+                samples: left().filter_map(|member| samples.get(member.as_str())).sum(),
+            }
+        })
+        .collect()
+}
+
+pub(super) fn report_nothing(context: &Context, selection: &Selection) -> PrepareReport {
+    let facts = context.shared.facts_now();
+    let counts = facts.prepared.as_ref().map(|p| p.shard_counts.as_slice()).unwrap_or_default();
+    let by_name: std::collections::HashMap<&str, u64> = counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
+    let shards: Vec<&ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).collect();
+    let excludes = facts.prepared.as_ref().map(|p| p.excludes.as_slice()).unwrap_or_default();
+    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    let splits = facts.prepared.iter().flat_map(|p| &p.splits).map(|(name, members)| {
+        let left = || members.iter().filter(|member| !excluded.contains(*member));
+        SplitSummary {
+            name: name.clone(),
+            shards: left().count() as u64,
+            samples: left().filter_map(|member| by_name.get(member.as_str())).sum(),
+        }
+    });
+    PrepareReport {
+        shards: shards.len() as u64,
+        samples: counts.iter().map(|(_, samples)| samples).sum(),
+        parts: None,
+        bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
+        splits: splits.collect(),
+        excludes: excludes.len() as u64,
+        media: None,
+        files: Vec::new(),
+        nothing_to_do: true,
+        problems: context.shared.problems.kept(),
+        counts: context.shared.problems.counts(),
+        elapsed: context.board.elapsed(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs that were stopped and are gone on with: from another place, with shards added meanwhile, beside a scan at work.
+
+use super::*;
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use rustix::io::Errno;
+
+const BEFORE: &str = "shards/shard_00000.tar";
+
+fn plan_at(root: &Path) -> PreparePlan {
+    plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false })
+}
+
+/// Shards that a run which failed at operation `at` left as done.
+fn stopped_at(root: &Path, at: u64) -> usize {
+    let fs = Arc::new(FaultFs::new(Fault::From { at, errno: Errno::NOSPC }));
+    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    let failure = PrepareJob::start_on(plan_at(root), options, None, fs).unwrap().wait().unwrap_err();
+    assert_eq!(failure.class, ExitClass::Environment, "{failure}");
+    let journal = gristmill_storage::run_folder::RunFolder::for_webdataset(root).journal();
+    std::fs::read_to_string(journal).map_or(0, |text| text.lines().filter(|line| line.contains("\"unit\"")).count())
+}
+
+/// A data set whose run was stopped when three of its four shards were done.
+fn stopped() -> tempfile::TempDir {
+    stopped_after(|_| ())
+}
+
+/// The same with a change to the data set before the run.
+fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
+    for at in 10..200 {
+        let folder = copy_of("captioning_fieldmap");
+        change(folder.path());
+        if stopped_at(folder.path(), at) == 3 {
+            return folder;
+        }
+    }
+    panic!("no run was stopped between two shards");
+}
+
+/// Runs to the end; answers how many shards were taken over, in the words of the log.
+fn go_on(root: &Path, scan: Option<LiveScan>) -> Vec<String> {
+    let job = PrepareJob::start(plan_at(root), RunOptions { threads: 1, ..RunOptions::default() }, scan).unwrap();
+    while !job.is_finished() {
+        std::thread::yield_now();
+    }
+    let log = job.status().log;
+    job.wait().unwrap();
+    log.iter().filter(|line| line.contains("taken over")).cloned().collect()
+}
+
+/// All that is read by a loader, except for the random name of the index.
+fn results(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let made = |name: &PathBuf| name.to_string_lossy().ends_with(".tar.idx") || name.ends_with(".info.json");
+    let mut files: Vec<_> = files_below(root).into_iter().filter(made).collect();
+    files.push(".nv-meta/split.yaml".into());
+    let mut found: Vec<_> =
+        files.into_iter().map(|name| (name.clone(), std::fs::read(root.join(&name)).unwrap())).collect();
+    let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
+    let mut rows = database.prepare("SELECT tar_file_id, sample_key, sample_index, byte_offset FROM samples").unwrap();
+    let row = |row: &rusqlite::Row<'_>| {
+        let place: (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+        Ok(format!("{} {place:?}", row.get::<_, String>(1)?))
+    };
+    let mut rows: Vec<String> = rows.query_map([], row).unwrap().map(Result::unwrap).collect();
+    rows.sort();
+    found.push(("rows".into(), rows.join("\n").into_bytes()));
+    found
+}
+
+fn made_at_once(prepare: impl Fn(&Path)) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = copy_of("captioning_fieldmap");
+    prepare(folder.path());
+    run_with(&plan_at(folder.path()), 1).unwrap();
+    results(folder.path())
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_the_data_set_was_moved_to() {
+    let folder = stopped();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("moved");
+    std::fs::rename(folder.path(), &moved).unwrap();
+    let told = go_on(&moved, None);
+    assert!(told.len() == 1 && told[0].contains("3 shards"), "{told:?}");
+    assert_eq!(results(&moved), made_at_once(|_| ()));
+}
+
+/// The numbers of all shards move by one, so that spools of the stopped run would be in the way by their numbers.
+#[test]
+fn a_shard_that_was_added_before_all_others_takes_no_spool_from_them() {
+    let add = |root: &Path| {
+        let mut builder = tar::Builder::new(Vec::new());
+        for key in 0..40 {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(3);
+            header.set_cksum();
+            builder.append_data(&mut header, format!("added_{key}.txt"), &b"new"[..]).unwrap();
+        }
+        put(&root.join(BEFORE), &builder.into_inner().unwrap());
+    };
+    let folder = stopped();
+    add(folder.path());
+    let told = go_on(folder.path(), None);
+    assert!(told.len() == 1 && told[0].contains("3 shards"), "{told:?}");
+    assert_eq!(results(folder.path()), made_at_once(add));
+}
+
+#[test]
+fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
+    let folder = stopped();
+    let scan = LiveScan::start(folder.path(), &RunOptions::default()).unwrap();
+    scan.wait().unwrap();
+    assert!(go_on(folder.path(), Some(scan)).is_empty());
+    assert_eq!(results(folder.path()), made_at_once(|_| ()));
+    // The other way round: what is known of the stopped run is not read by a scan that comes to it later.
+    let shared = Shared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
+    shared.set_opened(crate::engine::dataset::open(folder.path()).unwrap());
+    assert!(shared.take_over(1) && !shared.take_over(1), "one of the two has it");
+}
+
+#[test]
+fn problems_of_shards_that_are_taken_over_are_reported_again() {
+    let empty_first_shard = |root: &Path| {
+        let is_tar = |name: &&PathBuf| name.extension().is_some_and(|extension| extension == "tar");
+        let files = files_below(root);
+        put(&root.join(files.iter().filter(is_tar).min().unwrap()), &[0; 1_024]);
+    };
+    let problems_of = |root: &Path| {
+        let report = run_with(&plan_at(root), 1).unwrap();
+        let problems = report.problems.iter().filter(|problem| problem.severity >= Severity::Problem);
+        let lines: Vec<String> = problems.map(|problem| format!("{} {}", problem.subject, problem.message)).collect();
+        (lines, report.counts)
+    };
+    let at_once = copy_of("captioning_fieldmap");
+    empty_first_shard(at_once.path());
+    let expected = problems_of(at_once.path());
+    assert_eq!(expected.0.len(), 1, "{expected:?}");
+    let resumed = stopped_after(empty_first_shard);
+    assert_eq!(problems_of(resumed.path()), expected);
+}

@@ -1,0 +1,110 @@
+//! What jobs with a record do alike when they make their files visible: folders that are taken back when nothing comes of it, the
+//! files of an earlier run that go, and the report.
+
+use super::record::{Recorded, RecordedPlan};
+use gristmill_core::Outcome;
+use gristmill_storage::fs::{BufferedFile, Fs};
+use gristmill_storage::publish::Publication;
+use gristmill_storage::run_folder::RunFolder;
+use serde::Serialize;
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Permission bits of our own record.
+pub(super) const RECORD_MODE: u32 = 0o644;
+
+/// Folders that are made on the way.
+pub(super) struct Folders<'a> {
+    fs: &'a dyn Fs,
+    /// Permission bits of new files: those of the first input, and the owner may read and write.
+    pub(super) file_mode: u32,
+    made: Vec<PathBuf>,
+}
+
+impl<'a> Folders<'a> {
+    /// Does `publish`; when it fails, the folders that were made for it are taken back.
+    pub(super) fn with<T>(
+        fs: &'a dyn Fs,
+        first_input: Option<&Path>,
+        publish: impl FnOnce(&mut Self) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let facts = first_input.and_then(|path| std::fs::metadata(path).ok());
+        let file_mode = facts.map_or(0o644, |facts| facts.mode() & 0o666 | 0o600);
+        let mut folders = Self { fs, file_mode, made: Vec::new() };
+        let result = publish(&mut folders);
+        if result.is_err() {
+            for folder in folders.made.iter().rev() {
+                // One that is not empty is needed.
+                let _ = fs.raw_rmdir(folder);
+            }
+        }
+        result
+    }
+
+    /// Makes a folder and those it is in, as far as they are missing: whoever may read the files may enter them.
+    pub(super) fn make(&mut self, folder: &Path) -> Outcome<()> {
+        let mode = (self.file_mode | (self.file_mode & 0o444) >> 2) | 0o700;
+        make_folder(self.fs, folder, mode, &mut self.made)
+    }
+
+    /// Makes the folders that a file lies in.
+    pub(super) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
+        target.parent().map_or(Ok(()), |parent| self.make(parent))
+    }
+}
+
+/// Makes a folder and those it is in, as far as they are missing; `made` gets those that were.
+pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
+    for path in missing.into_iter().rev() {
+        fs.create_dir(path, mode)?;
+        made.push(path.to_owned());
+        if let Some(parent) = path.parent() {
+            fs.sync_dir(parent)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what an earlier run of ours made in `places`, and `new` does not make again.
+pub(super) fn remove_old<P: RecordedPlan>(
+    own: &RunFolder,
+    new: &Recorded<P>,
+    places: &[&Path],
+    publication: &mut Publication<'_>,
+) -> Outcome<()> {
+    let Some(old) = Recorded::<P>::read(own)? else { return Ok(()) };
+    let kept: HashSet<&Path> = new.outputs.iter().map(|output| output.path.as_path()).collect();
+    // A report is a file that anybody may write; what it names is only removed where we would have put it.
+    let is_ours = |path: &Path| {
+        places.iter().any(|place| path.starts_with(place)) && path.symlink_metadata().is_ok_and(|facts| facts.is_file())
+    };
+    for output in old.outputs.iter().filter(|output| !kept.contains(output.path.as_path()) && is_ours(&output.path)) {
+        publication.remove(&output.path)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Saved<'a, P, R> {
+    gristmill: &'a str,
+    #[serde(flatten)]
+    recorded: &'a Recorded<P>,
+    result: &'a R,
+}
+
+/// Stages `report.json`.
+pub(super) fn stage_report<P: Serialize, R: Serialize>(
+    publication: &mut Publication<'_>,
+    own: &RunFolder,
+    recorded: &Recorded<P>,
+    report: &R,
+) -> Outcome<()> {
+    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
+    let path = own.report();
+    publication.stage_written(&path, RECORD_MODE, |out| {
+        serde_json::to_writer_pretty(out, &saved)
+            .map_err(|error| BufferedFile::failure("writing the report", &path, error.into()))
+    })
+}

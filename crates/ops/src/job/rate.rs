@@ -1,0 +1,121 @@
+//! A moving rate: bytes per second over the last seconds, and the time left.
+
+use gristmill_core::handles::ProgressReading;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How far back the rate looks.
+const WINDOW: Duration = Duration::from_secs(8);
+/// No time left is told before this much was seen.
+const HIDDEN: Duration = Duration::from_secs(3);
+
+/// Samples a progress and answers how fast it moves.
+#[derive(Debug, Default)]
+pub struct Rate {
+    /// When, items, bytes, tokens.
+    seen: VecDeque<(Instant, u64, u64, u64)>,
+    started: Option<Instant>,
+}
+
+impl Rate {
+    /// Takes one reading.
+    pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
+        self.started.get_or_insert(now);
+        let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
+        if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
+            // A new phase began to count from zero.
+            self.seen.clear();
+            self.started = Some(now);
+        }
+        self.seen.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
+        while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > WINDOW) {
+            self.seen.pop_front();
+        }
+    }
+
+    /// Bytes per second over the window.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.speed(|entry| entry.2)
+    }
+
+    /// Tokens per second over the window; 0 where work is not counted in them.
+    pub fn tokens_per_second(&self) -> f64 {
+        self.speed(|entry| entry.3)
+    }
+
+    /// Time left, by bytes where their total is known, else by items. `None` in the first three seconds.
+    pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
+        let last = self.seen.back()?.0;
+        if last.duration_since(self.started?) < HIDDEN {
+            return None;
+        }
+        self.seconds_left(reading).filter(|seconds| *seconds < 1e9).map(Duration::from_secs_f64)
+    }
+
+    /// The same in seconds as soon as anything moves, however little was seen.
+    pub(super) fn seconds_left(&self, reading: ProgressReading) -> Option<f64> {
+        let (left, speed) = if reading.bytes_total > 0 {
+            (reading.bytes_total.saturating_sub(reading.bytes_done), self.bytes_per_second())
+        } else if reading.items_total > 0 {
+            (reading.items_total.saturating_sub(reading.items_done), self.speed(|entry| entry.1))
+        } else {
+            return None;
+        };
+        (speed > 0.0).then(|| left as f64 / speed)
+    }
+
+    fn speed(&self, pick: impl Fn(&(Instant, u64, u64, u64)) -> u64) -> f64 {
+        let (Some(first), Some(last)) = (self.seen.front(), self.seen.back()) else { return 0.0 };
+        let seconds = last.0.duration_since(first.0).as_secs_f64();
+        if seconds <= 0.0 {
+            0.0
+        } else {
+            pick(last).saturating_sub(pick(first)) as f64 / seconds
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(bytes: u64) -> ProgressReading {
+        ProgressReading { bytes_done: bytes, bytes_total: 1_000, tokens_done: bytes / 4, ..ProgressReading::default() }
+    }
+
+    #[test]
+    fn what_an_earlier_run_has_done_makes_this_one_no_faster() {
+        let start = Instant::now();
+        let mut rate = Rate::default();
+        rate.observe(start, reading(0));
+        for second in 1..=5 {
+            let went_on = ProgressReading { bytes_resumed: 600, ..reading(600 + second * 20) };
+            rate.observe(start + Duration::from_secs(second), went_on);
+        }
+        assert_eq!(rate.bytes_per_second(), 20.0);
+        let last = ProgressReading { bytes_resumed: 600, ..reading(700) };
+        assert_eq!(rate.remaining(last), Some(Duration::from_secs(15)));
+    }
+
+    #[test]
+    fn the_time_left_is_hidden_at_first_and_follows_the_rate() {
+        let start = Instant::now();
+        let mut rate = Rate::default();
+        rate.observe(start, reading(0));
+        rate.observe(start + Duration::from_secs(2), reading(200));
+        assert_eq!(rate.remaining(reading(200)), None);
+        rate.observe(start + Duration::from_secs(4), reading(400));
+        assert_eq!((rate.bytes_per_second(), rate.tokens_per_second()), (100.0, 25.0));
+        assert_eq!(rate.remaining(reading(400)), Some(Duration::from_secs(6)));
+    }
+
+    #[test]
+    fn a_new_phase_starts_a_new_rate() {
+        let start = Instant::now();
+        let mut rate = Rate::default();
+        rate.observe(start, reading(900));
+        rate.observe(start + Duration::from_secs(9), reading(10));
+        assert_eq!(rate.bytes_per_second(), 0.0);
+        assert_eq!(rate.remaining(reading(10)), None);
+    }
+}

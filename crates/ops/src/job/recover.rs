@@ -1,0 +1,41 @@
+//! A publication that a kill interrupted is finished by the next command that looks at the data set.
+
+use gristmill_core::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::publish::recover_at_start;
+use gristmill_storage::run_folder::RunFolder;
+use std::path::Path;
+
+/// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.
+pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+    let own = RunFolder::for_webdataset(root);
+    let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
+    let Some(done) = recovered else { return Ok(()) };
+    problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(root),
+        format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file")),
+    ))
+}
+
+/// What cannot be looked into at all is better told by its own name than by that of a file in it.
+fn may_be_read(root: &Path) -> Outcome<()> {
+    match std::fs::read_dir(root) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Failure::io("reading the folder", root, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// [`roll_forward`] for commands that only look: where the data set cannot be written to, looking goes on as it is.
+pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+    may_be_read(root)?;
+    match roll_forward(&RealFs, root, problems) {
+        Err(failure) if failure.class == ExitClass::Environment => {
+            tracing::warn!("an interrupted run cannot be finished: {failure}");
+            Ok(())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,561 @@
+//! The scan that runs while questions are still being answered, and what it shares with the job that follows it.
+//!
+//! Owns the threads that read tars before Run is pressed. Facts are built under one lock and handed out as snapshots,
+//! so that a screen never waits for a worker.
+
+use super::pool;
+use super::rate::Rate;
+use super::times;
+use crate::engine::dataset::Opened;
+use crate::engine::index::{self, OldIndex, SpooledShard};
+use crate::formats::energon::layout;
+use crate::source::decode::{part_class, PartClass};
+use gristmill_core::facts::PART_NAMES_KEPT;
+use gristmill_core::handles::ProgressReading;
+use gristmill_core::{
+    Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
+    ProblemSink, Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
+};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::scratch::Scratch;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A snapshot is made at most this often.
+const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
+/// Samples that are looked for before the scan begins, so that questions can be asked.
+const FIRST_SKETCHES: usize = 8;
+/// Samples kept whole for questions and field maps, from shards all over the data set.
+const SKETCHES: usize = 48;
+/// A sample with more text than this is shown where it is one of the first, and not tried out otherwise, in bytes.
+const SKETCH_BYTES: u64 = 1 << 20;
+
+/// Part statistics of one shard, kept so that shards can be counted in and out.
+type Parts = BTreeMap<String, PartFacts>;
+
+/// What a scan has found, growing.
+pub(super) struct State {
+    pub(super) facts: DatasetFacts,
+    pub(super) shards: Vec<Shard>,
+    /// Parallel to `shards`: the spool of each that was scanned and kept.
+    pub(super) spools: Vec<Option<SpooledShard>>,
+    /// Parallel to `shards`: how far each got.
+    marks: Vec<Mark>,
+    /// See [`Opened::prepared`].
+    pub(super) prepared: Option<FileStamp>,
+    failure: Option<Failure>,
+    finished: bool,
+    spool_bytes: u64,
+    snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
+}
+
+/// What was done about one shard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// Its figures are in the facts.
+    is_counted: bool,
+    /// Its spool came from the old index, not from the tar.
+    is_from_index: bool,
+    /// Somebody reads it, has read it, or has what is in it from an earlier run.
+    is_taken: bool,
+}
+
+/// Shared between the workers, the front end, and the job that takes a scan over.
+pub(super) struct Shared {
+    pub(super) root: PathBuf,
+    pub(super) options: RunOptions,
+    pub(super) fs: Arc<dyn Fs>,
+    pub(super) progress: Progress,
+    pub(super) cancel: Cancel,
+    /// Stops what is only for those who still answer questions: a job that takes the scan over finds it out itself.
+    pub(super) no_more_questions: Cancel,
+    pub(super) problems: ProblemLog,
+    state: Mutex<State>,
+    changed: Condvar,
+    version: AtomicU64,
+    rate: Mutex<Rate>,
+}
+
+impl Shared {
+    pub(super) fn new(root: &Path, options: &RunOptions, fs: Arc<dyn Fs>) -> Outcome<Arc<Self>> {
+        let kind = crate::source::kind::kind_of(root)?;
+        Ok(Arc::new(Self {
+            root: root.to_path_buf(),
+            options: options.clone(),
+            fs,
+            progress: Progress::default(),
+            cancel: Cancel::default(),
+            no_more_questions: Cancel::default(),
+            problems: ProblemLog::new(options.strict),
+            state: Mutex::new(State {
+                facts: DatasetFacts::new(root.to_path_buf(), kind),
+                shards: Vec::new(),
+                spools: Vec::new(),
+                marks: Vec::new(),
+                prepared: None,
+                failure: None,
+                finished: false,
+                spool_bytes: 0,
+                snapshot: None,
+            }),
+            changed: Condvar::new(),
+            version: AtomicU64::new(1),
+            rate: Mutex::new(Rate::default()),
+        }))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes whoever waits for it.
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = change(&mut self.lock());
+        self.version.fetch_add(1, Ordering::Release);
+        self.changed.notify_all();
+        result
+    }
+
+    pub(super) fn handles(&self) -> Handles<'_> {
+        Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
+    }
+
+    /// The newest snapshot; made anew when something changed, at most every 90 ms.
+    pub(super) fn facts(&self) -> Arc<DatasetFacts> {
+        let version = self.version.load(Ordering::Acquire);
+        let mut state = self.lock();
+        if let Some((of, made, facts)) = &state.snapshot {
+            let settled = state.finished || state.failure.is_some();
+            if *of == version || (made.elapsed() < SNAPSHOT_EVERY && !settled) {
+                return Arc::clone(facts);
+            }
+        }
+        self.snapshot(&mut state, version)
+    }
+
+    /// A snapshot of this moment, however young the last one is: for decisions.
+    pub(super) fn facts_now(&self) -> Arc<DatasetFacts> {
+        let version = self.version.load(Ordering::Acquire);
+        self.snapshot(&mut self.lock(), version)
+    }
+
+    fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
+        let mut facts = state.facts.clone();
+        // A job reports what was found at opening once more, so that it is in the report.
+        let found = self.problems.kept().into_iter().filter(|problem| !facts.findings.contains(problem));
+        let found: Vec<Problem> = found.collect();
+        facts.findings.extend(found);
+        let facts = Arc::new(facts);
+        state.snapshot = Some((version, Instant::now(), Arc::clone(&facts)));
+        facts
+    }
+
+    pub(super) fn rate(&self) -> (f64, Option<Duration>) {
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = self.progress.read();
+        rate.observe(Instant::now(), reading);
+        (rate.bytes_per_second(), rate.remaining(reading))
+    }
+
+    /// Takes an opened data set in.
+    pub(super) fn set_opened(&self, opened: Opened) {
+        self.update(|state| {
+            state.spools = vec![None; opened.shards.len()];
+            state.marks = vec![Mark::default(); opened.shards.len()];
+            state.shards = opened.shards;
+            state.facts = opened.facts;
+            state.prepared = opened.prepared;
+        });
+    }
+
+    /// Keeps a shard from being read, because what a scan would find is known; false where somebody reads or has read it.
+    pub(super) fn take_over(&self, position: usize) -> bool {
+        let mut state = self.lock();
+        state.marks.get_mut(position).is_some_and(|mark| !std::mem::replace(&mut mark.is_taken, true))
+    }
+
+    /// Scans one shard into `folder` and counts it in. Called from several threads.
+    pub(super) fn scan_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
+        let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
+        self.update(|state| set_shard_state(state, position, ShardState::Scanning));
+        let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
+        let problems = RecordingSink::new(&self.problems);
+        let handles = Handles { problems: &problems, ..self.handles() };
+        match index::scan_unit(&shard, id, folder, &*self.fs, self.sort_memory(), &handles) {
+            Ok(spooled) => {
+                self.count_in(position, &spooled);
+                Ok(Some(SpooledShard { problems: problems.into_recorded(), ..spooled }))
+            }
+            Err(failure) if failure.is_cancelled() => {
+                self.update(|state| set_shard_state(state, position, ShardState::Waiting));
+                Err(failure)
+            }
+            Err(failure) => {
+                self.update(|state| set_shard_state(state, position, ShardState::Failed));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Bytes that one worker may sort at once: all workers together take a quarter of the memory.
+    pub(super) fn sort_memory(&self) -> usize {
+        let share = self.options.memory_bytes / (4 * self.options.threads.max(1) as u64);
+        usize::try_from(share).unwrap_or(usize::MAX).max(64 << 10)
+    }
+
+    /// Takes the spool of a finished shard out of the state, and whether it came from the old index.
+    pub(super) fn take_spool(&self, position: usize) -> Option<(SpooledShard, bool)> {
+        let mut state = self.lock();
+        let is_from_index = state.marks.get(position).is_some_and(|mark| mark.is_from_index);
+        state.spools.get_mut(position).and_then(Option::take).map(|spooled| (spooled, is_from_index))
+    }
+
+    /// Rows of an unchanged shard out of the old tables; where these cannot be read, from the tar.
+    pub(super) fn respool_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
+        let Some((shard, old_id)) = self.indexed_shard(position) else { return self.scan_one(position, folder) };
+        let database = layout::in_nv_meta(&self.root, layout::INDEX_SQLITE);
+        let tar_idx = self.root.join(shard.index_name());
+        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
+        let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
+        self.update(|state| set_shard_state(state, position, ShardState::Scanning));
+        let memory = self.sort_memory();
+        match index::respool_unit(old, &shard, id, folder, &*self.fs, memory, &self.cancel) {
+            Ok(Some(spooled)) => {
+                self.update(|state| {
+                    if let Some(mark) = state.marks.get_mut(position) {
+                        mark.is_from_index = true;
+                    }
+                });
+                self.count_in(position, &spooled);
+                self.progress.add(1, shard.stamp.bytes);
+                Ok(Some(spooled))
+            }
+            Ok(None) => self.scan_one(position, folder),
+            Err(failure) => {
+                self.update(|state| set_shard_state(state, position, ShardState::Waiting));
+                Err(failure)
+            }
+        }
+    }
+
+    /// A shard and its place in the old index.
+    fn indexed_shard(&self, position: usize) -> Option<(Shard, u32)> {
+        let state = self.lock();
+        let shard = state.shards.get(position)?;
+        let counts = &state.facts.prepared.as_ref()?.shard_counts;
+        // Mostly nothing was added before it.
+        let same_place = counts.get(position).is_some_and(|(name, _)| *name == shard.name).then_some(position);
+        let old_id = same_place.or_else(|| counts.iter().position(|(name, _)| *name == shard.name))?;
+        Some((shard.clone(), u32::try_from(old_id).ok()?))
+    }
+
+    /// Adds one shard's figures to the facts.
+    pub(super) fn count_in(&self, position: usize, spooled: &SpooledShard) {
+        self.update(|state| {
+            let scan = &spooled.scan;
+            if let Some(facts) = state.facts.shards.get_mut(position) {
+                facts.state = ShardState::Scanned;
+                facts.samples = scan.samples;
+                facts.unusable |= scan.compressed && !facts.is_tgz;
+                facts.apple_double.clone_from(&scan.apple_double);
+            }
+            let mark = state.marks.get_mut(position).map(|mark| std::mem::replace(&mut mark.is_counted, true));
+            if mark == Some(false) {
+                add_parts(&mut state.facts.parts, &scan.parts);
+                state.facts.part_sets.merge(&scan.part_sets);
+                state.facts.samples_seen += scan.samples;
+            }
+            spread_sketches(state, position, &scan.sketches);
+            state.facts.scan_complete =
+                state.facts.shards.iter().all(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed));
+        });
+    }
+
+    /// A shard that could not be read: a finding for the screens; a run refuses to go on without it.
+    fn note_unreadable(&self, failure: &Failure) -> Outcome<()> {
+        let mut problem = Problem::problem(ProblemKind::Unreadable, failure.subject.clone(), failure.why.clone());
+        problem.hint = failure.hint.clone();
+        self.problems.report(problem)
+    }
+
+    fn finish(&self, result: Outcome<()>) {
+        self.update(|state| {
+            state.finished = true;
+            if let Err(failure) = result {
+                state.failure = Some(failure);
+            }
+        });
+    }
+
+    fn wait_for(&self, ready: impl Fn(&State) -> bool) -> Outcome<()> {
+        let mut state = self.lock();
+        while !ready(&state) && state.failure.is_none() && !state.finished {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.failure.clone().map_or(Ok(()), Err)
+    }
+}
+
+fn set_shard_state(state: &mut State, position: usize, to: ShardState) {
+    if let Some(shard) = state.facts.shards.get_mut(position) {
+        shard.state = to;
+    }
+}
+
+fn add_parts(into: &mut Parts, from: &Parts) {
+    for (name, part) in from {
+        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
+            continue;
+        }
+        let sum = into.entry(name.clone()).or_default();
+        sum.samples += part.samples;
+        sum.bytes += part.bytes;
+    }
+}
+
+/// Keeps samples of a shard that was scanned: of few shards several each, of many one of every so many, so that a field map
+/// is not only tried where the data set begins. In the order of the data set, whichever shard is scanned first.
+fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
+    let shards = state.shards.len().max(1);
+    let chosen = shards.min(SKETCHES);
+    let is_chosen = position == 0 || position * chosen / shards != (position - 1) * chosen / shards;
+    if !is_chosen && !state.facts.sketches.is_empty() {
+        return;
+    }
+    let each = (SKETCHES / chosen).clamp(1, found.len().max(1));
+    // The farther on in the shard, the more they say about the rest of it.
+    let wanted = found.get(found.len() - each.min(found.len())..).unwrap_or_default();
+    let small = wanted.iter().filter(|sketch| text_bytes(sketch) <= SKETCH_BYTES);
+    keep_sketches(&mut state.facts.sketches, small);
+    let places: HashMap<&str, usize> = state.shards.iter().map(|shard| shard.name.as_str()).zip(0..).collect();
+    let place = |sketch: &SampleSketch| {
+        let at = sketch.parts.first().map_or(0, |(_, offset, _)| *offset);
+        (places.get(sketch.shard.as_str()).copied(), at)
+    };
+    state.facts.sketches.sort_by_key(place);
+}
+
+/// Bytes that are read to decode a sample; of pictures and other media only the beginning is.
+fn text_bytes(sketch: &SampleSketch) -> u64 {
+    let is_text = |name: &str| !matches!(part_class(name), PartClass::Image | PartClass::Media | PartClass::Bytes);
+    sketch.parts.iter().filter(|(name, ..)| is_text(name)).map(|(_, _, bytes)| bytes).sum()
+}
+
+fn keep_sketches<'s>(kept: &mut Vec<SampleSketch>, found: impl Iterator<Item = &'s SampleSketch>) {
+    for sketch in found {
+        if !kept.iter().any(|k| k.shard == sketch.shard && k.key == sketch.key) {
+            kept.push(sketch.clone());
+        }
+    }
+}
+
+/// A data set being scanned in the background. Dropping it stops the scan and removes its spools.
+pub struct LiveScan {
+    pub(super) shared: Arc<Shared>,
+    pub(super) worker: Option<JoinHandle<()>>,
+    pub(super) scratch: Option<Arc<Scratch>>,
+}
+
+impl LiveScan {
+    /// Starts opening the data set and scanning its shards, and returns at once.
+    ///
+    /// A path that cannot be a data set fails here; what goes wrong later is told by [`failure`](Self::failure).
+    /// Of a prepared data set only new and changed shards are read; the figures of the others come from its index.
+    pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
+        let shared = Shared::new(path, options, Arc::new(RealFs))?;
+        let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
+        let worker = {
+            let (shared, scratch) = (Arc::clone(&shared), Arc::clone(&scratch));
+            std::thread::Builder::new()
+                .name("scan".into())
+                .spawn(move || {
+                    let result = run(&shared, &scratch);
+                    shared.finish(result);
+                })
+                .map_err(|error| Failure::environment("starting a thread", error.to_string()))?
+        };
+        Ok(Self { shared, worker: Some(worker), scratch: Some(scratch) })
+    }
+
+    /// Everything known right now. The same `Arc` is returned until something changed.
+    pub fn facts(&self) -> Arc<DatasetFacts> {
+        self.shared.facts()
+    }
+
+    /// Shards and bytes scanned.
+    pub fn progress(&self) -> ProgressReading {
+        self.shared.progress.read()
+    }
+
+    /// Bytes per second, and the time left once it can be told.
+    pub fn rate(&self) -> (f64, Option<Duration>) {
+        self.shared.rate()
+    }
+
+    /// Why opening or scanning ended early, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.shared.lock().failure.clone()
+    }
+
+    /// Whether nothing more will come.
+    pub fn is_finished(&self) -> bool {
+        self.shared.lock().finished
+    }
+
+    /// Waits until the shards are listed.
+    pub fn wait_opened(&self) -> Outcome<Arc<DatasetFacts>> {
+        self.shared.wait_for(|state| state.facts.opened)?;
+        Ok(self.shared.facts_now())
+    }
+
+    /// Waits until every shard was scanned.
+    pub fn wait(&self) -> Outcome<Arc<DatasetFacts>> {
+        self.shared.wait_for(|_| false)?;
+        Ok(self.shared.facts_now())
+    }
+
+    /// Asks the workers to stop at the next safe point.
+    pub fn cancel(&self) {
+        self.shared.cancel.cancel();
+        self.shared.no_more_questions.cancel();
+    }
+
+    /// The shard of that name as a file, for reading contents of its samples.
+    pub fn shard(&self, name: &str) -> Option<Shard> {
+        self.shared.lock().shards.iter().find(|shard| shard.name == name).cloned()
+    }
+
+    /// Problems and notes found so far, counted.
+    pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
+        self.shared.problems.counts()
+    }
+}
+
+impl Drop for LiveScan {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.cancel();
+            // The workers look at the flag every few milliseconds; spools are removed only after they stopped.
+            if worker.join().is_err() {
+                tracing::warn!("a scan thread panicked");
+            }
+        }
+    }
+}
+
+fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
+    // Where we may only read, looking goes on; a run will say it again.
+    super::recover::before_looking(&shared.root, &shared.problems)?;
+    let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
+    let (fresh, indexed) = fresh_and_indexed(&opened);
+    let bytes = opened.shards.iter().map(|shard| shard.stamp.bytes).sum();
+    shared.progress.expect(opened.shards.len() as u64, bytes);
+    let first = opened.shards.first().cloned();
+    shared.set_opened(opened);
+    if let Some(first) = first {
+        peek(shared, &first);
+    }
+    let cap = scratch.cap_bytes();
+    let units: Vec<(usize, bool)> =
+        fresh.into_iter().map(|position| (position, false)).chain(indexed.into_iter().map(|p| (p, true))).collect();
+    pool::run_units(&units, shared.options.threads, &shared.cancel, |&(position, is_indexed)| {
+        if !shared.take_over(position) {
+            return Ok(());
+        }
+        let spooled = if is_indexed {
+            shared.respool_one(position, scratch.path())
+        } else {
+            shared.scan_one(position, scratch.path())
+        };
+        match spooled {
+            Ok(Some(spooled)) => keep_spool(shared, position, spooled, cap),
+            Ok(None) => Ok(()),
+            Err(failure) if failure.is_cancelled() => Err(failure),
+            Err(failure) => shared.note_unreadable(&failure),
+        }
+    })?;
+    look_for_same_keys(shared, scratch);
+    Ok(())
+}
+
+/// Finds the keys that name two samples, where the spools of all shards were kept, and which of them are pieces of one.
+fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
+    let kept: Option<Vec<(u32, SpooledShard)>> = {
+        let state = shared.lock();
+        let readable = |at: &usize| state.facts.shards.get(*at).is_some_and(|s| s.state != ShardState::Failed);
+        let positions = (0..state.shards.len()).filter(readable);
+        positions.map(|at| Some((u32::try_from(at).ok()?, state.spools.get(at)?.clone()?))).collect()
+    };
+    let Some(kept) = kept else { return };
+    let shards: Vec<(u32, &SpooledShard)> = kept.iter().map(|(number, spool)| (*number, spool)).collect();
+    match index::same_keys(&*shared.fs, &shards, scratch.path(), &shared.no_more_questions) {
+        Ok(keys) if keys.same.is_empty() => {}
+        Ok(keys) => shared.update(|state| {
+            state.facts.same_keys = keys.same;
+            state.facts.scattered = keys.scattered;
+        }),
+        Err(failure) => tracing::debug!(%failure, "the search for keys that name two samples did not end"),
+    }
+}
+
+/// Positions to be read from the tars, and positions whose rows an earlier index has.
+fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
+    let every = 0..opened.shards.len();
+    let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
+    let fresh: std::collections::HashSet<&str> =
+        prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
+    every.partition(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str())))
+}
+
+/// Reads only as far as the first samples of the first shard, so that questions can be asked before a large shard ends.
+fn peek(shared: &Shared, shard: &Shard) {
+    if let Ok(sketches) = crate::source::peek(shard, FIRST_SKETCHES) {
+        shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
+    }
+}
+
+/// Beyond the cap only the figures stay; such a shard is read again when the job runs.
+fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
+    let bytes = spooled.spool_bytes();
+    let beyond = shared.update(|state| {
+        if state.spool_bytes + bytes > cap {
+            return Some(spooled);
+        }
+        state.spool_bytes += bytes;
+        if let Some(slot) = state.spools.get_mut(position) {
+            *slot = Some(spooled);
+        }
+        None
+    });
+    beyond.map_or(Ok(()), |spooled| spooled.remove(&*shared.fs))
+}
+
+/// Waits until the shards are listed, or opening failed.
+pub(super) fn wait_opened(shared: &Shared) -> Outcome<()> {
+    shared.wait_for(|state| state.facts.opened)
+}
+
+/// Whether the shard is still what was scanned.
+pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
+    gristmill_storage::read::stamp_at(&shard.path).is_ok_and(|now| now == stamp)
+}
+
+/// A shard that a run needs and that cannot be read ends the run.
+pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
+    if failure.is_cancelled() {
+        return failure;
+    }
+    let hint = "make it readable, or leave it out with --exclude";
+    let mut failure = failure;
+    if failure.subject.is_empty() {
+        failure.subject = Subject::shard(shard);
+    }
+    if failure.hint.is_none() {
+        failure.hint = Some(hint.into());
+    }
+    failure
+}

@@ -1,0 +1,218 @@
+//! A job that is not `prepare`: something that runs in a thread of its own and can be asked how it stands.
+
+use super::outputs::OutputBoard;
+use super::overall::Forecast;
+use super::status::StatusBoard;
+use super::{JobState, JobStatus, Phase};
+use gristmill_core::{
+    Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
+};
+use gristmill_storage::fs::Fs;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What the thread of a task works with.
+pub struct TaskContext {
+    /// How to run.
+    pub options: RunOptions,
+    /// Where it writes.
+    pub fs: Arc<dyn Fs>,
+    /// Counted by workers, read by front ends.
+    pub progress: Progress,
+    /// A request to stop.
+    pub cancel: Cancel,
+    /// What was found.
+    pub problems: ProblemLog,
+    /// The files that it writes.
+    pub outputs: OutputBoard,
+    board: StatusBoard,
+}
+
+impl TaskContext {
+    fn new(options: RunOptions, fs: Arc<dyn Fs>) -> Self {
+        Self {
+            progress: Progress::default(),
+            cancel: Cancel::default(),
+            problems: ProblemLog::new(options.strict),
+            outputs: OutputBoard::default(),
+            options,
+            fs,
+            board: StatusBoard::new(),
+        }
+    }
+    /// The three handles.
+    pub fn handles(&self) -> Handles<'_> {
+        Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
+    }
+    /// Enters a phase of which nothing more is known, and says so in the log: what is done in it is still to be
+    /// [expected](Progress::expect).
+    pub fn phase(&self, phase: Phase, line: impl Into<String>) {
+        self.phase_of(phase, phase.item(), line);
+    }
+    /// As [`phase`](Self::phase), of items that are called `item`, in the singular.
+    pub fn phase_of(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
+        self.stage(phase, item, phase.forecast(), line);
+    }
+    /// As [`phase_of`](Self::phase_of), where it is known how long it may take.
+    pub(super) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
+        self.board.enter(Some(&self.progress), phase, item, forecast);
+        self.board.log(line);
+    }
+    /// Gives what is being done another name, and says so in the log; it goes on, and so does its progress.
+    pub fn rename(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
+        self.board.rename(phase, item);
+        self.board.log(line);
+    }
+    /// Shows how far another job is that does the work of this phase.
+    pub(super) fn show(&self, status: &JobStatus) {
+        self.board.done_in_part(status.share);
+        self.progress.restart(status.progress.items_total, status.progress.bytes_total);
+        self.progress.add(status.progress.items_done, status.progress.bytes_done);
+    }
+    /// Adds a line to the log.
+    pub fn log(&self, line: impl Into<String>) {
+        self.board.log(line);
+    }
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.board.elapsed()
+    }
+    fn status(&self) -> JobStatus {
+        JobStatus { outputs: self.outputs.read(), ..self.board.read(&self.progress, &self.problems) }
+    }
+}
+
+/// A running task with a report of type `R`. Dropping it cancels it and waits until nothing more is written.
+pub struct Task<R> {
+    context: Arc<TaskContext>,
+    worker: Option<JoinHandle<Outcome<R>>>,
+}
+
+impl<R: Send + 'static> Task<R> {
+    /// Runs `work` in a thread called `name`.
+    pub fn start(
+        name: &str,
+        options: RunOptions,
+        fs: Arc<dyn Fs>,
+        work: impl FnOnce(&TaskContext) -> Outcome<R> + Send + 'static,
+    ) -> Outcome<Self> {
+        let context = Arc::new(TaskContext::new(options, fs));
+        let inner = Arc::clone(&context);
+        let worker = std::thread::Builder::new()
+            .name(name.into())
+            .spawn(move || {
+                let result = work(&inner);
+                inner.board.end(match &result {
+                    Ok(_) => JobState::Done,
+                    Err(failure) if failure.is_cancelled() => JobState::Cancelled,
+                    Err(failure) => {
+                        inner.log(failure.to_string());
+                        JobState::Failed
+                    }
+                });
+                result
+            })
+            .map_err(|error| Failure::environment("starting a thread", error.to_string()))?;
+        Ok(Self { context, worker: Some(worker) })
+    }
+
+    /// One reading.
+    pub fn status(&self) -> JobStatus {
+        self.context.status()
+    }
+
+    /// Asks it to stop at the next safe point.
+    pub fn cancel(&self) {
+        self.context.cancel.cancel();
+    }
+
+    /// Whether it ended, in whatever way.
+    pub fn is_finished(&self) -> bool {
+        self.worker.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits for the end, in whatever way, so long at most; whether it was reached.
+    pub fn ends_within(&self, most: Duration) -> bool {
+        self.context.board.ends_within(most) || self.is_finished()
+    }
+
+    /// Problems and notes so far, kept and counted.
+    pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
+        (self.context.problems.kept(), self.context.problems.counts())
+    }
+
+    /// Waits for the end.
+    pub fn wait(mut self) -> Outcome<R> {
+        match self.worker.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(Failure::environment("the run", "a worker thread panicked")
+                .with_hint("nothing was published; please report it with the output of `gristmill bug-report`")),
+            None => Err(Failure::cancelled()),
+        }
+    }
+}
+
+impl<R> Drop for Task<R> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.context.cancel.cancel();
+            if worker.join().is_err() {
+                tracing::warn!("a task's thread panicked");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+
+    fn start(work: impl FnOnce(&TaskContext) -> Outcome<u32> + Send + 'static) -> Task<u32> {
+        Task::start("test", RunOptions::default(), Arc::new(RealFs), work).unwrap()
+    }
+
+    #[test]
+    fn a_task_reports_its_progress_and_its_result() {
+        let task = start(|context| {
+            context.phase(Phase::Scan, "counting");
+            context.progress.expect(3, 0);
+            context.progress.add(3, 0);
+            Ok(7)
+        });
+        while !task.is_finished() {
+            std::thread::yield_now();
+        }
+        let status = task.status();
+        assert_eq!((status.state, status.phase, status.progress.items_done), (JobState::Done, Phase::Scan, 3));
+        assert!(status.log[0].ends_with("counting"), "{:?}", status.log);
+        assert_eq!(task.wait().unwrap(), 7);
+    }
+
+    #[test]
+    fn who_waits_for_a_task_is_woken_by_its_end_and_by_a_panic_too() {
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let task = start(move |_| {
+            let _ = gone.recv();
+            Ok(1)
+        });
+        assert!(!task.ends_within(Duration::from_millis(1)));
+        drop(go);
+        assert!(task.ends_within(Duration::from_secs(600)));
+        assert_eq!(task.wait().unwrap(), 1);
+        let task = start(|_| panic!("as a test"));
+        while !task.ends_within(Duration::from_millis(1)) {}
+        assert!(task.wait().unwrap_err().why.contains("panicked"));
+    }
+
+    #[test]
+    fn a_cancelled_task_never_reports_success() {
+        let task = start(|context| loop {
+            context.cancel.check()?;
+            std::thread::yield_now();
+        });
+        task.cancel();
+        assert!(task.wait().unwrap_err().is_cancelled());
+    }
+}

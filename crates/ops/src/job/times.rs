@@ -1,0 +1,81 @@
+//! Prepared shards that were copied without their times: told from shards with other content, and their new times recorded.
+
+use super::pool::run_units;
+use crate::engine::check::{has_same_headers, Prepared};
+use crate::engine::dataset::{self, Opened};
+use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
+use gristmill_core::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::{read_whole, stamp_at};
+use gristmill_storage::run_folder::RunFolder;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Opens a data set. Where the time of a shard alone differs from the recorded one, its headers decide whether it has changed.
+pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
+    let mut opened = dataset::open(root)?;
+    let retimed: HashSet<&str> = match &opened.facts.prepared {
+        Some(facts) if !facts.retimed_shards.is_empty() => facts.retimed_shards.iter().map(String::as_str).collect(),
+        _ => return Ok(opened),
+    };
+    let prepared = Prepared::open(root)?;
+    let ids: Vec<ShardId> = (0..prepared.shard_count())
+        .map(ShardId)
+        .filter(|id| prepared.entry(*id).is_some_and(|(name, _)| retimed.contains(name)))
+        .collect();
+    // What cannot be read or compared counts as changed, and is reported where it is read.
+    let agrees = run_units(&ids, threads, cancel, |id| match has_same_headers(&prepared, *id, cancel) {
+        Err(failure) if failure.is_cancelled() => Err(failure),
+        result => Ok(result.unwrap_or(false)),
+    })?;
+    let unchanged = ids.iter().zip(agrees).filter(|(_, agrees)| *agrees);
+    let unchanged = unchanged.filter_map(|(id, _)| Some(prepared.entry(*id)?.0.to_owned())).collect();
+    dataset::accept_times(&mut opened, &unchanged);
+    Ok(opened)
+}
+
+/// The state of each shard that is there.
+pub(super) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
+    let shards = (0..prepared.shard_count()).filter_map(|id| prepared.shard(ShardId(id)).ok());
+    shards.map(|shard| (shard.name, shard.stamp)).collect()
+}
+
+/// Records these states of verified shards, as far as they still hold. A data set that cannot be written to, or that another run is
+/// at work on, keeps its record.
+pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
+    verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
+    let own = RunFolder::for_webdataset(root);
+    let changed = || -> Outcome<Option<Vec<u8>>> {
+        let report = read_whole(&own.report(), MAX_REPORT_BYTES)?;
+        Ok(report.and_then(|report| Recorded::with_stamps(&report, &verified)))
+    };
+    if changed()?.is_none() {
+        return Ok(());
+    }
+    match write(&own, changed) {
+        Ok(()) => {
+            let message = format!("the present times of {} are recorded", text::count(verified.len() as u64, "shard"));
+            problems.report(Problem::note(ProblemKind::ShardChanged, Subject::path(root), message))
+        }
+        Err(failure) => {
+            tracing::info!("the times of the shards are not recorded: {failure}");
+            Ok(())
+        }
+    }
+}
+
+fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outcome<()> {
+    let fs = RealFs;
+    let _lock = DatasetLock::acquire(&fs, own, false)?;
+    let result = match report()? {
+        Some(bytes) => write_file(&fs, &own.report(), &bytes, 0o644),
+        None => Ok(()),
+    };
+    // Taking the lock makes the work folder; a stopped run keeps its own.
+    if !own.journal().exists() {
+        own.remove_work(&fs as &dyn Fs)?;
+    }
+    result
+}

@@ -1,0 +1,236 @@
+//! Runs that are not finished: those that work, and those that were stopped, told from the folders that they leave beside their data.
+
+use super::dedup::scratch_elsewhere;
+use crate::engine::plan::file::{read, PlanFile};
+use crate::formats::energon::jsonl_idx::index_path;
+use gristmill_core::Outcome;
+use gristmill_storage::lock::{DatasetLock, Holder};
+use gristmill_storage::publish;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// A plan larger than this was not written by us.
+const MAX_PLAN_BYTES: u64 = 64 << 20;
+/// Entries of one folder that are looked at.
+const MAX_ENTRIES: usize = 100_000;
+
+/// A run that left something behind.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// The data set, or the output.
+    pub path: PathBuf,
+    /// Its own folder.
+    pub own: RunFolder,
+    /// How it stands.
+    pub state: State,
+}
+
+/// How a run stands.
+#[derive(Debug)]
+pub enum State {
+    /// Somebody works on it.
+    Running(Box<Holder>),
+    /// It was stopped while it made its files visible; how many wait for their place.
+    Publishing(usize),
+    /// It was stopped, and what it did is kept.
+    Interrupted,
+    /// It was stopped, and nothing of it is kept: the next run begins anew and tidies up.
+    Lost,
+}
+
+/// What it takes to go on with a stopped run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InterruptedRun {
+    /// Its plan, with paths that mean the same from everywhere.
+    pub plan: PlanFile,
+    /// Where its scratch is, unless that is in its own folder.
+    pub scratch: Option<PathBuf>,
+}
+
+/// What it takes to go on with the run that was stopped in an own folder; `None` where its plan cannot be read.
+pub fn begun(own: &RunFolder) -> Option<InterruptedRun> {
+    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
+    let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
+    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
+}
+
+/// The run whose own folder lies beside one output.
+pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
+    let own = RunFolder::for_output(output);
+    Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
+}
+
+/// Runs on one data set or output.
+pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
+    let mut found = Vec::new();
+    let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
+    match RunFolder::output_beside(path) {
+        // The own folder itself was named.
+        Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
+        None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
+    }
+    if path.as_os_str().as_encoded_bytes().ends_with(b".jsonl") {
+        owns.push((path.to_owned(), RunFolder::for_output(&index_path(path))));
+    }
+    for (path, own) in owns {
+        found.extend(state(&own)?.map(|state| Unfinished { path, own, state }));
+    }
+    let own = RunFolder::for_webdataset(path);
+    // What a killed edit or a killed run for media leaves there is no work that was lost.
+    let stands = state(&own)?.filter(|state| !matches!(state, State::Lost));
+    found.extend(stands.map(|state| Unfinished { path: path.to_owned(), own, state }));
+    Ok(found)
+}
+
+/// Runs whose outputs lie directly in a folder. One that cannot be read has none.
+pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
+    let mut found = Vec::new();
+    for output in outputs_in(folder) {
+        found.extend(beside(&output)?);
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// Runs on data sets and outputs that are known: on what is named and what lies in it, and on what was used `lately`. Each once.
+pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> {
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let mut found = Vec::new();
+    for place in named.iter().map(absolute) {
+        found.extend(of(&place)?);
+        found.extend(inside(&place)?);
+    }
+    for place in lately.iter().map(absolute) {
+        found.extend(of(&place)?);
+    }
+    let mut seen: Vec<PathBuf> = Vec::new();
+    found.retain(|run| {
+        let own = std::fs::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
+        let is_new = !seen.contains(&own);
+        seen.extend(is_new.then_some(own));
+        is_new
+    });
+    Ok(found)
+}
+
+/// What the index of lines is of; every other output is the data itself.
+fn data_of(output: &Path) -> PathBuf {
+    let name = output.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".idx"));
+    match name.filter(|name| name.ends_with(".jsonl")) {
+        Some(name) => output.with_file_name(name),
+        None => output.to_owned(),
+    }
+}
+
+/// The outputs in a folder beside which there is an own folder.
+fn outputs_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
+}
+
+/// Tasks of one output that run at the same time have each its own folder.
+fn ranks(output: &Path) -> Vec<PathBuf> {
+    let (Some(name), Some(parent)) = (output.file_name().and_then(|name| name.to_str()), output.parent()) else {
+        return Vec::new();
+    };
+    let start = format!("{name}.rank-");
+    let is_rank = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(&start));
+    let mut found: Vec<PathBuf> = outputs_in(parent).into_iter().filter(is_rank).collect();
+    found.sort();
+    found
+}
+
+/// How the run of an own folder stands; `None` where none is unfinished.
+fn state(own: &RunFolder) -> Outcome<Option<State>> {
+    if !own.exists() {
+        return Ok(None);
+    }
+    if let Some(holder) = DatasetLock::holder(own)? {
+        return Ok(Some(State::Running(Box::new(holder))));
+    }
+    if let Some(files) = publish::pending(own)? {
+        return Ok(Some(State::Publishing(files.len())));
+    }
+    Ok(match () {
+        () if own.journal().exists() => Some(State::Interrupted),
+        // One that makes a single file keeps nothing.
+        () if own.lock().exists() => Some(State::Lost),
+        () => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+
+    fn own_of(output: &Path) -> RunFolder {
+        let own = RunFolder::for_output(output);
+        own.create(&RealFs).unwrap();
+        own
+    }
+
+    fn names(found: &[Unfinished]) -> Vec<String> {
+        found.iter().map(|run| format!("{:?} {}", run.state, run.path.file_name().unwrap().to_string_lossy())).collect()
+    }
+
+    #[test]
+    fn a_stopped_run_is_found_by_its_output_by_its_folder_and_by_the_folder_that_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = own_of(&dir.path().join("big"));
+        assert!(inside(dir.path()).unwrap().is_empty(), "nothing has begun");
+        write_file(&RealFs, &own.journal(), b"x", 0o600).unwrap();
+        for found in [of(&dir.path().join("big")), of(&dir.path().join("big.gristmill")), inside(dir.path())] {
+            assert_eq!(names(&found.unwrap()), ["Interrupted big"]);
+        }
+        assert!(of(&dir.path().join("small")).unwrap().is_empty());
+        assert!(inside(&dir.path().join("nowhere")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_known_by_several_names_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["big", "small"] {
+            write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
+        }
+        let (folder, big) = (dir.path().to_path_buf(), dir.path().join("big"));
+        let lately = [dir.path().join("small"), big.clone()];
+        assert_eq!(names(&known(&[folder, big], &lately).unwrap()), ["Interrupted big", "Interrupted small"]);
+        assert_eq!(names(&known(&[], &lately).unwrap()), ["Interrupted small", "Interrupted big"]);
+    }
+
+    #[test]
+    fn a_run_that_works_holds_its_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = own_of(&dir.path().join("big"));
+        let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
+        let found = inside(dir.path()).unwrap();
+        assert!(matches!(&found[..], [Unfinished { state: State::Running(_), .. }]), "{found:?}");
+        drop(lock);
+        assert!(inside(dir.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn tasks_of_one_output_are_found_by_the_output() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["tok.rank-00001", "tok.rank-00000", "token.rank-00002"] {
+            write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
+        }
+        assert_eq!(names(&of(&dir.path().join("tok")).unwrap()), ["Interrupted tok", "Interrupted tok"]);
+        assert_eq!(inside(dir.path()).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn what_is_left_beside_an_index_of_lines_is_told_of_the_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let lines = dir.path().join("a.jsonl");
+        write_file(&RealFs, &own_of(&index_path(&lines)).lock(), b"", 0o600).unwrap();
+        for found in [of(&lines), inside(dir.path())] {
+            let found = found.unwrap();
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].path, lines);
+        }
+    }
+}

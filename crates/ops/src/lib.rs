@@ -1,0 +1,9 @@
+//! What Gristmill does, below its front ends.
+//!
+//! The layers, from the top down; each imports only from layers below it: `job` → `engine` → `preview` → `source` → `formats`.
+
+pub mod engine;
+pub mod formats;
+pub mod job;
+pub mod preview;
+pub mod source;

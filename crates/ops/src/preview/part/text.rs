@@ -1,0 +1,93 @@
+//! Text in pages that end at lines where they can, and whether bytes are text at all.
+
+use super::{PartBytes, PAGE_BYTES};
+use gristmill_core::text::display_safe_bytes;
+use gristmill_core::Outcome;
+
+/// How far back from the end of a page the end of a line is looked for, in bytes.
+const LINE_SEARCH: usize = 8 << 10;
+
+/// A page of text.
+pub(super) struct TextPage {
+    /// Where it begins, in bytes.
+    pub(super) from: u64,
+    /// Where it ends, in bytes.
+    pub(super) to: u64,
+    /// Safe to show; line breaks kept.
+    pub(super) text: String,
+}
+
+/// The page that begins at `from`.
+pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
+    let length = bytes.len();
+    let from = if from < length { from } else { 0 };
+    let mut content = bytes.read(from, PAGE_BYTES)?;
+    if from + (content.len() as u64) < length {
+        let end = page_end(&content);
+        content.truncate(end);
+    }
+    let to = from + content.len() as u64;
+    Ok(TextPage { from, to, text: safe_lines(&content) })
+}
+
+/// Where a page that is not the last should end: after a line, else after a word, else before a character
+/// that is cut.
+pub(super) fn page_end(content: &[u8]) -> usize {
+    let search = content.len().saturating_sub(LINE_SEARCH);
+    let tail = content.get(search..).unwrap_or_default();
+    if let Some(at) = memchr::memrchr(b'\n', tail).or_else(|| memchr::memrchr(b' ', tail)) {
+        return search + at + 1;
+    }
+    (content.len() - cut_character(content)).max(1).min(content.len())
+}
+
+/// Bytes at the end that are the beginning of a character that is cut. One takes at most four bytes.
+pub(super) fn cut_character(content: &[u8]) -> usize {
+    for back in 1..=3.min(content.len()) {
+        let byte = content.get(content.len() - back).copied().unwrap_or_default();
+        let needs = match byte {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 0,
+        };
+        if needs > back {
+            return back;
+        }
+        if byte & 0xc0 != 0x80 {
+            break;
+        }
+    }
+    0
+}
+
+/// Bytes as safe text, line by line; undecodable bytes are written as `\xNN`, tabs widened.
+pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
+    let mut out = String::with_capacity(content.len());
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
+    for (at, line) in content.split(|b| *b == b'\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        for (at, piece) in line.split(|b| *b == b'\t').enumerate() {
+            if at > 0 {
+                out.push_str("    ");
+            }
+            out.push_str(&display_safe_bytes(piece));
+        }
+    }
+    out
+}
+
+/// Whether the first bytes of a part look like text: UTF-8 (a cut character at the end forgiven) with hardly any controls.
+pub(super) fn is_text(first: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(first) {
+        Ok(_) => first.len(),
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Err(_) => return false,
+    };
+    let text = first.get(..valid).unwrap_or_default();
+    let controls = text.iter().filter(|b| **b < 0x20 && !matches!(b, b'\n' | b'\r' | b'\t')).count();
+    valid > 0 && !text.contains(&0) && controls * 100 <= text.len()
+}

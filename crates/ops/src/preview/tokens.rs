@@ -1,0 +1,361 @@
+//! Token ids made ready to be looked at: as running text whose tokens are told apart, and as rows of ids.
+//!
+//! Tones say what a piece of the text is; which colours they get is the screen's to say.
+
+use gristmill_core::text::{display_safe, display_safe_bytes, grouped};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How ids are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenCode {
+    /// Bytes of one id, from 1 to 8.
+    pub bytes: u8,
+    /// The most significant byte comes first.
+    pub is_big: bool,
+    /// Ids may be negative.
+    pub is_signed: bool,
+}
+
+impl TokenCode {
+    /// Unsigned ids, the least significant byte first.
+    pub fn little(bytes: u8) -> Self {
+        Self { bytes: bytes.clamp(1, 8), is_big: false, is_signed: false }
+    }
+
+    /// How a type of numpy stores ids; `None` for types that no ids have.
+    pub fn of_numpy(dtype: &str) -> Option<Self> {
+        let (bytes, is_signed) = match dtype {
+            "uint8" => (1, false),
+            "uint16" => (2, false),
+            "uint32" => (4, false),
+            "uint64" => (8, false),
+            "int32" => (4, true),
+            "int64" => (8, true),
+            _ => return None,
+        };
+        Some(Self { is_signed, ..Self::little(bytes) })
+    }
+
+    /// Bytes of one id.
+    pub fn size(self) -> u64 {
+        u64::from(self.bytes.clamp(1, 8))
+    }
+
+    /// The ids in some bytes; what is left over at the end is not one.
+    pub fn ids(self, bytes: &[u8]) -> Vec<i128> {
+        let size = usize::from(self.bytes.clamp(1, 8));
+        bytes.chunks_exact(size).map(|id| self.id(id)).collect()
+    }
+
+    fn id(self, bytes: &[u8]) -> i128 {
+        let add = |sum: i128, byte: &u8| (sum << 8) | i128::from(*byte);
+        let value = if self.is_big { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) };
+        let bits = 8 * bytes.len();
+        match self.is_signed && value >> (bits - 1) == 1 {
+            true => value - (1 << bits),
+            false => value,
+        }
+    }
+}
+
+/// What a piece of the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenTone {
+    /// A token.
+    Even,
+    /// The next one.
+    Odd,
+    /// A token that no text makes: end of a document, beginning, padding.
+    Special,
+    /// A token that is not trained on.
+    Masked,
+    /// Where one document ends and the next begins.
+    Boundary,
+    /// What training leaves out.
+    Waste,
+    /// Numbers beside the tokens.
+    Number,
+}
+
+/// A text and what its pieces are. Safe to show.
+#[derive(Clone, Debug)]
+pub struct TokenText {
+    /// The text; lines end in line breaks.
+    pub text: Arc<str>,
+    /// Its pieces in order; what lies between them is nothing special.
+    pub marks: Arc<[(Range<usize>, TokenTone)]>,
+}
+
+impl TokenText {
+    /// The pieces that touch a range of the text.
+    pub fn within(&self, range: &Range<usize>) -> &[(Range<usize>, TokenTone)] {
+        let from = self.marks.partition_point(|(mark, _)| mark.end <= range.start);
+        let to = self.marks.partition_point(|(mark, _)| mark.start < range.end);
+        self.marks.get(from..to).unwrap_or_default()
+    }
+}
+
+/// Where the text of an id comes from.
+pub trait Pieces {
+    /// The bytes that an id stands for; `None` when it is not in the vocabulary.
+    fn piece(&self, id: u32) -> Option<Vec<u8>>;
+    /// Whether no text makes it.
+    fn is_special(&self, id: u32) -> bool;
+}
+
+/// Tokens that follow each other.
+#[derive(Clone, Copy)]
+pub struct TokenRun<'a> {
+    /// The ids.
+    pub ids: &'a [i128],
+    /// The number of the first one, from 0.
+    pub first: u64,
+    /// One for each id that is not trained on; may be shorter.
+    pub masked: &'a [bool],
+    /// What is said in front of tokens: position in `ids` and words of our own, in order.
+    pub breaks: &'a [(usize, String)],
+    /// From this position on nothing is trained on.
+    pub waste_from: Option<usize>,
+    /// The vocabulary.
+    pub pieces: Option<&'a dyn Pieces>,
+}
+
+impl TokenRun<'_> {
+    fn tone(&self, at: usize) -> TokenTone {
+        let is_special = || self.known(at).is_some_and(|(pieces, id)| pieces.is_special(id));
+        match () {
+            () if self.waste_from.is_some_and(|from| at >= from) => TokenTone::Waste,
+            () if self.masked.get(at) == Some(&true) => TokenTone::Masked,
+            () if is_special() => TokenTone::Special,
+            () if (self.first + at as u64).is_multiple_of(2) => TokenTone::Even,
+            () => TokenTone::Odd,
+        }
+    }
+
+    fn known(&self, at: usize) -> Option<(&dyn Pieces, u32)> {
+        let id = self.ids.get(at).and_then(|id| u32::try_from(*id).ok())?;
+        Some((self.pieces?, id))
+    }
+
+    /// The text of each token. A character of several tokens belongs to the first of them.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = vec![String::new(); self.ids.len()];
+        // Bytes of a character that is not complete yet, and whose they are.
+        let mut open: Vec<(u8, usize)> = Vec::new();
+        for (at, id) in self.ids.iter().enumerate() {
+            match self.known(at).and_then(|(pieces, id)| pieces.piece(id)) {
+                Some(bytes) => open.extend(bytes.into_iter().map(|byte| (byte, at))),
+                None => {
+                    flush(&mut open, &mut texts, true);
+                    if let Some(text) = texts.get_mut(at) {
+                        let _ = write!(text, "<{id}>");
+                    }
+                }
+            }
+            flush(&mut open, &mut texts, false);
+        }
+        flush(&mut open, &mut texts, true);
+        texts
+    }
+
+    /// The tokens as running text; line breaks are shown and made.
+    pub fn as_text(&self) -> TokenText {
+        let mut out = Builder::default();
+        let mut breaks = self.breaks.iter().peekable();
+        for (at, text) in self.texts().iter().enumerate() {
+            while let Some((_, words)) = breaks.next_if(|(place, _)| *place <= at) {
+                out.boundary(words);
+            }
+            let shown = display_safe(text).into_owned();
+            let shown = if text.contains('\n') { with_lines(text) } else { shown };
+            out.push(&shown, self.tone(at));
+        }
+        breaks.for_each(|(_, words)| out.boundary(words));
+        out.finish()
+    }
+
+    /// A row for every token: its number, its id, its text.
+    pub fn as_rows(&self) -> TokenText {
+        let mut out = Builder::default();
+        let mut breaks = self.breaks.iter().peekable();
+        let texts = if self.pieces.is_some() { self.texts() } else { Vec::new() };
+        for (at, id) in self.ids.iter().enumerate() {
+            while let Some((_, words)) = breaks.next_if(|(place, _)| *place <= at) {
+                out.boundary(words);
+            }
+            out.push(&format!("{:>9} ", grouped(self.first + at as u64)), TokenTone::Number);
+            out.push(&format!("{id:>7}"), TokenTone::Even);
+            let tone = self.tone(at);
+            if let Some(text) = texts.get(at) {
+                out.push("  ", TokenTone::Number);
+                out.push(&quoted(text), tone);
+            }
+            match tone {
+                TokenTone::Masked => out.push("  not trained on", TokenTone::Masked),
+                TokenTone::Waste => out.push("  left out", TokenTone::Waste),
+                _ => {}
+            }
+            out.text.push('\n');
+        }
+        breaks.for_each(|(_, words)| out.boundary(words));
+        out.finish()
+    }
+}
+
+/// A text on one line, in quotes; what cannot be seen is spelled.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", display_safe(&text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")))
+}
+
+/// Safe text in which line breaks are seen, and are line breaks.
+fn with_lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| display_safe(line).into_owned()).collect();
+    lines.join("↵\n")
+}
+
+/// Hands out the characters that are complete, each to the token that its first byte is of.
+fn flush(open: &mut Vec<(u8, usize)>, texts: &mut [String], is_all: bool) {
+    let bytes: Vec<u8> = open.iter().map(|(byte, _)| *byte).collect();
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let (valid, bad) = match std::str::from_utf8(rest) {
+            Ok(text) => (text, 0),
+            Err(error) => {
+                let valid = rest.get(..error.valid_up_to()).and_then(|good| std::str::from_utf8(good).ok());
+                let left = rest.len() - error.valid_up_to();
+                let bad = match error.error_len() {
+                    Some(length) => length,
+                    None if is_all => left,
+                    None => 0,
+                };
+                (valid.unwrap_or_default(), bad)
+            }
+        };
+        for (place, letter) in valid.char_indices() {
+            if let Some(text) = open.get(at + place).and_then(|(_, owner)| texts.get_mut(*owner)) {
+                text.push(letter);
+            }
+        }
+        at += valid.len();
+        for (byte, owner) in open.get(at..at + bad).unwrap_or_default() {
+            if let Some(text) = texts.get_mut(*owner) {
+                text.push_str(&display_safe_bytes(&[*byte]));
+            }
+        }
+        at += bad;
+        if bad == 0 {
+            break;
+        }
+    }
+    open.drain(..at.min(open.len()));
+}
+
+#[derive(Default)]
+struct Builder {
+    text: String,
+    marks: Vec<(Range<usize>, TokenTone)>,
+}
+
+impl Builder {
+    fn push(&mut self, words: &str, tone: TokenTone) {
+        if words.is_empty() {
+            return;
+        }
+        let from = self.text.len();
+        self.text.push_str(words);
+        self.marks.push((from..self.text.len(), tone));
+    }
+
+    /// A line of its own.
+    fn boundary(&mut self, words: &str) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.push(&format!("-- {words} --"), TokenTone::Boundary);
+        self.text.push('\n');
+    }
+
+    fn finish(mut self) -> TokenText {
+        while self.text.ends_with('\n') {
+            self.text.pop();
+        }
+        let end = self.text.len();
+        self.marks.retain(|(range, _)| range.start < end);
+        if let Some((range, _)) = self.marks.last_mut() {
+            range.end = range.end.min(end);
+        }
+        TokenText { text: self.text.into(), marks: self.marks.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Table(Vec<&'static [u8]>);
+
+    impl Pieces for Table {
+        fn piece(&self, id: u32) -> Option<Vec<u8>> {
+            self.0.get(id as usize).map(|bytes| bytes.to_vec())
+        }
+        fn is_special(&self, id: u32) -> bool {
+            id == 0
+        }
+    }
+
+    fn run<'a>(ids: &'a [i128], table: &'a Table, breaks: &'a [(usize, String)]) -> TokenRun<'a> {
+        TokenRun { ids, first: 0, masked: &[], breaks, waste_from: None, pieces: Some(table) }
+    }
+
+    #[test]
+    fn ids_are_read_as_they_are_stored() {
+        let code = |bytes, is_big, is_signed| TokenCode { bytes, is_big, is_signed };
+        assert_eq!(TokenCode::little(2).ids(&[1, 2, 3, 4, 5]), [0x0201, 0x0403]);
+        assert_eq!(code(3, true, false).ids(&[1, 2, 3]), [0x010203]);
+        assert_eq!(code(4, false, true).ids(&[255, 255, 255, 255]), [-1]);
+        assert_eq!(code(8, false, false).ids(&[255; 8]), [i128::from(u64::MAX)]);
+    }
+
+    #[test]
+    fn a_character_of_several_tokens_belongs_to_the_first() {
+        let table = Table(vec![b"<end>", b"a", b"\xe2\x82", b"\xac", b" b", b"\xff"]);
+        let texts = run(&[1, 2, 3, 4, 5, 9, 2], &table, &[]).texts();
+        assert_eq!(texts, ["a", "€", "", " b", "\\xff", "<9>", "\\xe2\\x82"]);
+    }
+
+    #[test]
+    fn marks_cover_every_token_and_nothing_else() {
+        let table = Table(vec![b"<end>", b"one", b" two", b"\n"]);
+        let breaks = [(3, "document 2".to_owned())];
+        let shown = run(&[1, 2, 0, 1, 3, 2], &table, &breaks).as_text();
+        assert_eq!(&*shown.text, "one two<end>\n-- document 2 --\none↵\n two");
+        let told: Vec<_> = shown.marks.iter().map(|(range, tone)| (&shown.text[range.clone()], *tone)).collect();
+        use TokenTone::{Boundary, Even, Odd, Special};
+        assert_eq!(
+            told,
+            [
+                ("one", Even),
+                (" two", Odd),
+                ("<end>", Special),
+                ("-- document 2 --", Boundary),
+                ("one", Odd),
+                ("↵\n", Even),
+                (" two", Odd)
+            ]
+        );
+        assert_eq!(shown.within(&(4..8)).len(), 2);
+    }
+
+    #[test]
+    fn rows_tell_what_is_masked_and_what_is_left_out() {
+        let table = Table(vec![b"<end>", b"\x1b[1m", b"b\n"]);
+        let run = TokenRun { masked: &[true], waste_from: Some(2), ..run(&[1, 2, 2], &table, &[]) };
+        let rows = run.as_rows();
+        let rows: Vec<&str> = rows.text.lines().collect();
+        assert!(rows[0].ends_with("not trained on") && !rows[0].contains('\x1b'), "{rows:?}");
+        assert!(rows[1].contains("\"b\\n\""));
+        assert!(rows[2].ends_with("left out"));
+    }
+}

@@ -1,0 +1,373 @@
+//! The lines of one file, one after the other.
+
+use super::long::{LongLine, LongLineBytes, Spool};
+use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
+use super::tracker::Tracker;
+use super::HELD_LINE;
+use crate::source::text::{Damage, LineJudge, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_pycompat::json_fields::Fields;
+use gristmill_storage::read::{open_read, ReadFile};
+use memchr::memchr;
+use std::sync::Arc;
+
+/// Bytes read at a time: what is read is looked at while it is in the cache.
+const STEP: usize = 128 << 10;
+/// What is said of bytes that are not UTF-8.
+const NOT_UTF8: &str = "a byte that is not UTF-8";
+
+/// The lines of one file, in order.
+pub struct Documents {
+    input: Unpacked,
+    source: Arc<ReadFile>,
+    file: TextFile,
+    held_line: usize,
+    cancel: Cancel,
+    /// Memory for what was read, and how much of it holds something.
+    buffer: Vec<u8>,
+    filled: usize,
+    /// The first byte of `buffer` that was not handed out.
+    from: usize,
+    /// Bytes behind `from` that hold no line end.
+    searched: usize,
+    is_over: bool,
+    at: Position,
+    damage: Option<Damage>,
+    fields: Fields,
+    long: LongLine,
+}
+
+/// A line whose end was found.
+enum LineKind {
+    /// In the buffer, so many bytes.
+    Held(usize),
+    Long(Kind),
+}
+
+impl Documents {
+    /// Opens a file at a place between two lines; a packed one is unpacked from its beginning all the same. `spool` keeps lines that are
+    /// too long to be held, of packed files.
+    ///
+    /// A file that is not what it was when it was listed is refused.
+    pub fn open(
+        file: &TextFile,
+        text_key: &str,
+        from: Position,
+        spool: Box<dyn Spool>,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
+    }
+
+    /// [`open`](Self::open) with another limit for lines that are held: what is told of a line is the same, but for the limits of lines that
+    /// are not held.
+    pub fn open_holding(
+        file: &TextFile,
+        text_key: &str,
+        from: Position,
+        spool: Box<dyn Spool>,
+        held_line: usize,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        let source = Arc::new(open_read(&file.path)?);
+        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?.uncapped();
+        let is_plain = file.packing.is_plain();
+        if is_plain {
+            input.seek(from.offset);
+        }
+        let place = if is_plain { LongLineBytes::File(Arc::clone(&source), 0) } else { LongLineBytes::Spool };
+        let long = LongLine { place, spool, bytes: 0, keys: Vec::new(), cancel: cancel.clone() };
+        let mut documents = Self {
+            input,
+            source,
+            file: file.clone(),
+            held_line,
+            cancel: cancel.clone(),
+            buffer: Vec::new(),
+            filled: 0,
+            from: 0,
+            searched: 0,
+            is_over: false,
+            at: from,
+            damage: None,
+            fields: Fields::new(text_key),
+            long,
+        };
+        documents.check_unchanged()?;
+        if !is_plain {
+            documents.skip(from.offset)?;
+        }
+        Ok(documents)
+    }
+
+    /// The next line; `None` at the end of the text, or of what can be read of it.
+    ///
+    /// At the end the file is compared with what was listed: one that changed meanwhile is an error.
+    #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
+    pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
+        // What was handed out before is no longer needed.
+        let Some((found, is_ended)) = self.find()? else {
+            self.check_unchanged()?;
+            return Ok(None);
+        };
+        let Position { offset: start, line } = self.at;
+        let (kind, text, body, bytes) = match found {
+            LineKind::Held(len) => {
+                let held = self.buffer.get(self.from..self.from + len).unwrap_or_default();
+                let (kind, text) = judge(held, &mut self.fields);
+                self.from += len + usize::from(is_ended);
+                self.searched = 0;
+                (kind, text, Body::Held(held), len as u64)
+            }
+            LineKind::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
+        };
+        self.at = Position { offset: start + bytes + u64::from(is_ended), line: line + 1 };
+        Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
+    }
+
+    /// The next line, of which it is known that it is held and has so many bytes; `None` when it has not.
+    pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
+        while self.filled - self.from <= bytes && !self.is_over {
+            self.fill()?;
+        }
+        let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
+        let end = waiting.get(bytes);
+        let is_ended = end == Some(&b'\n');
+        if !is_ended && (end.is_some() || waiting.len() < bytes || self.input.broken().is_some()) {
+            return Ok(None);
+        }
+        let line = self.buffer.get(self.from..self.from + bytes);
+        self.from += bytes + usize::from(is_ended);
+        self.searched = 0;
+        self.at.offset += bytes as u64 + u64::from(is_ended);
+        self.at.line += 1;
+        Ok(line)
+    }
+
+    /// Where the next line begins.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Packed bytes read so far, for progress.
+    pub fn consumed(&self) -> u64 {
+        self.input.consumed()
+    }
+
+    /// Once there are no more lines: where and why the text ended before its time. What came before was handed out, a line that the end
+    /// cuts was not.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// An error when the file is no longer what it was when it was listed.
+    pub fn check_unchanged(&self) -> Outcome<()> {
+        let now = self.source.stamp().map_err(|error| Failure::io("reading the text", &self.file.path, &error))?;
+        match now == self.file.stamp {
+            true => Ok(()),
+            false => Err(Failure::data("reading the text", "the file changed since it was listed")
+                .on(Subject::path(&self.file.path))
+                .with_hint("run again when no program writes to it")),
+        }
+    }
+
+    /// Looks for the end of the next line: how it is had, and whether a `\n` ends it.
+    fn find(&mut self) -> Outcome<Option<(LineKind, bool)>> {
+        loop {
+            let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
+            let unsearched = waiting.get(self.searched..).unwrap_or_default();
+            let end = memchr(b'\n', unsearched).map(|at| at + self.searched);
+            match end {
+                Some(end) if end <= self.held_line => return Ok(Some((LineKind::Held(end), true))),
+                // The line is long, and more than all of it is here already.
+                Some(_) => return self.long_line(),
+                None if waiting.len() > self.held_line => return self.long_line(),
+                None if self.is_over => return Ok(self.last()),
+                None => self.searched = waiting.len(),
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The line that no `\n` ends.
+    fn last(&mut self) -> Option<(LineKind, bool)> {
+        let left = self.filled - self.from;
+        if self.input.broken().is_some() {
+            self.damaged(left as u64);
+            return None;
+        }
+        (left > 0).then_some((LineKind::Held(left), false))
+    }
+
+    fn damaged(&mut self, lost: u64) {
+        let why = self.input.broken().unwrap_or_default().to_owned();
+        let (packing, packed) = (self.file.packing, self.input.consumed());
+        self.damage.get_or_insert(Damage { at: self.at, lost, packed, packing, why });
+    }
+
+    fn fill(&mut self) -> Outcome<()> {
+        self.cancel.check()?;
+        if self.from > 0 {
+            self.buffer.copy_within(self.from..self.filled, 0);
+            self.filled -= self.from;
+            self.from = 0;
+            // What a longer line took is given back.
+            if self.filled < STEP && self.buffer.len() > 8 * STEP {
+                self.buffer.truncate(2 * STEP);
+                self.buffer.shrink_to_fit();
+            }
+        }
+        let end = self.filled + STEP;
+        if self.buffer.len() < end {
+            self.buffer.reserve_exact(end - self.buffer.len());
+            self.buffer.resize(end, 0);
+        }
+        let count = self.input.read(self.buffer.get_mut(self.filled..end).unwrap_or_default())?;
+        self.filled += count;
+        self.is_over = count == 0;
+        Ok(())
+    }
+
+    fn skip(&mut self, mut left: u64) -> Outcome<()> {
+        while left > 0 {
+            self.fill()?;
+            if self.is_over {
+                return Err(Failure::data("reading the text", "it ends before the place where an earlier run stopped")
+                    .on(Subject::path(&self.file.path))
+                    .with_hint("the file changed; --restart begins again"));
+            }
+            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.filled);
+            self.from = here;
+            left -= here as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads a line to its end that is too long to be held, noting what is in it.
+    fn long_line(&mut self) -> Outcome<Option<(LineKind, bool)>> {
+        let mut reading = LongReading::default();
+        self.fields.clear();
+        self.long.spool.clear()?;
+        self.long.bytes = 0;
+        if let LongLineBytes::File(_, start) = &mut self.long.place {
+            *start = self.at.offset;
+        }
+        self.searched = 0;
+        let is_ended = loop {
+            let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
+            let end = memchr(b'\n', waiting);
+            let piece = waiting.get(..end.unwrap_or(waiting.len())).unwrap_or_default();
+            reading.take(piece, &mut self.fields);
+            if matches!(self.long.place, LongLineBytes::Spool) {
+                self.long.spool.append(piece)?;
+            }
+            self.long.bytes += piece.len() as u64;
+            self.from += piece.len() + usize::from(end.is_some());
+            if end.is_some() || self.is_over {
+                break end.is_some();
+            }
+            self.fill()?;
+        };
+        if !is_ended && self.input.broken().is_some() {
+            self.damaged(self.long.bytes);
+            return Ok(None);
+        }
+        self.long.keys = std::mem::take(&mut reading.tracker.keys);
+        let mut kind = reading.verdict(&self.fields);
+        if let (Kind::Document, Some(field)) = (kind, self.fields.found()) {
+            if self.long.has_half(field)? {
+                kind = HALF;
+            }
+        }
+        Ok(Some((LineKind::Long(kind), is_ended)))
+    }
+}
+
+/// What a line that is held is, and the line as text; nothing of one that is none.
+fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
+    let invalid = |at: usize, why| (Kind::Passed(SkippedLine::Invalid { at: at as u64, why }), "");
+    let Ok(text) = simdutf8::basic::from_utf8(line) else {
+        return invalid(std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len), NOT_UTF8);
+    };
+    if let Err(stop) = fields.read(line) {
+        let is_blank = line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        return match is_blank {
+            true => (Kind::Blank, ""),
+            false if text.starts_with('\u{feff}') => invalid(0, BYTE_ORDER_MARK),
+            false => invalid(stop.at, stop.why),
+        };
+    }
+    match (judged(fields), fields.found()) {
+        (Kind::Document, Some(field)) if field.has_half => (HALF, ""),
+        (kind, _) => (kind, text),
+    }
+}
+
+/// What reads along with a line that comes in pieces.
+#[derive(Default)]
+struct LongReading {
+    judge: LineJudge,
+    tracker: Tracker,
+    /// The bytes of a character that the last piece cut.
+    cut: Vec<u8>,
+    seen: u64,
+    not_utf8: Option<u64>,
+    has_mark: bool,
+    has_content: bool,
+}
+
+impl LongReading {
+    fn take(&mut self, piece: &[u8], fields: &mut Fields) {
+        if self.seen == 0 {
+            self.has_mark = piece.starts_with(b"\xef\xbb\xbf");
+        }
+        self.has_content |= piece.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+        self.utf8(piece);
+        self.seen += piece.len() as u64;
+        self.judge.take(piece);
+        self.tracker.take(piece, fields);
+    }
+
+    fn utf8(&mut self, mut piece: &[u8]) {
+        while !self.cut.is_empty() && self.not_utf8.is_none() {
+            let Some((first, rest)) = piece.split_first() else { return };
+            self.cut.push(*first);
+            piece = rest;
+            match std::str::from_utf8(&self.cut) {
+                Ok(_) => self.cut.clear(),
+                Err(error) if error.error_len().is_some() => self.not_utf8 = Some(self.seen),
+                Err(_) => {}
+            }
+        }
+        if self.not_utf8.is_some() || simdutf8::basic::from_utf8(piece).is_ok() {
+            return;
+        }
+        if let Err(error) = std::str::from_utf8(piece) {
+            match error.error_len() {
+                None => self.cut.extend_from_slice(piece.get(error.valid_up_to()..).unwrap_or_default()),
+                Some(_) => self.not_utf8 = Some(self.seen + error.valid_up_to() as u64),
+            }
+        }
+    }
+
+    fn verdict(&self, fields: &Fields) -> Kind {
+        let invalid = |at, why| Kind::Passed(SkippedLine::Invalid { at, why });
+        if !self.has_content {
+            return Kind::Blank;
+        }
+        if let Some(at) = self.not_utf8.or((!self.cut.is_empty()).then_some(self.seen)) {
+            return invalid(at, NOT_UTF8);
+        }
+        if self.has_mark {
+            return invalid(0, BYTE_ORDER_MARK);
+        }
+        if !self.judge.is_json() {
+            return invalid(self.judge.seen(), "it is no JSON");
+        }
+        match self.tracker.excess {
+            // What was not kept may have been the text.
+            Some(why) => Kind::Passed(SkippedLine::TooMuch(why)),
+            None => judged(fields),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Where lines of a plain file begin, so that several threads read it at once.
+
+use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use memchr::{memchr, memchr_iter, memrchr};
+
+/// Bytes read at a time.
+const STEP: u64 = 64 << 10;
+
+/// Hands out the bytes `[from, to)` of a file in pieces with their places, until `take` gives something.
+fn look<T>(
+    file: &ReadFile,
+    (from, to): (u64, u64),
+    cancel: &Cancel,
+    mut take: impl FnMut(u64, &[u8]) -> Option<T>,
+) -> Outcome<Option<T>> {
+    let mut buffer = vec![0; STEP as usize];
+    let mut at = from;
+    while at < to {
+        cancel.check()?;
+        let wanted = usize::try_from((to - at).min(STEP)).unwrap_or_default();
+        let space = buffer.get_mut(..wanted).unwrap_or_default();
+        let count = file.read_at(space, at).map_err(|error| Failure::io("reading the text", file.path(), &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        if let Some(found) = take(at, bytes) {
+            return Ok(Some(found));
+        }
+        at += count as u64;
+    }
+    Ok(None)
+}
+
+/// The first line that begins at `from` or behind it, looked for in `most` bytes; `None` where there is none.
+pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
+    if from == 0 {
+        return Ok(Some(0));
+    }
+    let begins = |at: u64, bytes: &[u8]| memchr(b'\n', bytes).map(|found| at + found as u64 + 1);
+    Ok(look(file, (from - 1, from.saturating_add(most)), cancel, begins)?.filter(|start| *start < file.len()))
+}
+
+/// Where the line begins that the byte at `at` is in, looked for in the `most` bytes before it.
+pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
+    let mut end = at;
+    while end > at.saturating_sub(most) {
+        let start = end.saturating_sub(STEP);
+        let mut last = None;
+        look(file, (start, end), cancel, |place, bytes| -> Option<()> {
+            last = memrchr(b'\n', bytes).map(|found| place + found as u64 + 1).or(last);
+            None
+        })?;
+        if last.is_some() {
+            return Ok(last);
+        }
+        end = start;
+    }
+    Ok((end == 0).then_some(0))
+}
+
+/// How many lines end before `to`.
+pub fn lines_before(file: &ReadFile, to: u64, cancel: &Cancel) -> Outcome<u64> {
+    let mut count = 0;
+    look(file, (0, to), cancel, |_, bytes| -> Option<()> {
+        count += memchr_iter(b'\n', bytes).count() as u64;
+        None
+    })?;
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+    use gristmill_storage::read::open_read;
+
+    #[test]
+    fn beginnings_of_lines_are_found_from_every_byte() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        let long = "y".repeat(2 * STEP as usize);
+        for text in ["", "a", "a\n", "\n\nab\n\nc", &format!("{long}\n{long}\nz")] {
+            write_file(&RealFs, &path, text.as_bytes(), 0o600).unwrap();
+            let (file, cancel) = (open_read(&path).unwrap(), Cancel::default());
+            let begins: Vec<u64> = std::iter::once(0)
+                .chain(text.match_indices('\n').map(|(at, _)| at as u64 + 1).filter(|at| *at < text.len() as u64))
+                .collect();
+            let step = 1 + text.len() / 1_000;
+            for at in (0..text.len()).step_by(step).map(|at| at as u64) {
+                let wanted = begins.iter().copied().find(|begin| *begin >= at);
+                assert_eq!(line_from(&file, at, u64::MAX, &cancel).unwrap(), wanted, "{at}");
+                let wanted = begins.iter().copied().rfind(|begin| *begin <= at);
+                assert_eq!(line_around(&file, at, u64::MAX, &cancel).unwrap(), wanted, "{at}");
+                let wanted = text[..at as usize].matches('\n').count() as u64;
+                assert_eq!(lines_before(&file, at, &cancel).unwrap(), wanted, "{at}");
+            }
+        }
+        let file = open_read(&path).unwrap();
+        assert_eq!(line_from(&file, 5, 10, &Cancel::default()).unwrap(), None);
+        assert_eq!(line_around(&file, STEP + 5, 10, &Cancel::default()).unwrap(), None);
+    }
+}

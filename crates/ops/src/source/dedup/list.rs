@@ -1,0 +1,149 @@
+//! Finding the files, in the global order of the documents (docs/formats/bsade.md §1).
+
+use crate::source::text::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::read::open_read;
+use std::path::Path;
+
+/// What listing is called in errors.
+const WHAT: &str = "looking for text files";
+/// The way to have files read that are set aside.
+const RENAME: &str = "to read such a file as well, give it another name";
+/// What a name has to hold.
+const WANTED: &str = ".json";
+/// What is left out of paths when they are compared.
+const NOT_COMPARED: &str = "crawl=";
+/// Ends of names of packings that no command reads: their text would be taken for lines.
+const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
+
+/// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A file is
+/// taken by itself, under any name that does not say a packing that is not read.
+///
+/// Wanted is every file with `.json` in its name that is not hidden, nor in a hidden folder; links are followed. Hidden copies and files
+/// that are not finished are a note; with `follows_reference` those are read that the reference program reads. What is named like data
+/// and cannot be read (an unknown suffix, a name that is not UTF-8, a suffix that the file's first bytes deny) is a problem each, before
+/// any work. No file at all is a usage error.
+pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
+    let facts = std::fs::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    if facts.is_file() {
+        return one_file(path);
+    }
+    if !facts.is_dir() {
+        return Err(Failure::usage(WHAT, "it is not a folder or a file")
+            .on(Subject::path(path))
+            .with_hint("name a .jsonl file, or the folder that holds such files"));
+    }
+    let mut listing = Listing::default();
+    let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
+        (false, _) => FileChoice::No,
+        (true, false) => FileChoice::Yes,
+        (true, true) => FileChoice::SetAside,
+    };
+    Walk { folder: path, wants: &wants, sees_hidden: !follows_reference, listing: &mut listing, cancel }.run()?;
+    let mut files = Vec::with_capacity(listing.files.len());
+    for file in std::mem::take(&mut listing.files) {
+        match refusal(&file, is_known(&file.name))? {
+            Some((why, hint)) => {
+                let problem = Problem::problem(
+                    ProblemKind::Unreadable,
+                    Subject::path(&file.path),
+                    format!("it is left out: {why}"),
+                );
+                listing.problems.push(problem.with_hint(hint));
+            }
+            None => files.push(TextFile { packing: by_name(&file), ..file }),
+        }
+    }
+    files.sort_by_cached_key(|file| (compared(&file.name), file.name.clone()));
+    listing.files = files;
+    listing.problems.sort_by(|a, b| a.subject.path.cmp(&b.subject.path));
+    let aside = std::mem::take(&mut listing.set_aside).note(path, false, RENAME);
+    if listing.files.is_empty() && listing.problems.is_empty() {
+        let why = aside.map_or_else(|| "there is no file with .json in its name".to_owned(), |note| note.message);
+        return Err(Failure::usage(WHAT, why)
+            .on(Subject::path(path))
+            .with_hint("name a .jsonl file, or the folder that holds the .jsonl, .jsonl.gz or .jsonl.zst files"));
+    }
+    listing.problems.extend(aside);
+    Ok(listing)
+}
+
+/// A file that was named itself.
+fn one_file(path: &Path) -> Outcome<Listing> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
+    };
+    let file = text_file(path.to_owned(), name.to_owned())?;
+    if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
+        return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
+    }
+    let file = TextFile { packing: by_name(&file), ..file };
+    Ok(Listing { files: vec![file], ..Listing::default() })
+}
+
+/// A path as it is compared.
+fn compared(name: &str) -> String {
+    name.replace(NOT_COMPARED, "")
+}
+
+/// What comes last in a path is the file's own name.
+fn own_name(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, own)| own)
+}
+
+fn is_wanted(name: &str) -> bool {
+    own_name(name).to_ascii_lowercase().contains(WANTED)
+}
+
+fn suffix(name: &str) -> &str {
+    own_name(name).rsplit_once('.').map_or("", |(_, end)| end)
+}
+
+fn has_suffix(name: &str, end: &str) -> bool {
+    suffix(name).eq_ignore_ascii_case(end)
+}
+
+/// By the end of the name; an empty file is as plain as any.
+fn by_name(file: &TextFile) -> Packing {
+    match Packing::of_name(&file.name) {
+        _ if file.bytes == 0 => Packing::Plain,
+        packing => packing,
+    }
+}
+
+/// Whether the end of a name says how to read the file.
+fn is_known(name: &str) -> bool {
+    let is_packed = !Packing::of_name(name).is_plain();
+    let is_part = own_name(name).to_ascii_lowercase().contains(".jsonl.");
+    is_packed || ["jsonl", "json"].iter().any(|end| has_suffix(name, end)) || is_part && !is_unread(name)
+}
+
+/// Whether the end of a name stands for a packing that is not read.
+fn is_unread(name: &str) -> bool {
+    UNKNOWN.iter().any(|end| has_suffix(name, end))
+}
+
+/// Why a file is not taken, and the way out.
+fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static str)>> {
+    if !is_known {
+        let why = format!("files that end in .{} are not read", suffix(&file.name));
+        return Ok(Some((why, "pack it with gzip or zstd, or name it .jsonl if it is plain")));
+    }
+    let named = by_name(file);
+    let why = match (named, file.packing) {
+        _ if file.bytes == 0 => return Ok(None),
+        (Packing::Plain, Packing::Plain) => return Ok(None),
+        (Packing::Plain, found) => format!("its content is {}, and its name says plain text", found.title()),
+        (Packing::Zip, Packing::Zip) => match member_count(&open_read(&file.path)?)? {
+            Some(members) if members > 1 => {
+                let why = format!("it is an archive of {members} files, and only the first would be read");
+                return Ok(Some((why, "unpack it, and name the folder")));
+            }
+            _ => return Ok(None),
+        },
+        // Where the first bytes say nothing, the name was believed.
+        _ if Packing::of_start(&open_read(&file.path)?)? == Some(named) => return Ok(None),
+        _ => format!("its name says {}, and its first bytes are not of that packing", named.title()),
+    };
+    Ok(Some((why, "give it the name that fits its content")))
+}

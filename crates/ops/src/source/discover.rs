@@ -1,0 +1,210 @@
+//! Finding the shards of a data set. See docs/formats/energon.md §2.
+
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
+use gristmill_storage::read::stamp_of;
+use gristmill_storage::run_folder::is_beside_output;
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// What lies below a root.
+#[derive(Clone, Debug, Default)]
+pub struct Discovery {
+    /// Shards in index order: sorted by path components. No exclude is applied.
+    pub shards: Vec<Shard>,
+    /// What is named like a shard and cannot be one or is not read, and folders that could not be looked into.
+    pub findings: Vec<Problem>,
+}
+
+/// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, nothing whose name begins with a dot.
+///
+/// `x.tar` and `x.tgz` side by side, which would share one index, are both found: what to do is the plan's to say.
+/// Symbolic links are followed and keep their own path; one that leads back to a folder above it is not. Opens no shard.
+/// An error only if the root itself cannot be read or is no folder.
+pub fn discover(root: &Path) -> Outcome<Discovery> {
+    let facts = std::fs::metadata(root).map_err(|e| Failure::io("looking for shards", root, &e))?;
+    if !facts.is_dir() {
+        return Err(Failure::usage("looking for shards", "it is not a folder").on(Subject::path(root)));
+    }
+    let mut found = Discovery::default();
+    for entry in walk(root, usize::MAX) {
+        match entry {
+            Ok(entry) if entry.depth() == 0 => {}
+            Ok(entry) => found.take(root, entry)?,
+            Err(error) => found.take_error(root, &error)?,
+        }
+    }
+    found.shards.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
+    found
+        .findings
+        .sort_by(|a, b| a.subject.shard.cmp(&b.subject.shard).then_with(|| a.subject.path.cmp(&b.subject.path)));
+    Ok(found)
+}
+
+/// The shard that a path names, where it is a file named like one: a data set of a single shard.
+pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
+    if !is_shard_file(path) {
+        return Ok(None);
+    }
+    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
+    let name = path.file_name().and_then(OsStr::to_str);
+    Ok(name.map(|name| shard_of(name.to_owned(), path, &facts)))
+}
+
+/// Whether a path is one of a file that is named like a shard.
+pub fn is_shard_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && path.is_file()
+}
+
+fn shard_of(name: String, path: &Path, facts: &std::fs::Metadata) -> Shard {
+    let is_tgz = name.ends_with(".tgz");
+    Shard { name, path: path.to_owned(), stamp: stamp_of(facts), mode: facts.mode() & 0o7777, is_tgz }
+}
+
+/// Whether a file name (no folders) is one of a shard.
+pub(super) fn is_shard_name(name: &[u8]) -> bool {
+    !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
+}
+
+/// Endings of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
+const PACKED_ENDINGS: [&str; 14] = [
+    ".tar.gz",
+    ".tar.gzip",
+    ".tar.bz2",
+    ".tar.xz",
+    ".tar.zst",
+    ".tar.zstd",
+    ".tar.lz4",
+    ".tar.lzma",
+    ".tar.lz",
+    ".tar.z",
+    ".tbz",
+    ".tbz2",
+    ".txz",
+    ".tzst",
+];
+
+/// How to make a file readable that looks like a shard by its name, where it does and is no shard.
+fn way_to_read(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    for ending in [".tar", ".tgz"] {
+        if lower.ends_with(ending) {
+            let stem = &name[..name.len() - ending.len()];
+            return Some(format!("rename it to {stem}{ending}"));
+        }
+    }
+    if lower.ends_with(".tar.gz") {
+        let stem = &name[..name.len() - ".tar.gz".len()];
+        return Some(format!("unpack it with gunzip, or rename it to {stem}.tgz and use --tgz rewrite"));
+    }
+    let is_packed = PACKED_ENDINGS.iter().any(|ending| lower.ends_with(ending));
+    is_packed.then(|| "unpack it, so that its name ends in .tar".to_owned())
+}
+
+/// Everything below a root that is not hidden and not kept beside an output by this program, links followed; errors are part of the walk.
+pub(super) fn walk(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>> {
+    let shown = |entry: &walkdir::DirEntry| {
+        let is_ours = || entry.file_type().is_dir() && is_beside_output(entry.path());
+        entry.depth() == 0 || !is_hidden(entry.file_name()) && !is_ours()
+    };
+    walkdir::WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(shown)
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+impl Discovery {
+    fn take(&mut self, root: &Path, entry: walkdir::DirEntry) -> Outcome<()> {
+        if !is_shard_name(entry.file_name().as_encoded_bytes()) {
+            self.take_unread(root, &entry);
+            return Ok(());
+        }
+        let path = entry.path();
+        let facts = match entry.metadata() {
+            Ok(facts) => facts,
+            Err(error) => return self.take_error(root, &error),
+        };
+        let Some(name) = relative_name(root, path) else {
+            let why = "its name is not UTF-8, so no index can name it; it is left out";
+            self.finding(ProblemKind::ShardNameNotUtf8, Subject::path(path), why, "rename it");
+            return Ok(());
+        };
+        if !facts.is_file() {
+            let why = format!("it is {}, not a file; it is left out", kind_word(&facts));
+            self.finding(
+                ProblemKind::NotAFile,
+                Subject::shard(name),
+                why,
+                "rename it, so that it does not end like a shard",
+            );
+            return Ok(());
+        }
+        self.shards.push(shard_of(name, path, &facts));
+        Ok(())
+    }
+
+    /// Reports a file that looks like a shard and is not read.
+    fn take_unread(&mut self, root: &Path, entry: &walkdir::DirEntry) {
+        let hint = entry.file_name().to_str().filter(|_| entry.file_type().is_file()).and_then(way_to_read);
+        let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };
+        let why = "it looks like a shard and is not read: only names that end in .tar or .tgz, in small letters, are";
+        self.finding(ProblemKind::UnreadShard, Subject::shard(name), why, &hint);
+    }
+
+    fn take_error(&mut self, root: &Path, error: &walkdir::Error) -> Outcome<()> {
+        let Some(path) = error.path() else { return Ok(()) };
+        let inside = path.strip_prefix(root).unwrap_or(path);
+        if inside.components().any(|c| is_hidden(c.as_os_str())) {
+            return Ok(());
+        }
+        if path == root {
+            return Err(io_failure("looking for shards", path, error));
+        }
+        let subject = relative_name(root, path).map_or_else(|| Subject::path(path), Subject::shard);
+        if error.loop_ancestor().is_some() {
+            let why = "this link leads back to a folder above it; it is not followed";
+            self.findings.push(Problem::note(ProblemKind::Other, Subject::path(path), why));
+        } else if std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_symlink()) {
+            if path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) {
+                let why = "it is a link that leads nowhere; it is left out";
+                self.finding(ProblemKind::NotAFile, subject, why, "repair or remove the link");
+            }
+        } else {
+            let reason = io_failure("opening", path, error).why;
+            let why = format!("it cannot be looked into ({reason}); shards in it are not found");
+            self.finding(ProblemKind::Unreadable, Subject::path(path), why, "ask for access to it");
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, kind: ProblemKind, subject: Subject, why: impl Into<String>, hint: &str) {
+        self.findings.push(Problem::problem(kind, subject, why).with_hint(hint));
+    }
+}
+
+fn io_failure(what: &str, path: &Path, error: &walkdir::Error) -> Failure {
+    match error.io_error() {
+        Some(io) => Failure::io(what, path, io),
+        None => Failure::environment(what, error.to_string()).on(Subject::path(path)),
+    }
+}
+
+fn relative_name(root: &Path, path: &Path) -> Option<String> {
+    let inside: PathBuf = path.strip_prefix(root).ok()?.components().collect();
+    inside.to_str().map(str::to_owned)
+}
+
+fn kind_word(facts: &std::fs::Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = facts.file_type();
+    match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a fifo",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Line after line of one range, whole, for whoever looks into them.
+
+use super::scan::changed;
+use super::Unit;
+use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use memchr::memchr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The longest line that is held in memory, in bytes.
+pub const LONGEST_LINE: usize = 64 << 20;
+/// Bytes read at a time.
+const CHUNK: usize = 256 << 10;
+/// A line longer than this is held by one thread at a time, in bytes.
+const LONG: usize = 4 << 20;
+
+/// One line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, counted from 0 at the first line that begins in the range.
+    pub number: u64,
+    /// Where it begins, in bytes.
+    pub start: u64,
+    /// Its bytes without the `\n`; of a line longer than allowed, its beginning.
+    pub bytes: &'a [u8],
+    /// Its whole length without the `\n`, in bytes.
+    pub len: u64,
+}
+
+impl Line<'_> {
+    /// Whether `bytes` is all of it.
+    pub fn is_whole(&self) -> bool {
+        self.bytes.len() as u64 == self.len
+    }
+}
+
+/// Hands out every line that begins in `unit`, blank ones too, until `take` answers `false`. Of lines longer than `longest` bytes
+/// only the beginning is handed out. Threads that share `turn` hold one very long line at a time between them.
+pub fn each_line(
+    file: &ReadFile,
+    unit: Unit,
+    longest: usize,
+    turn: &Mutex<()>,
+    cancel: &Cancel,
+    mut take: impl FnMut(Line<'_>) -> Outcome<bool>,
+) -> Outcome<()> {
+    let mut window = Window::new(file, unit.start.saturating_sub(1), cancel);
+    if unit.start > 0 {
+        window.skip_line()?;
+    }
+    let mut number = 0;
+    while window.position() < unit.end && window.position() < file.len() {
+        let start = window.position();
+        let mut held: Option<MutexGuard<'_, ()>> = None;
+        let end = loop {
+            if let Some(end) = window.find_end() {
+                break end;
+            }
+            let waiting = window.waiting().len();
+            if waiting > longest || !window.fill()? {
+                break waiting;
+            }
+            if waiting > LONG && held.is_none() {
+                held = Some(turn.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+        };
+        let shown = end.min(longest);
+        let rest = if end > longest { window.measure_rest(end)? } else { end as u64 };
+        let bytes = window.waiting().get(..shown).unwrap_or_default();
+        if !take(Line { number, start, bytes, len: rest })? {
+            return Ok(());
+        }
+        window.drop_line(end, rest);
+        number += 1;
+    }
+    Ok(())
+}
+
+/// A piece of the file that moves forward.
+struct Window<'a> {
+    file: &'a ReadFile,
+    cancel: &'a Cancel,
+    bytes: Vec<u8>,
+    /// Where the first byte of `bytes` is in the file.
+    base: u64,
+    /// The first byte that was not handed out.
+    from: usize,
+    /// Bytes behind `from` that hold no line end.
+    searched: usize,
+}
+
+impl<'a> Window<'a> {
+    fn new(file: &'a ReadFile, base: u64, cancel: &'a Cancel) -> Self {
+        Self { file, cancel, bytes: Vec::new(), base, from: 0, searched: 0 }
+    }
+
+    fn position(&self) -> u64 {
+        self.base + self.from as u64
+    }
+
+    fn waiting(&self) -> &[u8] {
+        self.bytes.get(self.from..).unwrap_or_default()
+    }
+
+    /// Length of the line that waits, when its end is in the window.
+    fn find_end(&mut self) -> Option<usize> {
+        let unsearched = self.waiting().get(self.searched..).unwrap_or_default();
+        let found = memchr(b'\n', unsearched).map(|at| at + self.searched);
+        if found.is_none() {
+            self.searched = self.waiting().len();
+        }
+        found
+    }
+
+    /// Reads more; `false` at the end of the file.
+    fn fill(&mut self) -> Outcome<bool> {
+        self.cancel.check()?;
+        if self.from > 0 {
+            self.bytes.drain(..self.from);
+            self.base += self.from as u64;
+            self.from = 0;
+        }
+        let old = self.bytes.len();
+        let at = self.base + old as u64;
+        let left = usize::try_from(self.file.len().saturating_sub(at)).unwrap_or(usize::MAX);
+        if left == 0 {
+            return Ok(false);
+        }
+        self.bytes.resize(old + CHUNK.max(old / 2).min(left), 0);
+        let space = self.bytes.get_mut(old..).unwrap_or_default();
+        let count = self.file.read_at(space, at).map_err(|error| self.failed(&error))?;
+        self.bytes.truncate(old + count);
+        if count == 0 {
+            return Err(changed(self.file));
+        }
+        Ok(true)
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Failure {
+        Failure::io("reading the lines", self.file.path(), error)
+    }
+
+    /// Forgets everything up to the next line end, that one included.
+    fn skip_line(&mut self) -> Outcome<()> {
+        loop {
+            if let Some(end) = self.find_end() {
+                self.drop_line(end, end as u64);
+                return Ok(());
+            }
+            self.from = self.bytes.len();
+            self.searched = 0;
+            if !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Length of a line of which `known` bytes are in the window; the rest is read past the window.
+    fn measure_rest(&self, known: usize) -> Outcome<u64> {
+        let mut past = Window::new(self.file, self.position() + known as u64, self.cancel);
+        loop {
+            if let Some(end) = past.find_end() {
+                return Ok(past.position() + end as u64 - self.position());
+            }
+            past.from = past.bytes.len();
+            past.searched = 0;
+            if !past.fill()? {
+                return Ok(past.position() - self.position());
+            }
+        }
+    }
+
+    /// Goes on behind a line of `len` bytes, `end` of them in the window.
+    fn drop_line(&mut self, end: usize, len: u64) {
+        self.searched = 0;
+        if end as u64 == len && end < self.waiting().len() {
+            self.from += end + 1;
+            return;
+        }
+        self.base = self.position() + len + 1;
+        // A very long line gives its memory back.
+        self.bytes = Vec::new();
+        self.from = 0;
+    }
+}

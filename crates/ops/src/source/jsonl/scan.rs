@@ -1,0 +1,175 @@
+//! One range of a file: where its lines begin, and which of them are none that the loader takes.
+
+use super::{is_white, Unit};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_storage::read::ReadFile;
+use memchr::memchr_iter;
+
+/// The largest range, in bytes: positions in it are kept as 32-bit numbers.
+pub const LARGEST_UNIT: u64 = 1 << 30;
+/// Bytes read at a time: what fits well into the cache of one core.
+const CHUNK: usize = 256 << 10;
+/// Bad lines that a range keeps with their place; more are only counted.
+const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::KEPT_PROBLEMS;
+
+/// The first and the last byte of a line, or of a piece of one, that is no white space, and where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineEnds {
+    /// Where the first one is, in bytes.
+    pub first_at: u64,
+    /// The first one.
+    pub first: u8,
+    /// Where the last one is, in bytes.
+    pub last_at: u64,
+    /// The last one.
+    pub last: u8,
+}
+
+impl LineEnds {
+    /// Of the piece of a line that begins at `at`; `None` when there is only white space.
+    pub fn of(at: u64, piece: &[u8]) -> Option<Self> {
+        let first = piece.iter().position(|byte| !is_white(*byte))?;
+        let last = piece.iter().rposition(|byte| !is_white(*byte))?;
+        Some(Self {
+            first_at: at + first as u64,
+            first: *piece.get(first)?,
+            last_at: at + last as u64,
+            last: *piece.get(last)?,
+        })
+    }
+    /// Of two pieces of one line.
+    pub fn join(before: Option<Self>, after: Option<Self>) -> Option<Self> {
+        match (before, after) {
+            (Some(before), Some(after)) => Some(Self { last_at: after.last_at, last: after.last, ..before }),
+            (one, other) => one.or(other),
+        }
+    }
+    /// Whether the loader takes the line: it begins with `{` and ends with another byte that is `}`.
+    pub fn is_object(&self) -> bool {
+        self.first == b'{' && self.last == b'}'
+    }
+}
+
+/// A line that is neither blank nor an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Its number, counted from 0 at the beginning of what it was found in.
+    pub line: u64,
+    /// Where it begins, in bytes.
+    pub start: u64,
+    /// Its ends.
+    pub ends: LineEnds,
+}
+
+/// What one range holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitLines {
+    /// Where the range begins.
+    pub base: u64,
+    /// Ends of what comes before the first line end, that one not included: the rest of a line that begins before this range.
+    pub head: Option<LineEnds>,
+    /// Line ends in the range.
+    pub line_ends: u64,
+    /// Where objects begin whose line begins behind a line end of this range, and ends in it; counted from `base`.
+    pub starts: Vec<u32>,
+    /// Blank lines among those lines.
+    pub blank: u64,
+    /// The first bad ones among those lines. Line 0 is the one that `head` belongs to.
+    pub bad: Vec<BadLine>,
+    /// All bad ones among those lines.
+    pub bad_count: u64,
+    /// Where the last line begins that is not ended in the range.
+    pub tail_start: u64,
+    /// Its ends so far.
+    pub tail: Option<LineEnds>,
+}
+
+impl UnitLines {
+    /// Takes in the line that begins at `start` and has these ends.
+    fn line(&mut self, start: u64, ends: Option<LineEnds>) {
+        match ends {
+            None => self.blank += 1,
+            Some(ends) if ends.is_object() => self.starts.push((start - self.base) as u32),
+            Some(ends) => {
+                self.bad_count += 1;
+                if self.bad.len() < MAX_KEPT_PROBLEMS {
+                    self.bad.push(BadLine { line: self.line_ends, start, ends });
+                }
+            }
+        }
+    }
+    /// Takes in the next bytes of the range, which begin at `at`.
+    fn chunk(&mut self, at: u64, bytes: &[u8]) {
+        let mut from = 0;
+        for end in memchr_iter(b'\n', bytes) {
+            let line = bytes.get(from..end).unwrap_or_default();
+            let start = at + from as u64;
+            if from > 0 {
+                match line {
+                    // What nearly all lines are; those with more white space take the longer way.
+                    [b'{', .., b'}'] | [b'{', .., b'}', b'\r'] => self.starts.push((start - self.base) as u32),
+                    _ => self.line(start, LineEnds::of(start, line)),
+                }
+            } else {
+                let ends = LineEnds::join(self.tail, LineEnds::of(start, line));
+                if self.line_ends == 0 {
+                    self.head = ends;
+                } else {
+                    self.line(self.tail_start, ends);
+                }
+            }
+            self.line_ends += 1;
+            from = end + 1;
+        }
+        let rest = LineEnds::of(at + from as u64, bytes.get(from..).unwrap_or_default());
+        if from > 0 {
+            self.tail_start = at + from as u64;
+            self.tail = rest;
+        } else {
+            self.tail = LineEnds::join(self.tail, rest);
+        }
+    }
+    /// Ends the range.
+    fn finish(mut self) -> Self {
+        if self.line_ends == 0 {
+            // All of it belongs to a line that began before.
+            self.head = self.tail.take();
+        }
+        self
+    }
+}
+
+/// Reads one range. `buffer` is memory that is used again; `done` is told how many bytes were gone through since it was last told.
+pub fn scan_unit(
+    file: &ReadFile,
+    unit: Unit,
+    buffer: &mut Vec<u8>,
+    cancel: &Cancel,
+    mut done: impl FnMut(u64),
+) -> Outcome<UnitLines> {
+    if buffer.len() < CHUNK {
+        buffer.resize(CHUNK, 0);
+    }
+    let mut lines = UnitLines { base: unit.start, tail_start: unit.start, ..UnitLines::default() };
+    let mut at = unit.start;
+    while at < unit.end {
+        cancel.check()?;
+        let wanted = usize::try_from(unit.end - at).unwrap_or(usize::MAX).min(buffer.len());
+        let space = buffer.get_mut(..wanted).unwrap_or_default();
+        let count = file.read_at(space, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
+        if count == 0 {
+            return Err(changed(file));
+        }
+        lines.chunk(at, space.get(..count).unwrap_or_default());
+        at += count as u64;
+        done(count as u64);
+    }
+    Ok(lines.finish())
+}
+
+/// The failure for a file that grew, shrank or was written to while it was read.
+pub(super) fn changed(file: &ReadFile) -> Failure {
+    Failure::data("reading the lines", "the file changed while it was read")
+        .on(Subject::path(file.path()))
+        .with_hint("run it again when no program writes to the file")
+}

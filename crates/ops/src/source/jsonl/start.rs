@@ -1,0 +1,123 @@
+//! What the first bytes of a file say: text in another encoding and compressed files are told apart before a line is read.
+
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use std::io;
+
+/// Bytes looked at.
+const LOOKED_AT: usize = 4096;
+
+/// What a file begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileStart {
+    /// Nothing: it has no byte.
+    Empty,
+    /// Text, as far as it can be told.
+    Text,
+    /// Text in UTF-16 or UTF-32; its name as `iconv` takes it.
+    Wide(&'static str),
+    /// Compressed; what with.
+    Compressed(Packed),
+}
+
+/// A compression that JSONL files come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Its name.
+    pub name: &'static str,
+    /// The command that unpacks a file and keeps it.
+    pub command: &'static str,
+    /// The usual end of the name.
+    pub suffix: &'static str,
+}
+
+const PACKED: [(Packed, &[u8]); 5] = [
+    (Packed { name: "gzip", command: "gzip -dk", suffix: ".gz" }, b"\x1f\x8b"),
+    (Packed { name: "zstd", command: "zstd -d", suffix: ".zst" }, b"\x28\xb5\x2f\xfd"),
+    (Packed { name: "bzip2", command: "bzip2 -dk", suffix: ".bz2" }, b"BZh"),
+    (Packed { name: "xz", command: "xz -dk", suffix: ".xz" }, b"\xfd7zXZ\0"),
+    (Packed { name: "lz4", command: "lz4 -d", suffix: ".lz4" }, b"\x04\x22\x4d\x18"),
+];
+
+impl Packed {
+    /// The compression that the end of a name stands for.
+    pub fn of_name(name: &[u8]) -> Option<Self> {
+        PACKED.iter().map(|(packed, _)| *packed).find(|packed| name.ends_with(packed.suffix.as_bytes()))
+    }
+    fn of_bytes(start: &[u8]) -> Option<Self> {
+        PACKED.iter().find(|(_, magic)| start.starts_with(magic)).map(|(packed, _)| *packed)
+    }
+}
+
+/// Reads the first bytes of a file.
+pub fn start_of(file: &ReadFile) -> Outcome<FileStart> {
+    let mut start = [0; LOOKED_AT];
+    let mut filled = 0;
+    while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match file.read_at(space, filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::io("reading the lines", file.path(), &error)),
+        }
+    }
+    Ok(judge(start.get(..filled).unwrap_or_default()))
+}
+
+fn judge(start: &[u8]) -> FileStart {
+    if start.is_empty() {
+        return FileStart::Empty;
+    }
+    if let Some(packed) = Packed::of_bytes(start) {
+        return FileStart::Compressed(packed);
+    }
+    match start {
+        [0xff, 0xfe, 0, 0, ..] | [_, 0, 0, 0, ..] if start.first() != Some(&0) => FileStart::Wide("UTF-32LE"),
+        [0, 0, 0xfe, 0xff, ..] => FileStart::Wide("UTF-32BE"),
+        [0xff, 0xfe, ..] => FileStart::Wide("UTF-16LE"),
+        [0xfe, 0xff, ..] => FileStart::Wide("UTF-16BE"),
+        [b'{' | b'[' | b' ' | b'\t' | b'\r' | b'\n', 0, second, 0, ..] if *second != 0 => FileStart::Wide("UTF-16LE"),
+        [0, b'{' | b'[' | b' ' | b'\t' | b'\r' | b'\n', 0, second, ..] if *second != 0 => FileStart::Wide("UTF-16BE"),
+        _ => FileStart::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_encodings_and_compressed_files_are_told_by_their_first_bytes() {
+        let text = "{\"a\": 1}\n";
+        let le: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let be: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let wide: Vec<u8> = text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
+        for (bytes, start) in [
+            (&b""[..], FileStart::Empty),
+            (text.as_bytes(), FileStart::Text),
+            (b"\xef\xbb\xbf{}", FileStart::Text),
+            (b"\0\0\0\0", FileStart::Text),
+            (b"\0", FileStart::Text),
+            (&le, FileStart::Wide("UTF-16LE")),
+            (&be, FileStart::Wide("UTF-16BE")),
+            (&[&b"\xff\xfe"[..], &le].concat(), FileStart::Wide("UTF-16LE")),
+            (&[&b"\xfe\xff"[..], &be].concat(), FileStart::Wide("UTF-16BE")),
+            (&wide, FileStart::Wide("UTF-32LE")),
+            (&[&b"\xff\xfe\0\0"[..], &wide].concat(), FileStart::Wide("UTF-32LE")),
+        ] {
+            assert_eq!(judge(bytes), start, "{bytes:?}");
+        }
+        let FileStart::Compressed(packed) = judge(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
+        assert_eq!((packed.name, packed.command), ("gzip", "gzip -dk"));
+        for (magic, name) in [(&b"\x28\xb5\x2f\xfd.."[..], "zstd"), (b"BZh91AY", "bzip2"), (b"\xfd7zXZ\0", "xz")] {
+            assert!(matches!(judge(magic), FileStart::Compressed(packed) if packed.name == name));
+        }
+    }
+
+    #[test]
+    fn names_tell_a_compression_too() {
+        assert_eq!(Packed::of_name(b"a.jsonl.gz").unwrap().name, "gzip");
+        assert_eq!(Packed::of_name(b"a.jsonl.zst").unwrap().name, "zstd");
+        assert_eq!(Packed::of_name(b"a.jsonl"), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! What a path is: the question every command asks first. See docs/formats/energon.md §1.
+
+use super::discover::{is_shard_name, walk};
+use crate::formats::modalities::packed::is_packed;
+use gristmill_core::{DatasetKind, Failure, Outcome, PackFormat};
+use std::path::{Path, PathBuf};
+
+/// File of a mixture index: number of the data set of each sample, u64.
+pub const DATASET_INDEX: &str = "dataset_index.npy";
+/// File of a mixture index: number of the window in it, i64.
+pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
+
+/// Entries looked at before a folder without shards so far is called plain.
+const LOOKED_AT: usize = 20_000;
+
+/// Tells what a path is, by names only: no file is opened.
+///
+/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search
+/// gives up after a while. A path that does not exist or may not be looked at is an error.
+pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
+    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening", path, &e))?;
+    if facts.is_dir() {
+        let kind = kind_of_folder(path);
+        if kind == DatasetKind::PlainFolder {
+            // Nothing is seen, either, in a folder that may not be read.
+            std::fs::read_dir(path).map_err(|e| Failure::io("reading the folder", path, &e))?;
+        }
+        return Ok(kind);
+    }
+    let name = path.as_os_str().as_encoded_bytes();
+    Ok(match () {
+        () if !facts.is_file() => DatasetKind::OtherFile,
+        () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
+        () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
+        () if name.ends_with(b".pbin") || is_packed(path) => DatasetKind::PackedTokens,
+        () => DatasetKind::OtherFile,
+    })
+}
+
+fn kind_of_folder(path: &Path) -> DatasetKind {
+    let meta = path.join(".nv-meta");
+    if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
+        DatasetKind::PreparedWebDataset
+    } else if meta.join("index.sqlite").is_file() {
+        DatasetKind::Filesystem
+    } else if let Some(tokens) = token_folder_kind(path) {
+        tokens
+    } else if let Some(outputs) = output_folder_kind(path) {
+        outputs
+    } else if has_shard(path, 1) || has_shard(path, usize::MAX) {
+        DatasetKind::RawWebDataset
+    } else {
+        DatasetKind::PlainFolder
+    }
+}
+
+/// The kind of a folder of tokens; `None` for every other, and where tar shards lie beside them.
+///
+/// Of what Energon prepared this says nothing: that comes before it.
+pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
+    let kind = match () {
+        () if path.join("index").join("sample_locations.bin").is_file() => DatasetKind::ForagerSamples,
+        () if has_token_file(path) => DatasetKind::TokenFolder,
+        () if packed_files(path).is_some() => DatasetKind::PackedFolder,
+        () => return None,
+    };
+    (!has_shard(path, 1)).then_some(kind)
+}
+
+/// The kind of a folder that `pack` made in several formats, or `mix index`; `None` for every other.
+pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
+    let kind = match () {
+        () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
+        () if has_packed_formats(path) => DatasetKind::PackedFormats,
+        () => return None,
+    };
+    (!has_shard(path, 1)).then_some(kind)
+}
+
+/// Two folders that are named as formats, one of which at least has the files of its format.
+fn has_packed_formats(path: &Path) -> bool {
+    let formats = packed_formats(path);
+    let is_packed = |(format, path): &(PackFormat, PathBuf)| {
+        let kind = match format {
+            PackFormat::Modalities => DatasetKind::PackedFolder,
+            PackFormat::Nanosets => DatasetKind::TokenFolder,
+            PackFormat::Forager => DatasetKind::ForagerSamples,
+        };
+        token_folder_kind(path) == Some(kind)
+    };
+    formats.len() > 1 && formats.iter().any(is_packed)
+}
+
+/// The folders directly in a folder that are named as formats of `pack`.
+pub fn packed_formats(path: &Path) -> Vec<(PackFormat, PathBuf)> {
+    let all = [PackFormat::Modalities, PackFormat::Nanosets, PackFormat::Forager];
+    all.into_iter().map(|format| (format, path.join(format.word()))).filter(|(_, path)| path.is_dir()).collect()
+}
+
+/// The `.pbin` files of a folder, at any depth and sorted; `None` where there is none, or where there are other files. What is hidden,
+/// and what this program keeps beside its outputs, does not count.
+pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in walk(folder, usize::MAX) {
+        let entry = entry.ok()?;
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        if !entry.file_type().is_file() || !entry.file_name().as_encoded_bytes().ends_with(b".pbin") {
+            return None;
+        }
+        found.push(entry.into_path());
+    }
+    found.sort();
+    (!found.is_empty()).then_some(found)
+}
+
+fn has_token_file(path: &Path) -> bool {
+    walk(path, 1).take(LOOKED_AT).flatten().any(|entry| {
+        entry.depth() > 0 && entry.file_type().is_file() && entry.file_name().as_encoded_bytes().ends_with(b".ds")
+    })
+}
+
+/// Direct entries are looked at first, so that a folder of many subfolders is known at once when shards lie beside them.
+fn has_shard(root: &Path, depth: usize) -> bool {
+    walk(root, depth).take(LOOKED_AT).flatten().any(|entry| {
+        entry.depth() > 0 && entry.file_type().is_file() && is_shard_name(entry.file_name().as_encoded_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::{fs::RealFs, publish::write_file};
+    use std::os::unix::fs::symlink;
+
+    fn put(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write_file(&RealFs, path, b"", 0o644).unwrap();
+    }
+
+    #[test]
+    fn files_are_told_by_the_end_of_their_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            ("a.jsonl", DatasetKind::Jsonl),
+            ("a.yaml", DatasetKind::Metadataset),
+            ("a.yml", DatasetKind::OtherFile),
+            ("a.json", DatasetKind::OtherFile),
+            ("a.pbin", DatasetKind::PackedTokens),
+            ("a.ds", DatasetKind::OtherFile),
+            ("a.JSONL", DatasetKind::OtherFile),
+            ("a.tar", DatasetKind::OtherFile),
+        ] {
+            put(&dir.path().join(name));
+            assert_eq!(kind_of(&dir.path().join(name)).unwrap(), kind, "{name}");
+        }
+        assert!(kind_of(&dir.path().join("missing")).unwrap_err().why.contains("no such file"));
+    }
+
+    #[test]
+    fn a_packed_file_is_known_by_any_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let golden = "../../tests/golden/modalities/pack_bpe/expected/data.pbin";
+        let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
+        let renamed = dir.path().join("packed");
+        write_file(&RealFs, &renamed, &bytes, 0o644).unwrap();
+        assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::PackedTokens);
+        for other in [&bytes[..bytes.len() - 1], &bytes[1..], &bytes[..12], &bytes[..4], b""] {
+            write_file(&RealFs, &renamed, other, 0o644).unwrap();
+            assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::OtherFile);
+        }
+    }
+
+    #[test]
+    fn folders_are_told_by_what_an_earlier_preparation_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("sub/deep/a.txt"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        put(&at("sub/.hidden.tar"));
+        put(&at(".hidden/b.tar"));
+        put(&at("sub/c.TAR"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        put(&at("sub/deep/x.tgz"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
+        put(&at(".nv-meta/index.sqlite"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Filesystem);
+        put(&at(".nv-meta/.info.yaml"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PreparedWebDataset);
+    }
+
+    #[test]
+    fn folders_of_tokens_are_told_by_their_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("sub/a.ds"));
+        put(&at("a.ds.index"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "no .ds file directly in it");
+        put(&at("a.ds"));
+        put(&at("sub/b.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::TokenFolder);
+        put(&at("index/sample_locations.bin"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::ForagerSamples);
+        put(&at("b.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards beside them come first");
+    }
+
+    #[test]
+    fn a_folder_of_nothing_but_packed_files_is_one_of_tokens() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("empty")).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        for name in ["b.pbin", "a/c.pbin", "b.pbin.gristmill/plan.yaml", ".hidden"] {
+            put(&at(name));
+        }
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PackedFolder);
+        assert_eq!(packed_files(dir.path()).unwrap(), [at("a/c.pbin"), at("b.pbin")]);
+        put(&at("a/c.jsonl"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "text, and tokens made of it");
+        assert!(packed_files(dir.path()).is_none());
+    }
+
+    #[test]
+    fn a_folder_that_links_to_itself_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink(dir.path(), dir.path().join("again")).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+    }
+}

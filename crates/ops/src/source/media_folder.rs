@@ -1,0 +1,190 @@
+//! Folders of loose media: every file below a root that a filter may pick (docs/formats/energon.md §12).
+//!
+//! A name is kept as its bytes in one piece of memory, so that 10⁶ files take little more than the text of their names.
+
+use gristmill_core::text::display_safe_bytes;
+use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::run_folder::is_beside_output;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// The folder whose content is no data: what was prepared.
+const META_FOLDER: &str = ".nv-meta";
+
+/// Relative names of files, each valid UTF-8 with `/` separators.
+#[derive(Clone, Debug, Default)]
+pub struct FileList {
+    text: String,
+    /// Where each name ends in `text`; it begins where the one before ends. In order of finding.
+    places: Vec<(u64, u32)>,
+}
+
+impl FileList {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+    /// The name at a position; empty beyond the end.
+    pub fn name(&self, position: usize) -> &str {
+        self.places.get(position).map_or("", |place| self.at(*place))
+    }
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| self.at(*place))
+    }
+    /// Whether a name is among them; the list is [`sort`](Self::sort)ed.
+    pub fn holds(&self, name: &str) -> bool {
+        self.places.binary_search_by(|place| by_components(self.at(*place), name)).is_ok()
+    }
+
+    fn at(&self, (start, len): (u64, u32)) -> &str {
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        self.text.get(start..start.saturating_add(len as usize)).unwrap_or_default()
+    }
+    fn push(&mut self, name: &str) {
+        let Ok(len) = u32::try_from(name.len()) else { return };
+        self.places.push((self.text.len() as u64, len));
+        self.text.push_str(name);
+    }
+    /// Sorts by path components, each by its characters: the order in which the reference program goes through them.
+    pub fn sort(&mut self) {
+        let text = &self.text;
+        let name = |(start, len): &(u64, u32)| {
+            let start = *start as usize;
+            text.get(start..start + *len as usize).unwrap_or_default()
+        };
+        self.places.sort_unstable_by(|a, b| by_components(name(a), name(b)));
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for FileList {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        let mut list = Self::default();
+        names.into_iter().for_each(|name| list.push(name.as_ref()));
+        list
+    }
+}
+
+/// A separator ends a component, so it comes before every other byte. Bytes of UTF-8 are in the order of their characters.
+fn by_components(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |byte: u8| if byte == b'/' { 0 } else { byte };
+    a.bytes().map(key).cmp(b.bytes().map(key))
+}
+
+/// What lies below a root.
+#[derive(Clone, Debug, Default)]
+pub struct MediaFolder {
+    /// Files that the filter may pick, sorted by path components.
+    pub files: FileList,
+    /// All files that were seen.
+    pub seen: u64,
+}
+
+/// Finds every file below `root` for which `wanted` (asked with its relative name) answers yes.
+///
+/// Hidden files and folders count; what is below a `.nv-meta` folder, or a folder of ours beside an
+/// output, does not. Links are followed; one that leads back to a
+/// folder above it is left, with a note. What cannot be looked at, is no file, or has a name that is not UTF-8, is a problem,
+/// and the walk goes on. Adds one item per file to the progress. An error only where the root itself cannot be read.
+pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -> Outcome<MediaFolder> {
+    std::fs::read_dir(root).map_err(|error| Failure::io("looking for media", root, &error))?;
+    let mut found = MediaFolder::default();
+    let entries = walkdir::WalkDir::new(root).follow_links(true).min_depth(1).into_iter();
+    let is_ours = |entry: &walkdir::DirEntry| {
+        entry.file_type().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_beside_output(entry.path()))
+    };
+    let mut entries = entries.filter_entry(|entry| !is_ours(entry));
+    let mut visitor = Visitor { root, handles, wanted, found: &mut found };
+    while let Some(entry) = entries.next() {
+        handles.cancel.check()?;
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {
+                if std::str::from_utf8(entry.file_name().as_bytes()).is_err() {
+                    visitor.not_utf8(entry.path(), "folder")?;
+                    entries.skip_current_dir();
+                }
+            }
+            Ok(entry) => visitor.file(&entry)?,
+            Err(error) => visitor.error(&error)?,
+        }
+    }
+    found.files.sort();
+    Ok(found)
+}
+
+struct Visitor<'a, W> {
+    root: &'a Path,
+    handles: &'a Handles<'a>,
+    wanted: W,
+    found: &'a mut MediaFolder,
+}
+
+impl<W: Fn(&str) -> bool> Visitor<'_, W> {
+    fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
+        self.found.seen += 1;
+        self.handles.progress.add(1, 0);
+        let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path());
+        let Ok(name) = std::str::from_utf8(relative.as_os_str().as_bytes()) else {
+            if (self.wanted)(&relative.to_string_lossy()) {
+                self.not_utf8(entry.path(), "file")?;
+            }
+            return Ok(());
+        };
+        if !(self.wanted)(name) {
+            return Ok(());
+        }
+        if !entry.file_type().is_file() {
+            let message = "it is left out: it is named like a medium, but it is a fifo, socket or device";
+            let problem = Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message);
+            return self.tell(problem.with_hint("take it out of the folder, or rename it"));
+        }
+        self.found.files.push(name);
+        Ok(())
+    }
+
+    fn not_utf8(&self, path: &Path, what: &str) -> Outcome<()> {
+        let shown = path.file_name().map(|name| display_safe_bytes(name.as_bytes())).unwrap_or_default();
+        let rest = if what == "folder" { " with what is in it" } else { "" };
+        let message =
+            format!("it is left out{rest}: the name of this {what} is not UTF-8 ({shown}), so no row can name it");
+        let problem = Problem::problem(ProblemKind::EntryNameNotUtf8, Subject::path(path), message);
+        self.tell(problem.with_hint("rename it"))
+    }
+
+    fn error(&self, error: &walkdir::Error) -> Outcome<()> {
+        let path = error.path().unwrap_or(self.root);
+        if let Some(ancestor) = error.loop_ancestor() {
+            let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+            return self.tell(Problem::note(ProblemKind::Other, Subject::path(path), message));
+        }
+        let why = error
+            .io_error()
+            .map_or_else(|| error.to_string(), |error| Failure::io("looking for media", path, error).why);
+        let is_dangling =
+            path.is_symlink() && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+        let relative = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy();
+        if is_dangling && !(self.wanted)(&relative) {
+            return Ok(());
+        }
+        let why = if is_dangling { "it is a link to something that is not there".to_owned() } else { why };
+        let hint = match path.is_symlink() {
+            true => "correct the link, or remove it",
+            false => "make it readable, or take it out of the folder",
+        };
+        let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(path), format!("it is left out: {why}"));
+        self.tell(problem.with_hint(hint))
+    }
+
+    fn tell(&self, problem: Problem) -> Outcome<()> {
+        self.handles.problems.report(problem)
+    }
+}
+
+#[cfg(test)]
+#[path = "media_folder_tests.rs"]
+mod tests;

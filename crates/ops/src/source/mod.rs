@@ -1,0 +1,26 @@
+//! Reading what users have: kinds of data sets, shards, tar entries as samples, contents of parts.
+//!
+//! Everything here treats the data as hostile: names, sizes and headers may say anything. Nothing here writes, except
+//! `tgz::rewrite`, and that through `storage`.
+
+mod compressed;
+pub mod contents;
+pub mod decode;
+pub mod dedup;
+pub mod discover;
+pub mod jsonl;
+pub mod kind;
+pub mod media_folder;
+mod peek;
+pub mod tar;
+pub mod text;
+pub mod tgz;
+
+pub use peek::peek;
+
+use gristmill_storage::read::ReadFile;
+
+/// Whether a file begins like a compressed archive, so that offsets in it mean nothing. One that cannot be read does not.
+pub fn compressed_start(file: &ReadFile) -> bool {
+    matches!(compressed::Compression::of(file), Ok(Some(_)))
+}

@@ -1,0 +1,389 @@
+//! Entries into samples: rows for the sink, figures for the screens, and what was skipped or damaged on the way.
+
+use super::apple_double::{self, AppleDoubles};
+use super::names;
+use super::notes::Notes;
+use super::walk::Entry;
+use super::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
+use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
+use std::collections::{BTreeMap, HashMap};
+
+/// Parts of one sample that are held back until it is known to be whole. A sample with more is handed out in pieces.
+const PARTS_HELD: usize = 1 << 16;
+/// Parts of a sample that a sketch keeps.
+const SKETCH_PARTS: usize = 64;
+
+/// One part of the sample that is being collected; its name lies in `Grouper::names`.
+#[derive(Clone, Copy)]
+struct HeldPart {
+    name_from: usize,
+    name_to: usize,
+    content_offset: u64,
+    size: u64,
+}
+
+/// Collects the entries of one shard.
+pub(super) struct Grouper<'a> {
+    sink: &'a mut dyn ScanSink,
+    shard: &'a str,
+    pub(super) notes: Notes,
+    /// A sample is being collected.
+    open: bool,
+    key: Vec<u8>,
+    start: u64,
+    damaged: bool,
+    /// Some of its parts have gone to the sink already.
+    handed_out: bool,
+    names: Vec<u8>,
+    parts: Vec<HeldPart>,
+    /// The next sample begins behind lost bytes.
+    after_damage: bool,
+    /// The next entry is the first behind lost bytes and may have lost its true name.
+    doubtful: bool,
+    /// The first entry of the sample being collected was such a one.
+    in_doubt: bool,
+    /// Such an entry, which begins another sample by the name it has left, until the next one tells whether it does.
+    held: Option<(Vec<u8>, Entry)>,
+    /// Where the global headers directly before the next entry begin.
+    globals_from: Option<u64>,
+    apple_doubles: AppleDoubles,
+    /// The last sample that was closed is an ordinary one.
+    follows_sample: bool,
+    statistics: Statistics,
+    scan: ShardScan,
+}
+
+impl<'a> Grouper<'a> {
+    pub(super) fn new(shard: &'a str, sink: &'a mut dyn ScanSink) -> Self {
+        Self {
+            sink,
+            shard,
+            notes: Notes::default(),
+            open: false,
+            key: Vec::new(),
+            start: 0,
+            damaged: false,
+            handed_out: false,
+            names: Vec::new(),
+            parts: Vec::new(),
+            after_damage: false,
+            doubtful: false,
+            in_doubt: false,
+            held: None,
+            globals_from: None,
+            apple_doubles: AppleDoubles::default(),
+            follows_sample: false,
+            statistics: Statistics::default(),
+            scan: ShardScan::default(),
+        }
+    }
+
+    /// Takes one entry. `begins_with` answers whether its content begins with these bytes.
+    pub(super) fn entry(
+        &mut self,
+        name: &[u8],
+        entry: &Entry,
+        begins_with: impl FnOnce(&[u8]) -> Outcome<bool>,
+    ) -> Outcome<()> {
+        let globals_from = self.globals_from.take();
+        if let Some(why) = entry.suspect {
+            self.notes.count(ProblemKind::BadExtendedHeader, name, entry.offset, why);
+        }
+        let Some(dot) = self.judge(name, entry) else { return Ok(()) };
+        let is_apple_double = apple_double::has_name(name, dot) && begins_with(&apple_double::MAGIC)?;
+        let entry = &Entry { is_apple_double, ..*entry };
+        let is_next = !self.open || name[..dot] != self.key[..];
+        if is_next {
+            self.release()?;
+            if self.open && self.doubtful {
+                self.held = Some((name.to_owned(), *entry));
+                return Ok(());
+            }
+        } else if self.held.take().is_some() {
+            // The sample goes on, so what stood in between was a part of it that has lost its name.
+            self.doubtful = false;
+        }
+        self.add(name, dot, entry, globals_from)
+    }
+
+    /// The entry that was held begins a sample of its own: what follows does not continue the one before.
+    pub(super) fn release(&mut self) -> Outcome<()> {
+        let Some((name, entry)) = self.held.take() else { return Ok(()) };
+        let dot = names::split(&name).unwrap_or(name.len());
+        self.add(&name, dot, &entry, None)
+    }
+
+    /// Global headers lie here. A reader takes them with what comes next, so that they belong to the sample behind them:
+    /// at the end of the one before it would find the other's first entry there.
+    pub(super) fn global(&mut self, at: u64) {
+        self.globals_from.get_or_insert(at);
+    }
+
+    fn add(&mut self, name: &[u8], dot: usize, entry: &Entry, globals_from: Option<u64>) -> Outcome<()> {
+        if !self.open || name[..dot] != self.key[..] {
+            let mut start = entry.offset;
+            if self.open {
+                start = globals_from.unwrap_or(start);
+                self.after_damage |= self.in_doubt && self.parts.len() == 1;
+                self.close(start)?;
+            }
+            self.open = true;
+            let previous = self.follows_sample.then_some(self.key.as_slice());
+            self.apple_doubles.begin(&name[..dot], entry, previous);
+            self.key.clear();
+            self.key.extend_from_slice(&name[..dot]);
+            self.start = start;
+            self.damaged = std::mem::take(&mut self.after_damage);
+            self.handed_out = false;
+            self.in_doubt = self.doubtful;
+        }
+        self.doubtful = false;
+        self.damaged |= entry.suspect.is_some() | std::mem::take(&mut self.after_damage);
+        if self.parts.len() >= PARTS_HELD {
+            self.hand_out_parts()?;
+            self.handed_out = true;
+        }
+        self.apple_doubles.add(name, entry);
+        let name_from = self.names.len();
+        self.names.extend_from_slice(&name[dot + 1..]);
+        let (content_offset, size) = (entry.content_offset, entry.size);
+        self.parts.push(HeldPart { name_from, name_to: self.names.len(), content_offset, size });
+        Ok(())
+    }
+
+    /// Where the name splits, unless the entry is one that is skipped; then it is noted.
+    fn judge(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
+        let skipped = if entry.is_link && Self::makes_part(name) {
+            ProblemKind::LinkedPart
+        } else if !entry.regular {
+            ProblemKind::SkippedEntryType
+        } else if names::is_reserved(name) {
+            ProblemKind::ReservedName
+        } else if let Some(dot) = names::split(name) {
+            if entry.is_sparse {
+                self.notes.count(ProblemKind::SparseEntry, name, entry.offset, "");
+            }
+            return Some(dot);
+        } else {
+            ProblemKind::UnnamedEntry
+        };
+        self.notes.count(skipped, name, entry.offset, "");
+        None
+    }
+
+    /// Bytes were lost: the sample before them and the one behind them may be incomplete. With `doubtful`, the first entry
+    /// behind them may have lost its true name; should it stand alone, the sample after it may be the incomplete one.
+    pub(super) fn damage(&mut self, doubtful: bool) -> Outcome<()> {
+        self.release()?;
+        self.scan.damaged_start |= !self.open && self.scan.samples == 0;
+        self.damaged = true;
+        self.after_damage = true;
+        self.doubtful = doubtful;
+        Ok(())
+    }
+
+    /// Whether an entry of this name would continue the sample that is being collected. An unknown name might.
+    pub(super) fn continues(&self, name: &[u8]) -> bool {
+        self.open && !names::is_reserved(name) && names::split(name).is_some_and(|dot| name[..dot] == self.key[..])
+    }
+
+    /// Whether an entry of this name would be part of a sample.
+    pub(super) fn makes_part(name: &[u8]) -> bool {
+        !names::is_reserved(name) && names::split(name).is_some()
+    }
+
+    /// The key of the sample that is being collected.
+    pub(super) fn open_key(&self) -> Option<&[u8]> {
+        self.open.then_some(&self.key)
+    }
+
+    /// Gives up the sample that is being collected, if that is still possible; returns where the archive now ends.
+    pub(super) fn give_up(&mut self, at: u64) -> Outcome<u64> {
+        if !self.open {
+            return Ok(at);
+        }
+        if self.handed_out {
+            self.damaged = true;
+            self.close(at)?;
+            return Ok(at);
+        }
+        self.open = false;
+        self.names.clear();
+        self.parts.clear();
+        Ok(self.start)
+    }
+
+    /// Ends the last sample at `end` and hands out what was found.
+    pub(super) fn finish(mut self, end: u64) -> Outcome<(ShardScan, Notes)> {
+        self.release()?;
+        if self.open {
+            self.close(end)?;
+        }
+        self.scan.end_offset = end;
+        (self.scan.apple_double, self.scan.apple_double_keys) = self.apple_doubles.finish();
+        (self.scan.parts, self.scan.part_sets) = self.statistics.finish();
+        Ok((self.scan, self.notes))
+    }
+
+    fn close(&mut self, end: u64) -> Outcome<()> {
+        self.open = false;
+        let (sample_index, byte_offset) = (self.scan.samples, self.start);
+        let byte_size = end.saturating_sub(byte_offset);
+        self.scan.samples += 1;
+        let is_apple_double = self.apple_doubles.end(&self.key);
+        self.follows_sample = !is_apple_double;
+        if is_apple_double {
+            self.hand_out_parts()?;
+            let key = std::str::from_utf8(&self.key).unwrap_or_default();
+            return self.sink.apple_double_sample(SampleRow { key, sample_index, byte_offset, byte_size });
+        }
+        self.sketch();
+        self.hand_out_parts()?;
+        self.statistics.end_sample();
+        match std::str::from_utf8(&self.key) {
+            Ok(key) => {
+                if self.damaged {
+                    self.scan.damaged_keys.push(key.to_owned());
+                }
+                self.sink.sample(SampleRow { key, sample_index, byte_offset, byte_size })
+            }
+            Err(_) => {
+                let why = "its samples cannot be found by name";
+                self.notes.count(ProblemKind::EntryNameNotUtf8, &self.key, byte_offset, why);
+                self.sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size })
+            }
+        }
+    }
+
+    fn hand_out_parts(&mut self) -> Outcome<()> {
+        if self.apple_doubles.is_alone() {
+            self.parts.clear();
+            self.names.clear();
+            return Ok(());
+        }
+        let repeated = self.repeated();
+        let key_is_text = std::str::from_utf8(&self.key).is_ok();
+        for (position, part) in self.parts.iter().enumerate() {
+            let name = &self.names[part.name_from..part.name_to];
+            if !key_is_text {
+                continue;
+            }
+            let Ok(part_name) = std::str::from_utf8(name) else {
+                let why = "its parts cannot be found by name";
+                self.notes.count(ProblemKind::EntryNameNotUtf8, name, part.content_offset, why);
+                continue;
+            };
+            let again = repeated.get(position).copied().unwrap_or(false);
+            if again {
+                let full = [&self.key, b".".as_slice(), name].concat();
+                self.notes.count(ProblemKind::RepeatedPart, &full, part.content_offset, "");
+            }
+            self.statistics.add(position, part_name, part.size, !again);
+            let (content_byte_offset, content_byte_size) = (part.content_offset, part.size);
+            self.sink.part(PartRow { part_name, content_byte_offset, content_byte_size })?;
+        }
+        self.parts.clear();
+        self.names.clear();
+        Ok(())
+    }
+
+    /// For each held part whether an earlier one has its name. Empty when none has: the usual case, without allocation.
+    fn repeated(&self) -> Vec<bool> {
+        let name = |part: &HeldPart| &self.names[part.name_from..part.name_to];
+        let parts = &self.parts;
+        let few = parts.len() <= 16;
+        if few && !parts.iter().enumerate().any(|(i, p)| parts[..i].iter().any(|earlier| name(earlier) == name(p))) {
+            return Vec::new();
+        }
+        let mut seen = std::collections::HashSet::with_capacity(parts.len());
+        parts.iter().map(|p| !seen.insert(name(p))).collect()
+    }
+
+    fn sketch(&mut self) {
+        // It is counted already.
+        let index = self.scan.samples - 1;
+        if self.damaged || !is_sketched(index, self.scan.sketches.len()) {
+            return;
+        }
+        let Ok(key) = std::str::from_utf8(&self.key) else { return };
+        let text = |p: &HeldPart| {
+            let name = std::str::from_utf8(&self.names[p.name_from..p.name_to]).ok()?;
+            Some((name.to_owned(), p.content_offset, p.size))
+        };
+        let parts = self.parts.iter().take(SKETCH_PARTS).filter_map(text).collect();
+        let sketch = SampleSketch { shard: self.shard.to_owned(), key: key.to_owned(), parts };
+        keep_sketch(&mut self.scan.sketches, sketch);
+    }
+}
+
+/// Figures per part name. Samples of a shard mostly have the same parts in the same order, so the name is first looked
+/// for where it was in the sample before.
+#[derive(Default)]
+struct Statistics {
+    names: Vec<(String, PartFacts)>,
+    at_position: Vec<usize>,
+    index: HashMap<String, usize>,
+    /// Parts of the sample at hand, as positions in `names`; the same of the sample before, and of how many in a row.
+    set: Vec<usize>,
+    last_set: Vec<usize>,
+    in_a_row: u64,
+    sets: PartSets,
+}
+
+impl Statistics {
+    fn add(&mut self, position: usize, name: &str, size: u64, first: bool) {
+        let guess = self.at_position.get(position).copied();
+        let found = match guess.filter(|&n| self.names[n].0 == name) {
+            Some(n) => n,
+            None => match self.find(position, name) {
+                Some(n) => n,
+                None => return,
+            },
+        };
+        if first {
+            self.set.push(found);
+        }
+        let facts = &mut self.names[found].1;
+        facts.samples += u64::from(first);
+        facts.bytes = facts.bytes.saturating_add(size);
+    }
+
+    fn find(&mut self, position: usize, name: &str) -> Option<usize> {
+        let found = match self.index.get(name) {
+            Some(&n) => n,
+            None if self.names.len() >= PART_NAMES_KEPT => return None,
+            None => {
+                self.names.push((name.to_owned(), PartFacts::default()));
+                self.index.insert(name.to_owned(), self.names.len() - 1);
+                self.names.len() - 1
+            }
+        };
+        if position < PART_NAMES_KEPT {
+            if self.at_position.len() <= position {
+                self.at_position.resize(position + 1, found);
+            }
+            self.at_position[position] = found;
+        }
+        Some(found)
+    }
+
+    /// Counts the set of parts of the sample that is complete now.
+    fn end_sample(&mut self) {
+        if self.set != self.last_set {
+            self.count_sets();
+            std::mem::swap(&mut self.set, &mut self.last_set);
+        }
+        self.in_a_row += 1;
+        self.set.clear();
+    }
+
+    fn count_sets(&mut self) {
+        let names: Vec<&str> = self.last_set.iter().map(|&n| self.names[n].0.as_str()).collect();
+        self.sets.add(&names, std::mem::take(&mut self.in_a_row));
+    }
+
+    fn finish(mut self) -> (BTreeMap<String, PartFacts>, PartSets) {
+        self.count_sets();
+        (self.names.into_iter().collect(), self.sets)
+    }
+}

@@ -1,0 +1,140 @@
+//! Findings of one shard that are folded by kind: one message with a count, the first names and the first place.
+
+use gristmill_core::text::{agree, count, count_verb};
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use std::collections::BTreeMap;
+
+/// Names that one message lists.
+const MAX_NAMES: usize = 3;
+
+struct FoldedFindings {
+    number: u64,
+    /// The first ones, at most [`MAX_NAMES`].
+    names: Vec<String>,
+    first_offset: u64,
+    why: &'static str,
+}
+
+/// What was counted so far.
+#[derive(Default)]
+pub(super) struct Notes(BTreeMap<ProblemKind, FoldedFindings>);
+
+impl Notes {
+    /// Counts one entry; the first ones of each kind are remembered.
+    pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
+        let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
+        let fold = self.0.entry(kind).or_insert_with(new);
+        fold.number += 1;
+        if fold.names.len() < MAX_NAMES {
+            fold.names.push(printable(name));
+        }
+    }
+
+    /// Reports one problem per kind.
+    pub(super) fn report(&self, shard: &str, problems: &dyn ProblemSink) -> Outcome<()> {
+        for (&kind, fold) in &self.0 {
+            let subject = Subject::shard(shard).at(fold.first_offset);
+            let subject = subject.key(fold.names.first().map(String::as_str).unwrap_or_default());
+            let mut problem = Problem::note(kind, subject, message(kind, fold));
+            if matches!(
+                kind,
+                ProblemKind::EntryNameNotUtf8
+                    | ProblemKind::BadExtendedHeader
+                    | ProblemKind::SparseEntry
+                    | ProblemKind::LinkedPart
+            ) {
+                problem.severity = Severity::Problem;
+            }
+            problem.hint = hint(kind).map(str::to_owned);
+            problems.report(problem)?;
+        }
+        Ok(())
+    }
+}
+
+fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
+    let number = fold.number;
+    let entries = count(number, "entry");
+    let first = agree(number, "", "; this is the first");
+    match kind {
+        ProblemKind::UnnamedEntry => format!("{entries} without a part name skipped{first}"),
+        ProblemKind::ReservedName => format!("{entries} with a reserved name (__…__) skipped{first}"),
+        ProblemKind::SkippedEntryType => {
+            format!("{entries} for folders, links or devices skipped{first}")
+        }
+        ProblemKind::SparseEntry => format!(
+            "{} stored as sparse entries (files with holes): {}; access by name gets other bytes than the loader",
+            count_verb(number, "part", "is", "are"),
+            listed(fold)
+        ),
+        ProblemKind::LinkedPart => format!(
+            "{} and skipped, so that {} their part: {}",
+            count_verb(number, "part", "is a link", "are links"),
+            agree(number, "its sample lacks", "samples lack"),
+            listed(fold)
+        ),
+        ProblemKind::RepeatedPart => {
+            format!("{} more than once in a sample; the loader keeps the last{first}", count(number, "part"))
+        }
+        ProblemKind::EntryNameNotUtf8 => {
+            format!("{} not UTF-8: {}{first}", count(number, "name"), fold.why)
+        }
+        _ => format!("{entries} with an extended header that cannot be understood: {}{first}", fold.why),
+    }
+}
+
+/// The way out, for the kinds that have one.
+fn hint(kind: ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::SparseEntry => Some("pack the shard again without -S (--sparse); bsdtar: with --no-read-sparse"),
+        ProblemKind::LinkedPart => Some("pack the shard again with tar --hard-dereference -h"),
+        _ => None,
+    }
+}
+
+/// The first names, and how many more there are.
+fn listed(fold: &FoldedFindings) -> String {
+    let names: Vec<String> = fold.names.iter().map(|name| format!("'{name}'")).collect();
+    let more = fold.number.saturating_sub(names.len() as u64);
+    let more = if more > 0 { format!(" and {} more", gristmill_core::text::grouped(more)) } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// A name from an archive as text; bytes that are not UTF-8 become `\xNN`.
+pub(super) fn printable(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) => text.to_owned(),
+        Err(_) => gristmill_core::text::display_safe_bytes(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_every_kind_agree_with_their_number() {
+        let said = |kind, number| {
+            let fold = FoldedFindings { number, names: vec!["a.jpg".to_owned()], first_offset: 0, why: "why" };
+            message(kind, &fold)
+        };
+        for kind in [
+            ProblemKind::UnnamedEntry,
+            ProblemKind::ReservedName,
+            ProblemKind::SkippedEntryType,
+            ProblemKind::SparseEntry,
+            ProblemKind::LinkedPart,
+            ProblemKind::RepeatedPart,
+            ProblemKind::EntryNameNotUtf8,
+            ProblemKind::BadExtendedHeader,
+        ] {
+            let (one, two) = (said(kind, 1), said(kind, 2));
+            let noun = one.strip_prefix("1 ").and_then(|rest| rest.split(' ').next()).unwrap();
+            assert!(two.starts_with(&count(2, noun)), "{one}\n{two}");
+            let two = two.trim_end_matches("; this is the first");
+            assert!(!one.contains(" are ") && !two.contains(" is "), "{one}\n{two}");
+        }
+        assert!(said(ProblemKind::LinkedPart, 1).starts_with("1 part is a link and skipped, so that its sample lacks"));
+        assert!(said(ProblemKind::LinkedPart, 2).starts_with("2 parts are links and skipped, so that samples lack"));
+    }
+}

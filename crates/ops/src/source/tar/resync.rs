@@ -1,0 +1,105 @@
+//! The way on past a damaged header.
+
+use super::header::{is_plausible, looks_like_extension, salvaged_sizes, BLOCK, BLOCK_BYTES};
+use super::walk::Walker;
+use super::window::Window;
+use gristmill_core::Outcome;
+
+/// Zero bytes at the end of a file that are looked at to believe that it ends there.
+const TAIL: u64 = 1 << 20;
+/// Damaged or distrusted headers that are stepped over by their own size.
+const HOPS: usize = 40;
+
+/// Where the walk goes on behind damage.
+pub(super) struct Resumed {
+    pub(super) at: u64,
+    /// Found by looking at every block: the entry there may lack an extended header that was lost, and so its true name.
+    pub(super) by_search: bool,
+}
+
+impl<W: Window> Walker<'_, W> {
+    /// Where the walk can go on, given that the block at `bad` cannot be trusted: the next header, or the end.
+    pub(super) fn find_next(&mut self, bad: u64) -> Outcome<Resumed> {
+        // What is left of the size field is tried first, so that an archive inside the lost content is not taken for part
+        // of this one.
+        match self.hop(bad)? {
+            Some(at) => Ok(Resumed { at, by_search: false }),
+            None => self.search(bad + BLOCK_BYTES).map(|at| Resumed { at, by_search: true }),
+        }
+    }
+
+    fn hop(&mut self, bad: u64) -> Outcome<Option<u64>> {
+        let mut at = bad;
+        for _ in 0..HOPS {
+            let Some(block) = self.block(at)? else { return Ok(None) };
+            let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
+            // The entry that a lost extended header announced has a name or size that only that header knew.
+            if !sound || !(looks_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
+                return Ok(Some(target));
+            }
+            at = target;
+        }
+        Ok(None)
+    }
+
+    fn begins_with_record(&mut self, at: u64) -> Outcome<bool> {
+        Ok(super::pax::begins_with_record(self.window.bytes(at, BLOCK)?))
+    }
+
+    /// The nearest of the places where the entry at `at` may end that has a header (then true) or the end of the archive.
+    fn nearest_target(&mut self, at: u64, block: &[u8; BLOCK]) -> Outcome<Option<(u64, bool)>> {
+        for size in salvaged_sizes(block) {
+            let target = size
+                .checked_next_multiple_of(BLOCK_BYTES)
+                .and_then(|n| at.checked_add(BLOCK_BYTES)?.checked_add(n))
+                .filter(|&t| self.window.can_look_ahead(t));
+            let Some(target) = target else { continue };
+            if !self.window.reaches(target)? {
+                continue;
+            }
+            if self.block(target)?.is_some_and(|b| is_plausible(&b)) {
+                return Ok(Some((target, true)));
+            }
+            if self.ends_at(target)? {
+                return Ok(Some((target, false)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next header from here on by looking at every block, or the end.
+    pub(super) fn search(&mut self, from: u64) -> Outcome<u64> {
+        let mut at = from;
+        let mut zeros_from = None;
+        loop {
+            if at.is_multiple_of(1 << 18) {
+                self.cancel.check()?;
+            }
+            let Ok(block) = <&[u8; BLOCK]>::try_from(self.window.bytes(at, BLOCK)?) else {
+                return Ok(zeros_from.unwrap_or(self.window.known_len().max(from)));
+            };
+            if block.iter().all(|&b| b == 0) {
+                zeros_from.get_or_insert(at);
+            } else {
+                zeros_from = None;
+                if is_plausible(block) {
+                    return Ok(at);
+                }
+            }
+            at += BLOCK_BYTES;
+        }
+    }
+
+    /// Whether nothing but zeros (or nothing at all) follows.
+    fn ends_at(&mut self, at: u64) -> Outcome<bool> {
+        if self.block(at)?.is_some_and(|b| b.iter().any(|&byte| byte != 0)) {
+            return Ok(false);
+        }
+        let rest = self.window.bytes(at, TAIL as usize + 1)?;
+        Ok(rest.len() as u64 <= TAIL && rest.iter().all(|&b| b == 0))
+    }
+
+    pub(super) fn block(&mut self, at: u64) -> Outcome<Option<[u8; BLOCK]>> {
+        Ok(<[u8; BLOCK]>::try_from(self.window.bytes(at, BLOCK)?).ok())
+    }
+}

@@ -1,0 +1,462 @@
+//! The walk from entry to entry, with the semantics of Python's `tarfile` 3.11 for what is sound, and a way on past what
+//! is not.
+
+use super::header::{classify, is_plausible, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
+use super::pax::PaxRecords;
+use super::resync::Resumed;
+use super::window::Window;
+use gristmill_core::{Cancel, Outcome, ProblemKind};
+
+/// Largest payload of an extended header that is read, in bytes.
+const MAX_EXTENSION: u64 = 1 << 20;
+/// Longest entry name, in bytes.
+const MAX_NAME: usize = 4096;
+/// Extended headers in front of one entry.
+const MAX_CHAIN: usize = 32;
+
+/// One entry; its name is [`Walker::name`] until the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// First header block that belongs to it.
+    pub(super) offset: u64,
+    /// First content byte.
+    pub(super) content_offset: u64,
+    /// Content bytes, as the reference counts them (unfolded for sparse entries).
+    pub(super) size: u64,
+    /// A type that can be a part.
+    pub(super) regular: bool,
+    /// Stored with a map of its holes: its bytes in the archive are not those of the file.
+    pub(super) is_sparse: bool,
+    /// A hard or symbolic link.
+    pub(super) is_link: bool,
+    /// Why its name or size may be wrong, though it can be read.
+    pub(super) suspect: Option<&'static str>,
+    /// An AppleDouble file that is named like a part; set by the grouping.
+    pub(super) is_apple_double: bool,
+}
+
+/// What one step of the walk met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// An entry of any type.
+    Entry(Entry),
+    /// A global header; `suspect` when some of it cannot be understood.
+    Global { at: u64, suspect: Option<&'static str> },
+    /// Bytes that are no entries; the walk goes on at `to`. With `doubtful`, the next entry may not have its true name.
+    Damage { from: u64, to: u64, kind: ProblemKind, why: &'static str, doubtful: bool },
+    /// The first block of the file is not a header.
+    NotATar { why: &'static str },
+    /// The file ends inside the header (or headers) that begin at `at`.
+    CutHeader { at: u64 },
+    /// The file ends inside the content of the entry that begins at `at`; its name is known.
+    CutContent { at: u64 },
+    /// The end. `closed` gives the position of the zero block that says so, if one does.
+    End { at: u64, closed: Option<u64> },
+}
+
+/// An extended header waiting for its entry.
+enum Extension {
+    LongName(Vec<u8>),
+    LongLink,
+    Local(PaxRecords),
+}
+
+/// An entry being put together.
+struct Draft {
+    offset: u64,
+    header_at: u64,
+    content_offset: i128,
+    size: i128,
+    next: i128,
+    /// The same by the size field of its own header, unless that is 0.
+    own_next: Option<i128>,
+    regular: bool,
+    is_sparse: bool,
+    is_link: bool,
+    has_content: bool,
+    resized_by_pax: bool,
+    suspect: Option<&'static str>,
+}
+
+/// What ended the collecting of extended headers.
+enum Collected {
+    /// The entry's own header.
+    Header(Draft, u8),
+    /// Something else.
+    Step(Step),
+}
+
+/// Walks over one archive.
+pub(super) struct Walker<'a, W> {
+    pub(super) window: W,
+    pub(super) cancel: &'a Cancel,
+    /// Where the next header is expected.
+    pub(super) at: u64,
+    /// Full name of the entry of the last step.
+    pub(super) name: Vec<u8>,
+    globals: PaxRecords,
+    /// Start of the global headers directly before `at`: they belong to no entry.
+    globals_from: Option<u64>,
+    suspect: Option<&'static str>,
+    /// Something was skipped, so the walk may have come into an archive inside lost content.
+    met_damage: bool,
+}
+
+impl<'a, W: Window> Walker<'a, W> {
+    pub(super) fn new(window: W, cancel: &'a Cancel) -> Self {
+        let globals = PaxRecords::default();
+        Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, met_damage: false }
+    }
+
+    /// Takes the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
+    pub(super) fn step(&mut self) -> Outcome<Step> {
+        let at = self.at;
+        let block = self.window.bytes(at, BLOCK)?;
+        let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
+            // Blanks that fill no block are what is left of an end mark; an archive does not begin with one.
+            let is_end = block.is_empty() || at > 0 && block.iter().all(|byte| *byte == 0);
+            return Ok(if is_end { self.end(at, None) } else { Step::CutHeader { at } });
+        };
+        match classify(block) {
+            Block::Header(header) => {
+                if header.is_extension() || header.type_flag == b'S' || !self.globals.is_empty() {
+                    return self.extended_entry();
+                }
+                let draft = draft_of(&header, at, at);
+                copy_name(&mut self.name, &header);
+                self.finish(draft)
+            }
+            Block::Zero if self.met_damage => self.doubtful_end(at),
+            Block::Zero => Ok(self.end(at, Some(at))),
+            Block::Bad(why) if at == 0 => Ok(Step::NotATar { why }),
+            Block::Bad(why) => self.damage(at, at, why),
+        }
+    }
+
+    /// Global headers with nothing behind them are left out of the last sample: its reader would stumble over them.
+    fn end(&self, at: u64, closed: Option<u64>) -> Step {
+        Step::End { at: self.globals_from.unwrap_or(at), closed }
+    }
+
+    /// A zero block, which may be the end of an archive inside lost content: the end only if no header follows.
+    fn doubtful_end(&mut self, at: u64) -> Outcome<Step> {
+        let next = self.search(at + BLOCK_BYTES)?;
+        if self.window.reaches(next.saturating_add(BLOCK_BYTES))? {
+            if let Some(block) = self.block(next)? {
+                if is_plausible(&block) {
+                    let why = "zero blocks are between entries";
+                    let resumed = Resumed { at: next, by_search: true };
+                    return Ok(self.resume(at, resumed, ProblemKind::DamagedHeader, why));
+                }
+            }
+        }
+        Ok(self.end(at, Some(at)))
+    }
+
+    /// An entry that needs more than its own header.
+    fn extended_entry(&mut self) -> Outcome<Step> {
+        let mut chain = Vec::new();
+        self.suspect = None;
+        let (mut draft, type_flag) = match self.collect(&mut chain)? {
+            Collected::Header(draft, type_flag) => (draft, type_flag),
+            Collected::Step(step) => return Ok(step),
+        };
+        if draft.size < 0 {
+            return self.impossible(&draft, "its size is negative");
+        }
+        if type_flag == b'S' {
+            draft.is_sparse = true;
+            if let Some(step) = self.unfold_sparse(&mut draft)? {
+                return Ok(step);
+            }
+        } else if let Err(why) = self.globals.apply(&mut self.name, &mut draft.size) {
+            return self.impossible(&draft, why);
+        }
+        draft.is_sparse |= self.globals.is_sparse();
+        for extension in chain.into_iter().rev() {
+            match extension {
+                Extension::LongLink => {}
+                Extension::LongName(name) => self.name = name,
+                Extension::Local(records) => {
+                    draft.is_sparse |= records.is_sparse();
+                    if let Err(why) = self.apply_local(&records, &mut draft)? {
+                        return self.impossible(&draft, why);
+                    }
+                }
+            }
+        }
+        if self.name.len() > MAX_NAME {
+            return self.impossible(&draft, "its name is longer than 4 KiB");
+        }
+        draft.suspect = self.suspect;
+        self.finish(draft)
+    }
+
+    /// Reads extended headers up to the entry's own header.
+    fn collect(&mut self, chain: &mut Vec<Extension>) -> Outcome<Collected> {
+        let (offset, mut at) = (self.at, self.at);
+        let mut refused: Option<&'static str> = None;
+        loop {
+            let block = self.window.bytes(at, BLOCK)?;
+            let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
+                return Ok(Collected::Step(Step::CutHeader { at: offset }));
+            };
+            let header = match classify(block) {
+                Block::Header(header) => header,
+                Block::Bad(why) => return Ok(Collected::Step(self.damage(offset, at, why)?)),
+                Block::Zero => {
+                    let why = "an extended header has no entry after it";
+                    return Ok(Collected::Step(self.resume(
+                        offset,
+                        Resumed { at, by_search: false },
+                        ProblemKind::BadExtendedHeader,
+                        why,
+                    )));
+                }
+            };
+            let mut draft = draft_of(&header, offset, at);
+            let type_flag = header.type_flag;
+            if !header.is_extension() {
+                copy_name(&mut self.name, &header);
+                if let Some(why) = refused {
+                    draft.resized_by_pax = true;
+                    return Ok(Collected::Step(self.refuse(&draft, why)?));
+                }
+                return Ok(Collected::Header(draft, type_flag));
+            }
+            let size = draft.size;
+            draft.resized_by_pax = size > i128::from(MAX_EXTENSION);
+            let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
+            if size < 0 || !self.window.reaches(next)? {
+                if size < 0 || draft.resized_by_pax {
+                    return Ok(Collected::Step(self.damage_of(
+                        offset,
+                        at,
+                        "the size of an extended header is impossible",
+                    )?));
+                }
+                return Ok(Collected::Step(Step::CutHeader { at: offset }));
+            }
+            if draft.resized_by_pax {
+                refused = Some("an extended header is larger than 1 MiB");
+            } else if chain.len() >= MAX_CHAIN {
+                refused = Some("it has too many extended headers");
+            } else if let Err(why) = self.take_extension(type_flag, at + BLOCK_BYTES, size as usize, chain)? {
+                self.suspect = Some(why);
+            }
+            if type_flag == b'g' && chain.is_empty() && refused.is_none() {
+                self.globals_from.get_or_insert(at);
+                self.at = next;
+                return Ok(Collected::Step(Step::Global { at, suspect: self.suspect }));
+            }
+            at = next;
+            self.cancel.check()?;
+        }
+    }
+
+    /// Keeps what one extended header says. `Err` when some of it cannot be understood.
+    fn take_extension(
+        &mut self,
+        type_flag: u8,
+        payload_at: u64,
+        size: usize,
+        chain: &mut Vec<Extension>,
+    ) -> Outcome<Result<(), &'static str>> {
+        let payload = self.window.bytes(payload_at, size)?;
+        let mut result = Ok(());
+        match type_flag {
+            b'L' => {
+                let end = memchr::memchr(0, payload).unwrap_or(payload.len());
+                chain.push(Extension::LongName(payload[..end].to_owned()));
+            }
+            b'K' => chain.push(Extension::LongLink),
+            b'g' => result = self.globals.read(payload),
+            _ => {
+                let mut records = self.globals.clone();
+                result = records.read(payload);
+                chain.push(Extension::Local(records));
+            }
+        }
+        Ok(result)
+    }
+
+    /// Moves past the extension blocks of a GNU sparse header. `Some` when that fails.
+    fn unfold_sparse(&mut self, draft: &mut Draft) -> Outcome<Option<Step>> {
+        const BROKEN: &str = "its map of holes is broken";
+        let mut at = draft.header_at;
+        let block = self.window.bytes(at, BLOCK)?;
+        let sparse = <&[u8; BLOCK]>::try_from(block).ok().map(classify).and_then(|b| match b {
+            Block::Header(header) => header.sparse(),
+            _ => None,
+        });
+        let Some((mut more, real_size)) = sparse else {
+            return self.damage(draft.offset, draft.header_at, BROKEN).map(Some);
+        };
+        while more {
+            at += BLOCK_BYTES;
+            let Ok(block) = <&[u8; BLOCK]>::try_from(self.window.bytes(at, BLOCK)?) else {
+                return Ok(Some(Step::CutHeader { at: draft.offset }));
+            };
+            let Some(another) = sparse_extension(block) else {
+                return self.damage(draft.offset, draft.header_at, BROKEN).map(Some);
+            };
+            more = another;
+            self.cancel.check()?;
+        }
+        draft.content_offset = i128::from(at + BLOCK_BYTES);
+        draft.next = draft.content_offset + padded(draft.size);
+        draft.size = real_size;
+        Ok(None)
+    }
+
+    /// Applies one local pax header.
+    fn apply_local(&mut self, records: &PaxRecords, draft: &mut Draft) -> Outcome<Result<(), &'static str>> {
+        if records.has_map_in_content() {
+            match self.after_map(draft.content_offset as u64)? {
+                Some(at) => draft.content_offset = i128::from(at),
+                None => return Ok(Err("its map of holes is broken")),
+            }
+        }
+        if let Err(why) = records.apply(&mut self.name, &mut draft.size) {
+            return Ok(Err(why));
+        }
+        if records.resizes() {
+            draft.next = draft.content_offset + if draft.has_content { padded(draft.size) } else { 0 };
+            draft.resized_by_pax = true;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Where the content begins behind a map of holes (sparse format 1.0): a count, then that many pairs, one number a
+    /// line, padded to whole blocks.
+    fn after_map(&mut self, content_at: u64) -> Outcome<Option<u64>> {
+        let map = self.window.bytes(content_at, MAX_EXTENSION as usize)?;
+        let mut lines = map.split_inclusive(|&b| b == b'\n');
+        let mut used = 0u64;
+        let mut wanted: i128 = 1;
+        let mut first = true;
+        while wanted > 0 {
+            let number = lines.next().and_then(|line| {
+                used += line.len() as u64;
+                super::header::python_int(line.strip_suffix(b"\n")?, 10)
+            });
+            let Some(number) = number else { return Ok(None) };
+            wanted = if std::mem::take(&mut first) { number.saturating_mul(2) } else { wanted - 1 };
+        }
+        Ok(Some(content_at + used.div_ceil(BLOCK_BYTES) * BLOCK_BYTES))
+    }
+
+    /// Checks a finished draft against the bounds of the archive and moves on behind it.
+    fn finish(&mut self, draft: Draft) -> Outcome<Step> {
+        if draft.size < 0 {
+            return self.impossible(&draft, "its size is negative");
+        }
+        if draft.size > i128::from(i64::MAX) {
+            return self.impossible(&draft, "its size is larger than any file");
+        }
+        let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
+        if !self.window.reaches(next)? {
+            if draft.resized_by_pax {
+                return self.impossible(&draft, "its size is larger than the file");
+            }
+            return Ok(Step::CutContent { at: draft.offset });
+        }
+        if draft.resized_by_pax {
+            if let Some(to) = self.contradiction(&draft)? {
+                let resumed = Resumed { at: to, by_search: false };
+                let why = "its pax size contradicts its header";
+                return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
+            }
+        }
+        self.at = next;
+        self.globals_from = None;
+        Ok(Step::Entry(Entry {
+            offset: draft.offset,
+            content_offset: draft.content_offset as u64,
+            size: draft.size as u64,
+            regular: draft.regular,
+            is_sparse: draft.is_sparse,
+            is_link: draft.is_link,
+            suspect: draft.suspect,
+            is_apple_double: false,
+        }))
+    }
+
+    /// Where the next header lies if the header's own size is right and the pax size, which no checksum guards, is not.
+    fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
+        let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
+        let Some(own) = own else { return Ok(None) };
+        if !self.window.reaches(own)? {
+            return Ok(None);
+        }
+        let block = self.window.bytes(own, BLOCK)?;
+        Ok(<&[u8; BLOCK]>::try_from(block).is_ok_and(is_plausible).then_some(own))
+    }
+
+    /// Gives up an entry whose headers are sound but say something that cannot be.
+    fn impossible(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
+        self.damage_of(draft.offset, draft.header_at, why)
+    }
+
+    /// Steps over an entry that is not wanted; its own header is sound.
+    fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
+        let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
+        if draft.size >= 0 && self.window.reaches(next)? {
+            let resumed = Resumed { at: next, by_search: false };
+            return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
+        }
+        self.impossible(draft, why)
+    }
+
+    fn damage_of(&mut self, from: u64, bad: u64, why: &'static str) -> Outcome<Step> {
+        let resumed = self.find_next(bad)?;
+        Ok(self.resume(from, resumed, ProblemKind::BadExtendedHeader, why))
+    }
+
+    fn damage(&mut self, from: u64, bad: u64, why: &'static str) -> Outcome<Step> {
+        let resumed = self.find_next(bad)?;
+        Ok(self.resume(from, resumed, ProblemKind::DamagedHeader, why))
+    }
+
+    fn resume(&mut self, from: u64, resumed: Resumed, kind: ProblemKind, why: &'static str) -> Step {
+        self.at = resumed.at;
+        self.globals_from = None;
+        self.met_damage = true;
+        Step::Damage { from, to: resumed.at, kind, why, doubtful: resumed.by_search }
+    }
+}
+
+fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
+    let content_offset = i128::from(header_at) + i128::from(BLOCK_BYTES);
+    let has_content = header.has_content();
+    let next = content_offset + if has_content { padded(header.size) } else { 0 };
+    Draft {
+        offset,
+        header_at,
+        content_offset,
+        size: header.size,
+        next,
+        own_next: (header.size > 0).then_some(next),
+        regular: header.is_regular(),
+        is_sparse: false,
+        is_link: header.is_link(),
+        has_content,
+        resized_by_pax: false,
+        suspect: None,
+    }
+}
+
+/// Rounded up to whole blocks.
+fn padded(size: i128) -> i128 {
+    (size + 511) & !511
+}
+
+fn copy_name(name: &mut Vec<u8>, header: &Header<'_>) {
+    name.clear();
+    let prefix = header.prefix();
+    if !prefix.is_empty() {
+        name.extend_from_slice(prefix);
+        name.push(b'/');
+    }
+    name.extend_from_slice(header.own_name());
+}

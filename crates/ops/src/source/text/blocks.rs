@@ -1,0 +1,314 @@
+//! Blocks of whole lines: what workers take.
+
+use super::packing::Unpacked;
+use super::{Packing, TextFile};
+use gristmill_core::text::{agree, bytes as size, count, grouped};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::read::open_read;
+use memchr::{memchr, memchr_iter, memrchr};
+use std::sync::Arc;
+
+/// The longest line that is held in memory, in bytes.
+pub const LONGEST_LINE: usize = 64 << 20;
+/// Bytes read at a time.
+const STEP: usize = 1 << 20;
+
+/// A place between two lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Bytes of unpacked text before it.
+    pub offset: u64,
+    /// Lines before it.
+    pub line: u64,
+}
+
+/// A line that is too long to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlong {
+    /// Where it begins in the unpacked text.
+    pub start: u64,
+    /// Its length without the `\n`, in bytes.
+    pub bytes: u64,
+}
+
+/// Whole lines, split at `\n` only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Number of its first line, counted from 0. A block read by place ([`read_unit`](super::read_unit)) does not know it and says 0.
+    pub first_line: u64,
+    /// Where it begins in the unpacked text.
+    pub start: u64,
+    /// The lines with their `\n`; the last line of a file may lack it.
+    pub bytes: Vec<u8>,
+    /// A line behind those in `bytes` that is longer than [`LONGEST_LINE`].
+    pub overlong: Option<Overlong>,
+    /// Where the next block begins.
+    pub end: u64,
+}
+
+impl Block {
+    /// Every line in order, an overlong one as the last.
+    pub fn lines(&self) -> Lines<'_> {
+        Lines { block: self, at: 0, number: self.first_line, overlong: self.overlong }
+    }
+
+    /// How many lines it has, an overlong one counted.
+    pub fn count_lines(&self) -> u64 {
+        let ended = memchr_iter(b'\n', &self.bytes).count() as u64;
+        let open = !self.bytes.is_empty() && self.bytes.last() != Some(&b'\n');
+        ended + u64::from(open) + u64::from(self.overlong.is_some())
+    }
+}
+
+/// One line of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, counted on from [`Block::first_line`].
+    pub number: u64,
+    /// Where it begins in the unpacked text.
+    pub start: u64,
+    /// Its bytes without the `\n`; nothing of an overlong one.
+    pub bytes: &'a [u8],
+    /// Its length without the `\n`, in bytes.
+    pub len: u64,
+    /// A `\n` ends it.
+    pub is_ended: bool,
+}
+
+impl Line<'_> {
+    /// Whether it was too long to be held: only its length is known.
+    pub fn is_overlong(&self) -> bool {
+        self.len != self.bytes.len() as u64
+    }
+}
+
+/// The lines of a block; see [`Block::lines`].
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    block: &'a Block,
+    at: usize,
+    number: u64,
+    overlong: Option<Overlong>,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let number = self.number;
+        self.number += 1;
+        let rest = self.block.bytes.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            let overlong = self.overlong.take()?;
+            let is_ended = overlong.start + overlong.bytes < self.block.end;
+            return Some(Line { number, start: overlong.start, bytes: b"", len: overlong.bytes, is_ended });
+        }
+        let found = memchr(b'\n', rest);
+        let bytes = rest.get(..found.unwrap_or(rest.len())).unwrap_or_default();
+        let start = self.block.start + self.at as u64;
+        self.at += bytes.len() + 1;
+        let len = bytes.len() as u64;
+        // However it came to be held: the same line is judged alike for any size of blocks.
+        let bytes = if bytes.len() > LONGEST_LINE { b"" } else { bytes };
+        Some(Line { number, start, bytes, len, is_ended: found.is_some() })
+    }
+}
+
+/// Cuts a line where a reader with universal newlines ends lines too: at `\r\n` (whose `\n` is gone already) and at every other
+/// `\r`. Each piece comes with where it begins in the line.
+pub fn cr_lines(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    // A `\r` at the very end belongs to the `\n` behind it.
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut at = Some(0);
+    std::iter::from_fn(move || {
+        let from = at?;
+        let rest = line.get(from..).unwrap_or_default();
+        let end = memchr(b'\r', rest);
+        at = end.map(|end| from + end + 1);
+        Some((from, rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()))
+    })
+}
+
+/// Where packed text ends before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where in the unpacked text; everything before it was handed out as far as its lines are whole.
+    pub at: Position,
+    /// Bytes behind the last whole line that could be unpacked, and are not handed out.
+    pub lost: u64,
+    /// Packed bytes that were read.
+    pub packed: u64,
+    /// How it is packed.
+    pub packing: Packing,
+    /// The decoder's reason.
+    pub why: String,
+}
+
+impl Damage {
+    /// As a finding on its file.
+    pub fn problem(&self, file: &TextFile) -> Problem {
+        let lost = match self.lost {
+            0 => String::new(),
+            lost => format!(", with {} of an unfinished line", size(lost)),
+        };
+        let message = format!(
+            "the {} stream cannot be read past byte {} of {}: {}; {} before it {} read, what follows is left out{lost}",
+            self.packing.title(),
+            grouped(self.packed),
+            grouped(file.bytes),
+            self.why,
+            count(self.at.line, "line"),
+            agree(self.at.line, "was", "were"),
+        );
+        Problem::problem(ProblemKind::CutShort, Subject::path(&file.path).line(self.at.line + 1), message)
+            .with_hint("fetch or pack the file again; a newer copy is read from its beginning")
+    }
+}
+
+/// The blocks of one file, one after the other.
+pub struct Blocks {
+    input: Unpacked,
+    packing: Packing,
+    block_bytes: usize,
+    at: Position,
+    /// Read, and not handed out yet: the beginning of a line.
+    waiting: Vec<u8>,
+    is_over: bool,
+    damage: Option<Damage>,
+    cancel: Cancel,
+}
+
+impl Blocks {
+    /// Opens a file to hand out blocks of about `block_bytes` from a place on, which [`Block::end`] of an earlier reading named. A
+    /// packed file is unpacked from its beginning all the same.
+    pub fn open(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
+        let source = Arc::new(open_read(&file.path)?);
+        let mut input = Unpacked::new(source, file.packing)?;
+        if file.packing.is_plain() {
+            input.seek(from.offset);
+        } else {
+            skip(&mut input, from.offset, file, cancel)?;
+        }
+        Ok(Self {
+            input,
+            packing: file.packing,
+            block_bytes: block_bytes.clamp(1, LONGEST_LINE),
+            at: from,
+            waiting: Vec::new(),
+            is_over: false,
+            damage: None,
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// The next block, in the memory of `spare`; `None` at the end of the text, or of what can be read of it.
+    pub fn next(&mut self, mut spare: Vec<u8>) -> Outcome<Option<Block>> {
+        spare.clear();
+        spare.append(&mut self.waiting);
+        let mut searched = 0;
+        while !self.is_over {
+            let end = match spare.len() < self.block_bytes {
+                true => None,
+                false => memrchr(b'\n', spare.get(searched..).unwrap_or_default()).map(|at| searched + at + 1),
+            };
+            if let Some(end) = end {
+                self.waiting.extend_from_slice(spare.get(end..).unwrap_or_default());
+                spare.truncate(end);
+                return Ok(Some(self.block(spare, None)));
+            }
+            if spare.len() > LONGEST_LINE && memchr(b'\n', &spare).is_none() {
+                return self.overlong(spare).map(Some);
+            }
+            if spare.len() >= self.block_bytes {
+                searched = spare.len();
+            }
+            self.fill(&mut spare)?;
+        }
+        if let Some(why) = self.input.broken() {
+            let whole = memrchr(b'\n', &spare).map_or(0, |at| at + 1);
+            let lost = (spare.len() - whole) as u64;
+            spare.truncate(whole);
+            let lines = memchr_iter(b'\n', &spare).count() as u64;
+            let at = Position { offset: self.at.offset + whole as u64, line: self.at.line + lines };
+            let (packing, packed, why) = (self.packing, self.input.consumed(), why.to_owned());
+            self.damage.get_or_insert(Damage { at, lost, packed, packing, why });
+        }
+        match spare.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(self.block(spare, None))),
+        }
+    }
+
+    /// Where the next block begins.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Packed bytes read so far, for progress.
+    pub fn consumed(&self) -> u64 {
+        self.input.consumed()
+    }
+
+    /// Once there are no more blocks: where and why the text ended before its time.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    fn fill(&mut self, into: &mut Vec<u8>) -> Outcome<()> {
+        self.cancel.check()?;
+        let old = into.len();
+        let wanted = STEP.min(self.block_bytes.saturating_sub(old).max(STEP / 16));
+        into.resize(old + wanted, 0);
+        let count = self.input.read(into.get_mut(old..).unwrap_or_default())?;
+        into.truncate(old + count);
+        self.is_over = count == 0;
+        Ok(())
+    }
+
+    fn block(&mut self, bytes: Vec<u8>, overlong: Option<Overlong>) -> Block {
+        let mut block = Block { first_line: self.at.line, start: self.at.offset, bytes, overlong, ..Block::default() };
+        let behind = overlong.map_or(0, |line| line.bytes + 1);
+        block.end = self.at.offset + block.bytes.len() as u64 + behind;
+        self.at = Position { offset: block.end, line: self.at.line + block.count_lines() };
+        block
+    }
+
+    /// Reads to the end of a line whose beginning is too long already.
+    fn overlong(&mut self, beginning: Vec<u8>) -> Outcome<Block> {
+        let start = self.at.offset;
+        let mut bytes = beginning.len() as u64;
+        drop(beginning);
+        let mut piece = Vec::new();
+        while !self.is_over {
+            piece.clear();
+            self.fill(&mut piece)?;
+            if let Some(end) = memchr(b'\n', &piece) {
+                bytes += end as u64;
+                self.waiting.extend_from_slice(piece.get(end + 1..).unwrap_or_default());
+                return Ok(self.block(Vec::new(), Some(Overlong { start, bytes })));
+            }
+            bytes += piece.len() as u64;
+        }
+        let mut block = self.block(Vec::new(), Some(Overlong { start, bytes }));
+        // No `\n` ends it.
+        block.end -= 1;
+        self.at.offset = block.end;
+        Ok(block)
+    }
+}
+
+fn skip(input: &mut Unpacked, mut left: u64, file: &TextFile, cancel: &Cancel) -> Outcome<()> {
+    let mut piece = vec![0; STEP];
+    while left > 0 {
+        cancel.check()?;
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let count = input.read(piece.get_mut(..wanted).unwrap_or_default())?;
+        if count == 0 {
+            return Err(Failure::data("reading the text", "it ends before the place where an earlier run stopped")
+                .on(Subject::path(&file.path))
+                .with_hint("the file changed; --restart begins again"));
+        }
+        left -= count as u64;
+    }
+    Ok(())
+}

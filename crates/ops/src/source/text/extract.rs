@@ -1,0 +1,405 @@
+//! The text of a line, found in one pass.
+
+use super::jq::Program;
+use super::verdict::Quirks;
+use gristmill_core::pack::TextField;
+use gristmill_core::Outcome;
+use gristmill_pycompat::json_text::{has_first_half, unescape};
+use gristmill_pycompat::json_walk::{hex4, low_half, walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
+use memchr::memchr;
+use serde_json::Value;
+
+/// What stands where the text of a document should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text<'a> {
+    /// A string, possibly empty.
+    Is(&'a str),
+    /// Nothing: the key is not there, or the program has no output.
+    Missing,
+    /// `null`.
+    Null,
+    /// `0`, `false`, `[]` or `{}`, which Python takes for nothing; what it is.
+    Falsy(&'static str),
+    /// Another value; what it is.
+    NotText(&'static str),
+    /// The line, or what a path leads through, is no object; what it is.
+    NotObject(&'static str),
+    /// The jq program ends in an error, or takes too long.
+    Fails(&'static str),
+    /// The line is no JSON: where, in bytes from its beginning, and why.
+    Invalid {
+        /// Where.
+        at: usize,
+        /// Why.
+        why: &'static str,
+    },
+    /// Only white space.
+    Blank,
+}
+
+impl<'a> Text<'a> {
+    /// The string, if there is one.
+    pub fn words(self) -> &'a str {
+        match self {
+            Self::Is(text) => text,
+            _ => "",
+        }
+    }
+}
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document<'a> {
+    /// Its text.
+    pub text: Text<'a>,
+    /// What is odd about it.
+    pub quirks: Quirks,
+}
+
+/// Takes the text out of lines. One for each thread; its memory is used again.
+pub struct Extractor {
+    way: TextSelector,
+    /// Texts that do not stand in their lines as they are, one behind the other.
+    texts: String,
+}
+
+/// What a line says, for as long as the extractor does not [`forget`](Extractor::forget) it: [`document`](Self::document) tells.
+#[derive(Clone, Copy, Debug)]
+pub struct ParsedLine<'a> {
+    text: TextPlace<'a>,
+    quirks: Quirks,
+}
+
+/// Where a text is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TextPlace<'a> {
+    /// In the line, or there is none.
+    Line(Text<'a>),
+    /// Among those of the extractor, from here to there.
+    Own(usize, usize),
+}
+
+/// Over this, in bytes, memory for texts is given back.
+const MAX_KEPT_BYTES: usize = 1 << 20;
+
+enum TextSelector {
+    /// A key of the line's object, then of what it leads to, and so on.
+    Path(Vec<String>),
+    Program(Box<Program>),
+}
+
+impl Extractor {
+    /// For the text at `field`. A jq program that does not compile is a usage error with its place.
+    pub fn new(field: &TextField) -> Outcome<Self> {
+        let way = match field {
+            TextField::Key(key) => TextSelector::Path(vec![key.clone()]),
+            TextField::Jq(program) => match super::jq::as_path(program) {
+                Some(path) => TextSelector::Path(path),
+                None => TextSelector::Program(Box::new(Program::new(program)?)),
+            },
+        };
+        Ok(Self { way, texts: String::new() })
+    }
+
+    /// The text of a line, which comes without its `\n`. What was held before is forgotten.
+    pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
+        self.forget();
+        let held = self.hold(line);
+        held.document(self)
+    }
+
+    /// Forgets all texts.
+    pub fn forget(&mut self) {
+        self.texts.clear();
+        if self.texts.capacity() > MAX_KEPT_BYTES {
+            self.texts = String::new();
+        }
+    }
+
+    /// [`document`](Self::document), of some lines at a time.
+    pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
+        let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
+        let invalid = |at, why| without(Text::Invalid { at, why });
+        let Ok(all) = simdutf8::basic::from_utf8(line) else {
+            let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
+            let is_half = matches!(line.get(at..), Some([0xed, 0xa0..=0xbf, 0x80..=0xbf, ..]));
+            return invalid(at, if is_half { "half of a character is no UTF-8" } else { "a byte that is not UTF-8" });
+        };
+        let mark = if all.starts_with('\u{feff}') { 3 } else { 0 };
+        let path: &[String] = match &self.way {
+            TextSelector::Path(path) => path,
+            TextSelector::Program(_) => &[],
+        };
+        let mut finder = Finder::new(path);
+        if let Err(JsonError { at, why }) = walk(line, mark, &mut finder) {
+            let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+            return if is_blank && mark == 0 { without(Text::Blank) } else { invalid(at, why) };
+        }
+        let has_half = finder.halves > 0;
+        let half = match has_half && has_first_half(line) {
+            true => Quirks::SURROGATE_IN_TEXT,
+            false => Quirks::SECOND_HALF_IN_TEXT,
+        };
+        let mut quirks = finder.quirks(mark > 0, half);
+        let found = finder.found;
+        let Self { way, texts } = self;
+        let program = match way {
+            TextSelector::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
+            TextSelector::Program(program) => program,
+        };
+        let all = all.get(mark..).unwrap_or_default();
+        if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
+            return ParsedLine { text: program.run(all, texts), quirks };
+        }
+        // jq reads half a character as the one that stands for what cannot be read.
+        let text = program.run(&mended(all), texts);
+        if matches!(text, TextPlace::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
+        {
+            quirks = quirks.with(half);
+        }
+        ParsedLine { text, quirks }
+    }
+}
+
+impl<'a> ParsedLine<'a> {
+    /// What the line says, by the extractor that holds it.
+    pub fn document<'t>(&self, extractor: &'t Extractor) -> Document<'t>
+    where
+        'a: 't,
+    {
+        let text = match self.text {
+            TextPlace::Line(text) => text,
+            TextPlace::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
+        };
+        Document { text, quirks: self.quirks }
+    }
+}
+
+/// What the end of a path leads to.
+fn resolve<'a>(found: PathResult, line: &'a str, texts: &mut String) -> TextPlace<'a> {
+    let (kind, span) = match found {
+        PathResult::Nothing => return TextPlace::Line(Text::Missing),
+        PathResult::Outermost(kind) => return TextPlace::Line(Text::NotObject(outermost_words(kind))),
+        PathResult::Blocked(Kind::Null) => return TextPlace::Line(Text::Null),
+        PathResult::Blocked(kind) => return TextPlace::Line(Text::NotObject(blocked_words(kind))),
+        PathResult::Value(kind, span) => (kind, span),
+    };
+    let raw = line.get(span.from..span.to).unwrap_or_default();
+    TextPlace::Line(match kind {
+        Kind::String if span.has_escapes => {
+            let from = texts.len();
+            unescape(raw, texts);
+            return TextPlace::Own(from, texts.len());
+        }
+        Kind::String => Text::Is(raw),
+        Kind::Null => Text::Null,
+        Kind::False => Text::Falsy("its text is false"),
+        Kind::EmptyArray => Text::Falsy("its text is an empty array"),
+        Kind::EmptyObject => Text::Falsy("its text is an empty object"),
+        Kind::Number if raw.parse::<f64>().is_ok_and(|number| number == 0.0) => Text::Falsy("its text is 0"),
+        Kind::Number | Kind::NonFinite => Text::NotText("its text is a number"),
+        Kind::True => Text::NotText("its text is true"),
+        Kind::Array => Text::NotText("its text is an array"),
+        Kind::Object => Text::NotText("its text is an object"),
+    })
+}
+
+fn outermost_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "the line is a string, not an object",
+        Kind::Number | Kind::NonFinite => "the line is a number, not an object",
+        Kind::True | Kind::False => "the line is true or false, not an object",
+        Kind::Null => "the line is null, not an object",
+        _ => "the line is an array, not an object",
+    }
+}
+
+fn blocked_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "a string is where an object must be",
+        Kind::Number | Kind::NonFinite => "a number is where an object must be",
+        Kind::True | Kind::False => "true or false is where an object must be",
+        _ => "an array is where an object must be",
+    }
+}
+
+/// A line with every half character replaced.
+fn mended(line: &str) -> String {
+    let bytes = line.as_bytes();
+    let mut out = String::with_capacity(line.len());
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+        let escape = at + found;
+        let unit = if bytes.get(escape + 1) == Some(&b'u') { hex4(bytes, escape + 2) } else { None };
+        at = match (unit, low_half(bytes, escape + 6)) {
+            (None, _) => escape + 2,
+            (Some(0xd800..=0xdbff), Some(_)) => escape + 12,
+            (Some(0xd800..=0xdfff), _) => {
+                out.push_str(line.get(copied..escape).unwrap_or_default());
+                out.push_str("\\ufffd");
+                copied = escape + 6;
+                copied
+            }
+            _ => escape + 6,
+        };
+    }
+    out.push_str(line.get(copied..).unwrap_or_default());
+    out
+}
+
+/// What a path led to so far.
+#[derive(Clone, Copy, Debug)]
+enum PathResult {
+    Nothing,
+    /// The line itself is no object.
+    Outermost(Kind),
+    /// Something on the way is no object.
+    Blocked(Kind),
+    Value(Kind, Span),
+}
+
+/// Follows a path through the line. Of a key that comes twice the last one counts, as it does for every reader.
+struct Finder<'a> {
+    path: &'a [String],
+    /// So many keys of the path have been met, and their objects are open.
+    matched: usize,
+    /// The value that comes next belongs to the key at this place of the path.
+    awaited: Option<usize>,
+    found: PathResult,
+    halves: u32,
+    quirks: Quirks,
+}
+
+impl<'a> Finder<'a> {
+    fn new(path: &'a [String]) -> Self {
+        Self { path, matched: 0, awaited: None, found: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
+    }
+
+    /// `half` is what a lone half in the text itself counts as.
+    fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
+        let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
+        let in_text = matches!(self.found, PathResult::Value(Kind::String, span) if span.has_half);
+        if in_text {
+            quirks = quirks.with(half);
+        }
+        if self.halves > u32::from(in_text) {
+            quirks = quirks.with(Quirks::SURROGATE_ELSEWHERE);
+        }
+        quirks
+    }
+}
+
+impl Visit for Finder<'_> {
+    const WANTS_ODDITIES: bool = true;
+    const DEEPEST: usize = DEEPEST;
+
+    #[inline(always)]
+    fn key(&mut self, text: &[u8], depth: usize, span: Span) {
+        self.halves += u32::from(span.has_half);
+        if depth != self.matched + 1 {
+            return;
+        }
+        let Some(wanted) = self.path.get(self.matched) else { return };
+        let raw = text.get(span.from..span.to).unwrap_or_default();
+        let is_it = match span.has_escapes {
+            false => raw == wanted.as_bytes(),
+            true => !span.has_half && unescaped(raw) == *wanted,
+        };
+        if is_it {
+            self.awaited = Some(self.matched);
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, depth: usize, kind: Kind, span: Span) {
+        self.halves += u32::from(span.has_half);
+        if kind == Kind::NonFinite {
+            self.quirks = self.quirks.with(Quirks::NON_FINITE);
+        }
+        if depth >= DEEPEST_PYTHON && matches!(kind, Kind::Object | Kind::Array | Kind::EmptyObject | Kind::EmptyArray)
+        {
+            self.quirks = self.quirks.with(Quirks::DEEP);
+        }
+        let is_outermost = depth == 0 && !self.path.is_empty();
+        if is_outermost && !matches!(kind, Kind::Object | Kind::EmptyObject) {
+            self.found = PathResult::Outermost(kind);
+        }
+        if let Some(place) = self.awaited.take() {
+            let is_end = place + 1 == self.path.len();
+            self.found = match kind {
+                _ if is_end => PathResult::Value(kind, span),
+                Kind::Object => {
+                    self.matched = place + 1;
+                    PathResult::Nothing
+                }
+                Kind::EmptyObject => PathResult::Nothing,
+                other => PathResult::Blocked(other),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn close(&mut self, depth: usize, _: usize) {
+        if depth == self.matched + 1 {
+            self.matched = self.matched.saturating_sub(1);
+        }
+    }
+
+    fn overflow(&mut self) {
+        self.quirks = self.quirks.with(Quirks::OVERFLOW);
+    }
+}
+
+fn unescaped(raw: &[u8]) -> String {
+    let mut out = String::new();
+    unescape(std::str::from_utf8(raw).unwrap_or_default(), &mut out);
+    out
+}
+
+/// The keys of a line's object, in order, at most 100; none of a line that is no object. For a hint.
+pub fn keys_of(line: &[u8]) -> Vec<String> {
+    let mut keys = Keys(Vec::new());
+    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    match simdutf8::basic::from_utf8(line).is_ok() && walk(line, mark, &mut keys).is_ok() {
+        true => keys.0,
+        false => Vec::new(),
+    }
+}
+
+/// Keys that are told.
+const MAX_KEYS: usize = 100;
+
+struct Keys(Vec<String>);
+
+impl Visit for Keys {
+    const WANTS_ODDITIES: bool = false;
+    const DEEPEST: usize = DEEPEST;
+    fn key(&mut self, text: &[u8], depth: usize, span: Span) {
+        if depth == 1 && self.0.len() < MAX_KEYS {
+            let key = unescaped(text.get(span.from..span.to).unwrap_or_default());
+            if !self.0.contains(&key) {
+                self.0.push(key);
+            }
+        }
+    }
+    fn value(&mut self, _: usize, _: Kind, _: Span) {}
+    fn close(&mut self, _: usize, _: usize) {}
+    fn overflow(&mut self) {}
+}
+
+/// The value that a path of keys leads to, for what is looked at beside the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is
+/// missing, something on the way is no object, or the line is no JSON. What is deeper than 128 in the value counts as not there.
+pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
+    let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let all = simdutf8::basic::from_utf8(line).ok()?;
+    let mut finder = Finder::new(&path);
+    walk(line, mark, &mut finder).ok()?;
+    let PathResult::Value(kind, span) = finder.found else { return None };
+    let from = match kind {
+        Kind::String => span.from.checked_sub(1)?,
+        _ => span.from,
+    };
+    let mut values = serde_json::Deserializer::from_str(all.get(from..)?).into_iter::<Value>();
+    values.next()?.ok()
+}

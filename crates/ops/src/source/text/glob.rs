@@ -1,0 +1,218 @@
+//! Patterns for relative paths as fsspec has them (docs/formats/nanosets.md §3): `*` and `?` stay within a component, `**` as a whole
+//! component stands for any number of them, `[…]` for one character.
+
+use gristmill_core::{Failure, Outcome, Subject};
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Glob {
+    components: Vec<Component>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Component {
+    /// `**`.
+    AnyDepth,
+    Name(Vec<GlobPart>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum GlobPart {
+    One(char),
+    AnyOne,
+    Any,
+    Class { is_negated: bool, ranges: Vec<(char, char)> },
+}
+
+/// Components of a pattern at most.
+const MAX_COMPONENTS: usize = 64;
+
+impl Glob {
+    /// Reads a pattern. One without any of `* ? [` gets a `*` in front.
+    pub(super) fn new(text: &str) -> Outcome<Self> {
+        let refuse = |why: &str| Err(Failure::usage("reading --glob", why).on(Subject::field(text)));
+        let full = if text.contains(['*', '?', '[']) { text.to_owned() } else { format!("*{text}") };
+        let mut components = Vec::new();
+        if text.split('/').any(|name| name == "..") {
+            return refuse("a pattern is for paths below the folder, so .. has no place in it");
+        }
+        for name in full.split('/').filter(|name| !name.is_empty() && *name != ".") {
+            if name != "**" && name.contains("**") {
+                return refuse("** must be alone between slashes");
+            }
+            let next = if name == "**" { Component::AnyDepth } else { Component::Name(pieces(name)) };
+            if next != Component::AnyDepth || components.last() != Some(&next) {
+                components.push(next);
+            }
+        }
+        if components.is_empty() || components.len() > MAX_COMPONENTS {
+            return refuse("it has no component, or too many");
+        }
+        Ok(Self { components })
+    }
+
+    /// Whether it names something hidden: a component begins with a dot.
+    pub(super) fn has_hidden(&self) -> bool {
+        let is_hidden = |component: &Component| match component {
+            Component::AnyDepth => false,
+            Component::Name(pieces) => pieces.first() == Some(&GlobPart::One('.')),
+        };
+        self.components.iter().any(is_hidden)
+    }
+
+    /// Whether a relative path with `/` separators fits.
+    pub(super) fn fits(&self, path: &str) -> bool {
+        let names: Vec<&str> = path.split('/').collect();
+        // Where in the names a beginning of the pattern may end.
+        let mut ends = vec![false; names.len() + 1];
+        ends[0] = true;
+        let last = self.components.len() - 1;
+        for (number, component) in self.components.iter().enumerate() {
+            let mut next = vec![false; names.len() + 1];
+            match component {
+                Component::AnyDepth => {
+                    let mut seen = false;
+                    for (end, reached) in ends.iter().enumerate() {
+                        // At the end it stands for one name at least: the file's.
+                        next[end] = seen || (*reached && number < last);
+                        seen |= reached;
+                    }
+                }
+                Component::Name(pieces) => {
+                    for (at, name) in names.iter().enumerate() {
+                        next[at + 1] = ends[at] && fits(pieces, name);
+                    }
+                }
+            }
+            ends = next;
+        }
+        ends.last() == Some(&true)
+    }
+}
+
+fn pieces(name: &str) -> Vec<GlobPart> {
+    let chars: Vec<char> = name.chars().collect();
+    let mut out: Vec<GlobPart> = Vec::new();
+    let mut at = 0;
+    while let Some(next) = chars.get(at) {
+        at += 1;
+        match next {
+            '*' => out.push(GlobPart::Any),
+            '?' => out.push(GlobPart::AnyOne),
+            '[' => match class(&chars, at) {
+                Some((piece, behind)) => {
+                    out.push(piece);
+                    at = behind;
+                }
+                None => out.push(GlobPart::One('[')),
+            },
+            other => out.push(GlobPart::One(*other)),
+        }
+    }
+    out
+}
+
+/// The class whose `[` is before `at`; `None` when nothing closes it.
+fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
+    let is_negated = matches!(chars.get(at), Some('!' | '^'));
+    let from = at + usize::from(is_negated);
+    // A bracket that comes first belongs to the class.
+    let close = from + 1 + chars.get(from + 1..)?.iter().position(|c| *c == ']')?;
+    let inside = chars.get(from..close)?;
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while let Some(first) = inside.get(at) {
+        match (inside.get(at + 1), inside.get(at + 2)) {
+            (Some('-'), Some(last)) => {
+                ranges.push((*first, *last));
+                at += 3;
+            }
+            _ => {
+                ranges.push((*first, *first));
+                at += 1;
+            }
+        }
+    }
+    Some((GlobPart::Class { is_negated, ranges }, close + 1))
+}
+
+fn fits(pieces: &[GlobPart], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let (mut piece, mut at) = (0, 0);
+    // Where to go on when what was taken for a `*` was too short.
+    let mut again: Option<(usize, usize)> = None;
+    while at < name.len() || piece < pieces.len() {
+        let is_fit = match (pieces.get(piece), name.get(at)) {
+            (Some(GlobPart::Any), _) => {
+                again = Some((piece + 1, at));
+                piece += 1;
+                continue;
+            }
+            (Some(GlobPart::AnyOne), Some(_)) => true,
+            (Some(GlobPart::One(wanted)), Some(found)) => wanted == found,
+            (Some(GlobPart::Class { is_negated, ranges }), Some(found)) => {
+                ranges.iter().any(|(first, last)| first <= found && found <= last) != *is_negated
+            }
+            _ => false,
+        };
+        if is_fit {
+            piece += 1;
+            at += 1;
+            continue;
+        }
+        match again {
+            Some((behind, taken)) if taken < name.len() => {
+                again = Some((behind, taken + 1));
+                (piece, at) = (behind, taken + 1);
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_as_the_format_page_says() {
+        let fits = |pattern: &str, path: &str| Glob::new(pattern).unwrap().fits(path);
+        for (pattern, path, wanted) in [
+            (".jsonl", "a.jsonl", true),
+            (".jsonl", "sub/a.jsonl", false),
+            ("*.jsonl", "a.jsonl", true),
+            ("*.jsonl", ".a.jsonl", true),
+            ("*.jsonl", "a.jsonl.gz", false),
+            ("**/*.jsonl", "a.jsonl", true),
+            ("**/*.jsonl", "x/y/.z/a.jsonl", true),
+            ("x/**", "x/a", true),
+            ("x/**", "x/b/a", true),
+            ("x/**", "y/a", false),
+            ("x/**/b", "x/b", true),
+            ("x/**/b", "x/1/2/b", true),
+            ("**", "a/b", true),
+            ("a?c[0-9].[!x]*", "abc7.yz", true),
+            ("a?c[0-9].[!x]*", "abc7.xz", false),
+            ("[]]", "]", true),
+            ("a[", "a[", true),
+            ("*a*b*c", "xxaxxbxxbc", true),
+            ("*a*b*c", "xxaxxbxxbcd", false),
+        ] {
+            assert_eq!(fits(pattern, path), wanted, "{pattern} on {path}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_meant_are_refused() {
+        for pattern in ["a**b", "../x", "*/../x", "", &"a/".repeat(100)] {
+            // An empty one gets its star.
+            assert_eq!(Glob::new(pattern).is_ok(), pattern.is_empty(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_many_stars_takes_no_time() {
+        assert!(!Glob::new(&format!("{}b", "*a".repeat(200))).unwrap().fits(&"a".repeat(4000)));
+    }
+}

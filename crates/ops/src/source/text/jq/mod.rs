@@ -1,0 +1,213 @@
+//! jq programs: which of them are only a path of keys, and running the others.
+//!
+//! A program comes from a person and its input from anywhere, so what may never end, or looks outside of its input, is not there:
+//! definitions, loops without a bound, the environment, the clock, further inputs.
+
+mod patterns;
+
+use super::blocks::LONGEST_LINE;
+use super::extract::{Text, TextPlace};
+use gristmill_core::{Failure, Outcome, Subject};
+use jaq_core::data::JustLut;
+use jaq_core::load::lex::{StrPart, Tok, Token};
+use jaq_core::load::{self, Arena, File, Lexer, Loader};
+use jaq_core::{compile, unwrap_valr, Compiler, Ctx, Vars};
+use jaq_json::{read, Val};
+
+/// What reading a program is called in errors.
+const WHAT: &str = "reading the jq program";
+/// The longest program, in bytes.
+const MAX_PROGRAM_BYTES: usize = 4 << 10;
+/// Brackets in each other, at most.
+const DEEPEST: usize = 100;
+/// Words that a program cannot have, and why.
+const REFUSED: [(&str, &str); 24] = [
+    ("def", ENDLESS),
+    ("recurse", ENDLESS),
+    ("repeat", ENDLESS),
+    ("while", ENDLESS),
+    ("until", ENDLESS),
+    ("infinite", BOUNDLESS),
+    ("combinations", ENDLESS),
+    ("import", OUTSIDE),
+    ("include", OUTSIDE),
+    ("input", OUTSIDE),
+    ("inputs", OUTSIDE),
+    ("input_filename", OUTSIDE),
+    ("input_line_number", OUTSIDE),
+    ("env", OUTSIDE),
+    ("$ENV", OUTSIDE),
+    ("$__loc__", OUTSIDE),
+    ("now", OUTSIDE),
+    ("localtime", OUTSIDE),
+    ("strflocaltime", OUTSIDE),
+    ("mktime", OUTSIDE),
+    ("stderr", OUTSIDE),
+    ("debug", OUTSIDE),
+    ("halt", OUTSIDE),
+    ("halt_error", OUTSIDE),
+];
+const ENDLESS: &str = "may never end, so it cannot be used here";
+const BOUNDLESS: &str = "can be the bound of a loop that never ends, so it cannot be used here";
+const OUTSIDE: &str = "has to do with more than the document, so it cannot be used here";
+
+/// Definitions that come behind the usual ones and count in their place.
+const LIKE_JQ: &str = include_str!("like_jq.jq");
+
+type Data = JustLut<Val>;
+
+/// A program that is ready to run.
+pub(super) struct Program {
+    filter: compile::Filter<jaq_core::Native<Data>>,
+}
+
+impl Program {
+    /// Compiles a program; a mistake in it is a usage error that names its place.
+    pub(super) fn new(code: &str) -> Outcome<Self> {
+        if code.len() > MAX_PROGRAM_BYTES {
+            return Err(refused(code, 0, "it is longer than 4 KiB".into()));
+        }
+        if let Some(at) = too_deep(code) {
+            return Err(refused(code, at, "brackets are nested too deep".into()));
+        }
+        let tokens = Lexer::new(code).lex().map_err(|errors| {
+            let (at, why) = errors.first().map_or((0, "a token".into()), |(_, found)| {
+                (load::span(code, found).start, "it cannot be read from here on".to_owned())
+            });
+            refused(code, at, why)
+        })?;
+        refuse_words(code, &tokens)?;
+        let ours = load::parse(LIKE_JQ, |parser| parser.defs()).unwrap_or_default();
+        let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(ours);
+        let usual = jaq_std::funs().filter(|(name, ..)| !patterns::is_ours(name));
+        let funs = jaq_core::funs().chain(usual).chain(jaq_json::funs()).chain(patterns::filters());
+        let arena = Arena::default();
+        let modules = Loader::new(defs).load(&arena, File { code, path: () }).map_err(|errors| {
+            let (at, why) = errors.first().map_or((0, String::new()), |(file, error)| load_reason(file.code, error));
+            refused(code, at, why)
+        })?;
+        let filter = Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
+            let first = errors.first().and_then(|(file, errors)| errors.first().map(|error| (file.code, error)));
+            let (at, why) = first.map_or((0, String::new()), |(code, (name, what))| {
+                (load::span(code, name).start, format!("there is no {} {name}", what.as_str()))
+            });
+            refused(code, at, why)
+        })?;
+        Ok(Self { filter })
+    }
+
+    /// Its first output for a document; a text is put behind those that are there.
+    pub(super) fn run(&self, line: &str, texts: &mut String) -> TextPlace<'static> {
+        let Ok(input) = read::parse_single(line.as_bytes()) else {
+            return TextPlace::Line(Text::Fails("jq cannot read the line"));
+        };
+        let context = Ctx::<Data>::new(&self.filter.lut, Vars::new([]));
+        let first = self.filter.id.run((context, input)).map(unwrap_valr).next();
+        TextPlace::Line(match first {
+            None => Text::Missing,
+            Some(Err(_)) => Text::Fails("the jq program ends in an error"),
+            Some(Ok(Val::Null)) => Text::Null,
+            Some(Ok(Val::TStr(bytes))) if bytes.len() > LONGEST_LINE => Text::Fails("its text is longer than 64 MiB"),
+            Some(Ok(Val::TStr(bytes))) => {
+                let from = texts.len();
+                texts.push_str(&String::from_utf8_lossy(&bytes));
+                return TextPlace::Own(from, texts.len());
+            }
+            Some(Ok(Val::Bool(false))) => Text::Falsy("its text is false"),
+            Some(Ok(Val::Bool(true))) => Text::NotText("its text is true"),
+            Some(Ok(Val::Num(_))) => Text::NotText("its text is a number"),
+            Some(Ok(Val::Arr(items))) if items.is_empty() => Text::Falsy("its text is an empty array"),
+            Some(Ok(Val::Arr(_))) => Text::NotText("its text is an array"),
+            Some(Ok(Val::Obj(items))) if items.is_empty() => Text::Falsy("its text is an empty object"),
+            Some(Ok(Val::Obj(_))) => Text::NotText("its text is an object"),
+            Some(Ok(Val::BStr(_))) => Text::NotText("its text is bytes"),
+        })
+    }
+}
+
+fn load_reason(code: &str, error: &load::Error<&str>) -> (usize, String) {
+    let place = |part: &str| load::span(code, part).start;
+    match error {
+        load::Error::Io(errors) => {
+            (errors.first().map_or(0, |(part, _)| place(part)), "nothing can be imported".into())
+        }
+        load::Error::Lex(errors) => {
+            (errors.first().map_or(0, |(_, part)| place(part)), "it cannot be read from here on".into())
+        }
+        load::Error::Parse(errors) => match errors.first() {
+            Some((wanted, part)) if !part.is_empty() => (place(part), format!("{} must come here", wanted.as_str())),
+            Some((wanted, _)) => (code.len(), format!("it ends where {} must come", wanted.as_str())),
+            None => (0, "it cannot be read".into()),
+        },
+    }
+}
+
+fn refused(code: &str, at: usize, why: String) -> Failure {
+    let column = code.get(..at).unwrap_or(code).chars().count() as u64 + 1;
+    Failure::usage(WHAT, why).on(Subject::field(code).column(column))
+}
+
+/// Where more brackets are open than a program has use for: reading it would take as many steps down.
+fn too_deep(code: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    code.bytes().position(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEPEST
+    })
+}
+
+fn refuse_words(code: &str, tokens: &[Token<&str>]) -> Outcome<()> {
+    // Programs are short; nesting was bounded when they were read.
+    let mut waiting: Vec<&Token<&str>> = tokens.iter().rev().collect();
+    while let Some(Token(text, token)) = waiting.pop() {
+        match token {
+            Tok::Block(inner) => waiting.extend(inner.iter().rev()),
+            Tok::Str(parts) => waiting.extend(parts.iter().filter_map(|part| match part {
+                StrPart::Term(term) => Some(term),
+                _ => None,
+            })),
+            Tok::Word | Tok::Var => {
+                if let Some((word, why)) = REFUSED.iter().find(|(word, _)| word == text) {
+                    return Err(refused(code, load::span(code, text).start, format!("{word} {why}")));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The keys of a program that only follows keys: `.a.b`, `.["a b"]`, `."a"`. `None` for any other.
+pub(super) fn as_path(program: &str) -> Option<Vec<String>> {
+    let mut rest = program.trim();
+    let mut path = Vec::new();
+    if !rest.starts_with('.') {
+        return None;
+    }
+    while !rest.is_empty() {
+        let (key, behind) = if let Some(quoted) = rest.strip_prefix(".[\"").or_else(|| rest.strip_prefix("[\"")) {
+            let (key, behind) = quoted.split_once('"')?;
+            (key, behind.strip_prefix(']')?)
+        } else if let Some(quoted) = rest.strip_prefix(".\"") {
+            quoted.split_once('"')?
+        } else {
+            let bare = rest.strip_prefix('.')?;
+            let end = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
+            let (key, behind) = bare.split_at(end);
+            if key.is_empty() || key.starts_with(|c: char| c.is_ascii_digit()) {
+                return None;
+            }
+            (key, behind)
+        };
+        if key.contains('\\') || path.len() >= 64 {
+            return None;
+        }
+        path.push(key.to_owned());
+        rest = behind;
+    }
+    Some(path)
+}

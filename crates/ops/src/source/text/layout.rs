@@ -1,0 +1,205 @@
+//! How JSON is laid out in a file: one value per line, or an array or objects over several lines. Only the beginning is read, and as a rule
+//! no more than the first line.
+
+use super::packing::Unpacked;
+use super::{LineJudge, TextFile, LONGEST_LINE};
+use gristmill_core::{Cancel, Outcome};
+use gristmill_storage::read::open_read;
+use std::sync::Arc;
+
+/// Bytes unpacked at a time.
+const STEP: usize = 16 << 10;
+/// Text over several lines that is looked at, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// How JSON is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One value per line, as far as can be seen.
+    Lines,
+    /// There is no text.
+    Empty,
+    /// One array is all there is.
+    Array,
+    /// Each object takes several lines.
+    Objects,
+}
+
+/// Judges the beginning of a file. Lines that are no JSON do not matter: they are reported when they are read.
+pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
+    let mut text = Text::open(file, cancel)?;
+    let Some(first) = text.next_content()? else {
+        return Ok(if text.taken == 0 && text.input.broken().is_none() { Layout::Empty } else { Layout::Lines });
+    };
+    match first {
+        b'{' => text.objects(),
+        b'[' => text.array(),
+        _ => Ok(Layout::Lines),
+    }
+}
+
+/// The text of a file, byte after byte.
+struct Text<'a> {
+    input: Unpacked,
+    step: Vec<u8>,
+    at: usize,
+    taken: u64,
+    cancel: &'a Cancel,
+}
+
+/// Where reading a value ended.
+enum End {
+    /// At its last byte, after this many line ends.
+    Whole { line_ends: u64 },
+    /// After the bytes that are looked at, in a later line than the first.
+    TooLong,
+    /// At something that is no JSON, or at the end of the text.
+    Broken,
+}
+
+impl<'a> Text<'a> {
+    fn open(file: &TextFile, cancel: &'a Cancel) -> Outcome<Self> {
+        let input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        Ok(Self { input, step: Vec::new(), at: 0, taken: 0, cancel })
+    }
+
+    fn next(&mut self) -> Outcome<Option<u8>> {
+        if self.at >= self.step.len() {
+            self.cancel.check()?;
+            self.step.resize(STEP, 0);
+            let count = self.input.read(&mut self.step)?;
+            self.step.truncate(count);
+            self.at = 0;
+        }
+        let byte = self.step.get(self.at).copied();
+        self.at += 1;
+        self.taken += u64::from(byte.is_some());
+        Ok(byte)
+    }
+
+    /// The next byte that is no white space; a byte-order mark at the start of the text is passed over.
+    fn next_content(&mut self) -> Outcome<Option<u8>> {
+        while let Some(byte) = self.next()? {
+            let is_mark = self.taken <= 3 && matches!(byte, 0xef | 0xbb | 0xbf);
+            if !is_mark && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                return Ok(Some(byte));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the rest of a value that begins with this bracket.
+    fn value(&mut self, first: u8) -> Outcome<End> {
+        let mut judge = LineJudge::default();
+        let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
+        loop {
+            // A line end is white space between values, and nothing that a text may hold.
+            judge.take(&[if byte == b'\n' { b'\r' } else { byte }]);
+            fed += 1;
+            if judge.seen() < fed {
+                return Ok(End::Broken);
+            }
+            if matches!(byte, b'}' | b']') && judge.is_json() {
+                return Ok(End::Whole { line_ends });
+            }
+            if fed > LONGEST_LINE as u64 || line_ends > 0 && fed > MAX_BYTES {
+                return Ok(End::TooLong);
+            }
+            let Some(next) = self.next()? else { return Ok(End::Broken) };
+            line_ends += u64::from(next == b'\n');
+            byte = next;
+        }
+    }
+
+    fn objects(&mut self) -> Outcome<Layout> {
+        match self.value(b'{')? {
+            End::TooLong if self.taken <= LONGEST_LINE as u64 => return Ok(Layout::Objects),
+            End::Whole { line_ends: 1.. } => {}
+            _ => return Ok(Layout::Lines),
+        }
+        // A first line that is broken by a line end does not say how the others are.
+        Ok(match self.next_content()? {
+            None => Layout::Objects,
+            Some(b'{') => match self.value(b'{')? {
+                End::Whole { line_ends: 1.. } | End::TooLong => Layout::Objects,
+                End::Whole { .. } | End::Broken => Layout::Lines,
+            },
+            Some(_) => Layout::Lines,
+        })
+    }
+
+    fn array(&mut self) -> Outcome<Layout> {
+        Ok(match self.value(b'[')? {
+            End::Whole { .. } if self.next_content()?.is_none() => Layout::Array,
+            End::TooLong => Layout::Array,
+            End::Whole { .. } | End::Broken => Layout::Lines,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::text::{text_file, Packing};
+    use gristmill_storage::{fs::RealFs, publish::write_file};
+
+    fn layout(text: &str) -> Layout {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        write_file(&RealFs, &path, text.as_bytes(), 0o600).unwrap();
+        let file = text_file(path, "a.jsonl".to_owned()).unwrap();
+        assert_eq!(file.packing, Packing::Plain);
+        layout_of(&file, &Cancel::default()).unwrap()
+    }
+
+    #[test]
+    fn arrays_and_indented_objects_are_recognised() {
+        let long = format!("[\n{}  {{}}]", "  {\"a\": [1, 2]},\n".repeat(100_000));
+        for text in [
+            "[]",
+            "[{\"a\": 1}, {\"a\": 2}]\n\n",
+            "[\n {\"a\": 1},\n {\"a\": 2}\n]",
+            "\u{feff}[1]",
+            "\n \n[\n1\n]",
+            &long,
+        ] {
+            assert_eq!(layout(text), Layout::Array, "{}", &text[..text.len().min(40)]);
+        }
+        let long = format!("{{\n\"a\": [\n{}0]}}", "1,\n".repeat(500_000));
+        for text in [
+            "{\n \"a\": 1\n}",
+            "{\n}{\n}",
+            "{\"a\": 1,\n\"b\": \"}\"}\n{\"a\": 2,\n\"b\": 3}\n",
+            "\u{feff}\n{\r\n}\r\n",
+            &long,
+        ] {
+            assert_eq!(layout(text), Layout::Objects, "{}", &text[..text.len().min(40)]);
+        }
+    }
+
+    #[test]
+    fn lines_are_lines_whatever_is_wrong_with_some_of_them() {
+        for text in [
+            "{\"a\": 1}\n{\"a\": 2}\n",
+            "{\"a\": 1}",
+            "[1]\n{\"a\": 2}\n",
+            "[1]\n[2]\n",
+            "{\"a\": 1}\n[1]\n",
+            "{\"a\": \"one\ntwo\"}\n{\"a\": 2}\n",
+            "{\"a\":\n1}\n{\"a\": 2}\n",
+            "{\"a\": 1\n{\"a\": 2}\n",
+            "{\"a\": ",
+            "{\"a\": 1} {\"a\": 2}\n",
+            "[1, 2\n[3]\n",
+            "\"text\"\n",
+            "words",
+            "\n\n",
+            "{",
+            "[",
+        ] {
+            assert_eq!(layout(text), Layout::Lines, "{text}");
+        }
+        assert_eq!(layout(&format!("{{\"a\": \"{}\"}}\n{{}}\n", "x".repeat(2 << 20))), Layout::Lines);
+        assert_eq!(layout(""), Layout::Empty);
+    }
+}

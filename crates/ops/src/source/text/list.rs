@@ -1,0 +1,392 @@
+//! Finding the files of a data set of text, by each program's own rules.
+
+use super::glob::Glob;
+use super::packing::packed_name;
+use super::set_aside::{finished_name, is_set_aside, SetAside};
+use super::{member_count, Packing, TextFile};
+use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
+use gristmill_core::text::display_safe_bytes;
+use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_pycompat::natural_order;
+use gristmill_storage::read::{open_read, read_whole};
+use gristmill_storage::run_folder::is_beside_output;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// What listing is called in errors.
+const WHAT: &str = "looking for text files";
+/// The largest file of paths, in bytes.
+const PATHS_LIMIT: u64 = 256 << 20;
+/// How to have files read all the same that are set aside.
+const CHOOSE: &str = "--glob chooses files by their names, these included; a file that is named itself is read, too";
+
+/// Files, in the order in which they are read.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The files.
+    pub files: Vec<TextFile>,
+    /// What is left out though it looks like data.
+    pub problems: Vec<Problem>,
+    /// Hidden copies and the like.
+    pub(in crate::source) set_aside: SetAside,
+}
+
+/// Which files of a folder are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'a> {
+    /// Those whose relative path fits this pattern, in place of the program's own rule.
+    pub glob: Option<&'a str>,
+    /// Those that this file lists, one relative path a line, in the order wanted.
+    pub paths_file: Option<&'a Path>,
+    /// Hidden copies and files that are not finished as well, where the program itself reads them.
+    pub follows_reference: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// The selection of a plan.
+    pub fn of(plan: &'a PackPlan) -> Self {
+        Self {
+            glob: plan.glob.as_deref(),
+            paths_file: plan.paths_file.as_deref().map(Path::new),
+            follows_reference: plan.follows_reference(),
+        }
+    }
+}
+
+/// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that is selected. With a file of paths
+/// the one input is a folder.
+///
+/// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at
+/// inside a folder is a problem.
+pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, cancel: &Cancel) -> Outcome<Listing> {
+    let glob = selection.glob.map(Glob::new).transpose()?;
+    let mut listing = Listing::default();
+    if let Some(paths_file) = selection.paths_file {
+        let [folder] = inputs else {
+            return Err(Failure::usage(
+                WHAT,
+                "with --paths-file there is one input: the folder that the paths start from",
+            ));
+        };
+        named(folder, paths_file, &mut listing, cancel)?;
+        return Ok(listing);
+    }
+    let mut ends = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        cancel.check()?;
+        let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
+        if facts.is_dir() {
+            let (first, first_problem) = (listing.files.len(), listing.problems.len());
+            let chooser = Chooser { glob: glob.as_ref(), format, follows_reference: selection.follows_reference };
+            let wants = |name: &str| chooser.wants(name);
+            Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
+                .run()?;
+            sort(listing.files.get_mut(first..).unwrap_or_default(), format);
+            let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
+            problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
+            let found = listing.files.get(first..).unwrap_or_default();
+            let mut aside = std::mem::take(&mut listing.set_aside);
+            let is_read = glob.is_none() && selection.follows_reference;
+            found.iter().filter(|file| is_read && is_set_aside(&file.name)).for_each(|file| aside.add(&file.name));
+            listing.problems.extend(aside.note(input, is_read, CHOOSE));
+        } else {
+            let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            listing.files.push(text_file(input.clone(), name)?);
+        }
+        ends.push(listing.files.len());
+    }
+    none_twice(&listing.files, &ends)?;
+    if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
+        let subject = inputs.first().map_or_else(Subject::default, Subject::path);
+        let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
+            Some(aside) => (aside.message.as_str(), CHOOSE),
+            None => nothing(glob.is_some(), format),
+        };
+        return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
+    }
+    report_archives(&mut listing)?;
+    Ok(listing)
+}
+
+/// Reports zip archives of which only a part is read.
+fn report_archives(listing: &mut Listing) -> Outcome<()> {
+    for file in listing.files.iter().filter(|file| file.packing == Packing::Zip) {
+        let members = member_count(&open_read(&file.path)?)?.unwrap_or(1);
+        if members > 1 {
+            let why = format!("it is an archive of {members} files, and only the first is read");
+            let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(&file.path), why);
+            listing.problems.push(problem.with_hint("unpack it, and name the folder"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file that was found by two inputs: its documents would be there twice, and nobody would be told. `ends` says up to where
+/// the files of each input go.
+fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
+    if ends.len() < 2 {
+        return Ok(());
+    }
+    let mut seen: HashMap<PathBuf, usize> = HashMap::with_capacity(files.len());
+    for (at, file) in files.iter().enumerate() {
+        let input = ends.partition_point(|end| *end <= at);
+        let path = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        if *seen.entry(path).or_insert(input) != input {
+            return Err(Failure::usage(WHAT, "two of the inputs hold this file, so its documents would be read twice")
+                .on(Subject::path(&file.path))
+                .with_hint("name each file or folder once"));
+        }
+    }
+    Ok(())
+}
+
+fn nothing(has_glob: bool, format: PackFormat) -> (&'static str, &'static str) {
+    match (has_glob, format) {
+        (true, _) => ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them"),
+        (false, PackFormat::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
+        (false, PackFormat::Forager) => (
+            "there is no file whose name ends in .jsonl",
+            "name the files, or say which: --glob '**/*.jsonl.gz' finds packed ones",
+        ),
+        (false, _) => ("there is no file whose name ends in .jsonl", "name the files, or say which with --glob"),
+    }
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::io(WHAT, path, error);
+    if !failure.is_missing() {
+        return failure;
+    }
+    let failure = Failure::usage(WHAT, failure.why).on(Subject::path(path));
+    let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte));
+    match is_pattern {
+        true => failure.with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
+        false => failure,
+    }
+}
+
+/// Opens a file to recognise its packing.
+pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
+    let file = open_read(&path)?;
+    let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
+    let packing = Packing::of(&file)?;
+    Ok(TextFile { bytes: stamp.bytes, stamp, packing, path, name })
+}
+
+/// Files by a list of relative paths.
+fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cancel) -> Outcome<()> {
+    let fail = |why: String, line: usize| {
+        Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
+    };
+    let bytes = read_whole(paths_file, PATHS_LIMIT)?
+        .ok_or_else(|| Failure::usage("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        cancel.check()?;
+        let Ok(line) = std::str::from_utf8(line) else { return fail("the line is not UTF-8".into(), number) };
+        let name = line.trim();
+        if name.is_empty() {
+            continue;
+        }
+        match text_file(folder.join(name), name.to_owned()) {
+            Ok(file) => listing.files.push(file),
+            Err(failure) => return fail(failure.to_string(), number),
+        }
+    }
+    match listing.files.is_empty() {
+        true => fail("it names no file".into(), 0),
+        false => Ok(()),
+    }
+}
+
+fn sort(found: &mut [TextFile], format: PackFormat) {
+    match format {
+        PackFormat::Forager => {
+            // Of equal keys the plain path decides.
+            found.sort_by_cached_key(|file| {
+                let path = file.path.to_string_lossy().into_owned();
+                (natural_order::key(&path), file.path.clone())
+            });
+        }
+        _ => found.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
+}
+
+/// Which names of a folder are wanted.
+struct Chooser<'a> {
+    glob: Option<&'a Glob>,
+    format: PackFormat,
+    follows_reference: bool,
+}
+
+impl Chooser<'_> {
+    /// Whether hidden files are looked at: to read them, or to say that they are left out.
+    fn sees_hidden(&self) -> bool {
+        match self.glob {
+            Some(glob) => self.format == PackFormat::Nanosets || glob.has_hidden(),
+            None => self.format == PackFormat::Nanosets || !self.follows_reference,
+        }
+    }
+
+    fn wants(&self, name: &str) -> FileChoice {
+        if let Some(glob) = self.glob {
+            return if glob.fits(name) { FileChoice::Yes } else { FileChoice::No };
+        }
+        if !self.follows_reference && is_set_aside(name) {
+            let is_data = self.is_wanted(name) || is_text(finished_name(name));
+            return if is_data { FileChoice::SetAside } else { FileChoice::No };
+        }
+        match self.is_wanted(name) {
+            true if is_packed_already(name) => FileChoice::Ours(OURS),
+            true => FileChoice::Yes,
+            false if is_text(name) => FileChoice::Missed(MISSED),
+            false => FileChoice::No,
+        }
+    }
+
+    /// The program's own rule.
+    fn is_wanted(&self, name: &str) -> bool {
+        match self.format {
+            PackFormat::Nanosets => true,
+            PackFormat::Forager => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
+            PackFormat::Modalities => is_text(name),
+        }
+    }
+}
+
+/// Whether a name says that lines of JSON are in a file, packed or not.
+fn is_text(name: &str) -> bool {
+    name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
+}
+
+/// Whether a name is one of those that packing and indexing give to what they write. A program that reads every file of a folder takes
+/// them for text, and finds bad lines only.
+fn is_packed_already(name: &str) -> bool {
+    let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
+    let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
+    ends.iter().any(|end| name.ends_with(end))
+        || is_index(&format!("index/{FILE_LOCATION}"))
+        || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
+}
+
+/// What is said of it.
+const OURS: (&str, &str) =
+    ("it is left out: by its name it is what packing writes, not text", "name the file itself to read it all the same");
+
+/// Whether a file is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::source) enum FileChoice {
+    Yes,
+    No,
+    /// It is not, and whoever has it there may think that it is: why, and what to do.
+    Missed((&'static str, &'static str)),
+    /// It would be, and is no data by its name: what is said of it.
+    Ours((&'static str, &'static str)),
+    /// It is left out as a hidden copy or one that is not finished, and counted.
+    SetAside,
+}
+
+/// What is said of text that one of the programs does not look for in folders.
+const MISSED: (&str, &str) = (
+    "it is left out for forager, whose program looks in folders for names that end in .jsonl alone",
+    "name the file itself, or give --glob '**/*.jsonl*'",
+);
+
+/// A way through a folder and all folders in it, links followed, for files that are wanted by their relative path.
+pub(in crate::source) struct Walk<'a> {
+    pub(in crate::source) folder: &'a Path,
+    pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
+    /// Names that begin with a dot count too.
+    pub(in crate::source) sees_hidden: bool,
+    /// Where what is found goes, in the order of the folder.
+    pub(in crate::source) listing: &'a mut Listing,
+    pub(in crate::source) cancel: &'a Cancel,
+}
+
+impl Walk<'_> {
+    pub(in crate::source) fn run(mut self) -> Outcome<()> {
+        std::fs::read_dir(self.folder).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
+        let sees_hidden = self.sees_hidden;
+        let is_seen = move |entry: &walkdir::DirEntry| {
+            let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
+            entry.depth() == 0 || is_shown && !(entry.file_type().is_dir() && is_beside_output(entry.path()))
+        };
+        let entries = walkdir::WalkDir::new(self.folder).follow_links(true).into_iter().filter_entry(is_seen);
+        for entry in entries {
+            self.cancel.check()?;
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => self.file(&entry)?,
+                Err(error) => self.error(&error),
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
+        let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
+        let name = relative.to_string_lossy();
+        let subject = Subject::path(entry.path());
+        match (self.wants)(&name) {
+            FileChoice::Yes => {}
+            FileChoice::No => return Ok(()),
+            FileChoice::SetAside => {
+                self.listing.set_aside.add(&name);
+                return Ok(());
+            }
+            FileChoice::Ours((message, hint)) => {
+                self.listing.problems.push(Problem::note(ProblemKind::FileLeftOut, subject, message).with_hint(hint));
+                return Ok(());
+            }
+            FileChoice::Missed((message, hint)) => {
+                let problem = Problem::problem(ProblemKind::FileLeftOut, subject, message).with_hint(hint);
+                self.listing.problems.push(problem);
+                return Ok(());
+            }
+        }
+        if std::str::from_utf8(relative.as_os_str().as_bytes()).is_err() {
+            let shown = display_safe_bytes(relative.as_os_str().as_bytes());
+            let message = format!("it is left out: its name is not UTF-8 ({shown})");
+            let problem = Problem::problem(ProblemKind::ShardNameNotUtf8, subject, message).with_hint("rename it");
+            self.listing.problems.push(problem);
+            return Ok(());
+        }
+        if !entry.file_type().is_file() {
+            let message = "it is left out: it is a fifo, socket or device";
+            self.listing.problems.push(Problem::problem(ProblemKind::NotAFile, subject, message));
+            return Ok(());
+        }
+        match text_file(entry.path().to_owned(), name.clone().into_owned()) {
+            Ok(file) => self.listing.files.push(file),
+            Err(failure) => {
+                let message = format!("it is left out: {}", failure.why);
+                let problem = Problem::problem(ProblemKind::Unreadable, subject, message);
+                self.listing.problems.push(Problem { hint: failure.hint, ..problem });
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, error: &walkdir::Error) {
+        let path = error.path().unwrap_or(self.folder);
+        let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
+        if is_set_aside(&relative) && (self.wants)(&relative) != FileChoice::Yes {
+            return;
+        }
+        let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
+        if let Some(ancestor) = error.loop_ancestor() {
+            let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+            self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
+            return;
+        }
+        let is_dangling =
+            path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        if is_dangling && (self.wants)(&relative) == FileChoice::Yes {
+            let message = "it is left out: it is a link to something that is not there";
+            self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
+        } else if !is_dangling {
+            let why = error.io_error().map_or_else(|| error.to_string(), |error| Failure::io(WHAT, path, error).why);
+            self.listing.problems.push(problem(ProblemKind::Unreadable, format!("it is left out: {why}")));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Listing by each program's rules.
+
+use super::{list, Packing, Selection};
+use gristmill_core::{Cancel, ExitClass, PackFormat, ProblemKind};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use std::path::{Path, PathBuf};
+
+fn put(root: &Path, name: &str) -> PathBuf {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write_file(&RealFs, &path, b"{}\n", 0o644).unwrap();
+    path
+}
+
+fn names(root: &Path, glob: Option<&str>, format: PackFormat) -> Vec<String> {
+    let selection = Selection { glob, follows_reference: true, ..Selection::default() };
+    let listing = list(&[root.to_owned()], selection, format, &Cancel::default()).unwrap();
+    listing.files.into_iter().map(|file| file.name).collect()
+}
+
+#[test]
+fn each_program_sees_its_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in [
+        "b.jsonl",
+        "a.txt",
+        ".h.jsonl",
+        ".d/x.jsonl",
+        "s/c.jsonl",
+        "s/B.JSONL",
+        "s/y.Jsonl",
+        "z10.jsonl",
+        "z9.jsonl",
+        "q.jsonl.gz",
+    ] {
+        put(root, name);
+    }
+    let every = ["q.jsonl.gz", "s/B.JSONL", "s/c.jsonl", "s/y.Jsonl", "z10.jsonl", "z9.jsonl"];
+    let mut all = vec![".d/x.jsonl", ".h.jsonl", "a.txt", "b.jsonl"];
+    all.extend(every);
+    assert_eq!(names(root, None, PackFormat::Nanosets), all);
+    assert_eq!(names(root, Some(".jsonl"), PackFormat::Nanosets), [".h.jsonl", "b.jsonl", "z10.jsonl", "z9.jsonl"]);
+    assert_eq!(names(root, None, PackFormat::Forager), ["b.jsonl", "s/B.JSONL", "s/c.jsonl", "z9.jsonl", "z10.jsonl"]);
+    assert_eq!(
+        names(root, None, PackFormat::Modalities),
+        ["b.jsonl", "q.jsonl.gz", "s/c.jsonl", "z10.jsonl", "z9.jsonl"]
+    );
+    assert_eq!(names(root, Some("**/*.txt"), PackFormat::Modalities), ["a.txt"]);
+}
+
+#[test]
+fn files_given_by_name_keep_their_order_and_need_no_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [put(folder.path(), "x10.txt"), put(folder.path(), "x9")];
+    let listing = list(&inputs, Selection::default(), PackFormat::Forager, &Cancel::default()).unwrap();
+    assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["x10.txt", "x9"]);
+    assert_eq!(listing.files[0].packing, Packing::Plain);
+}
+
+#[test]
+fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let ours =
+        ["index/file_location.txt", "index/sample_locations.bin", "a.jsonl.idx", "t/000_x.ds", "t/000_x.ds.index"];
+    for name in ours.into_iter().chain(["tokenized-samples/a-tokenized-samples.bin", "a.jsonl", "index/notes.txt"]) {
+        put(root, name);
+    }
+    assert_eq!(names(root, None, PackFormat::Nanosets), ["a.jsonl", "index/notes.txt"]);
+    let listing = list(&[root.to_path_buf()], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();
+    assert_eq!(listing.problems.len(), 6);
+    assert!(listing.problems.iter().all(|note| note.severity == gristmill_core::Severity::Note));
+    assert!(listing.problems.is_sorted_by_key(|note| note.subject.path.clone()), "{:#?}", listing.problems);
+    // Whoever asks for one has it.
+    assert_eq!(names(root, Some("*.idx"), PackFormat::Nanosets), ["a.jsonl.idx"]);
+    let named =
+        list(&[root.join("a.jsonl.idx")], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();
+    assert_eq!(named.files.len(), 1);
+}
+
+#[test]
+fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let (a, b) = (put(root, "s/a.jsonl"), put(root, "b.jsonl"));
+    let find = |inputs: &[PathBuf]| list(inputs, Selection::default(), PackFormat::Modalities, &Cancel::default());
+    for inputs in
+        [vec![a.clone(), a.clone()], vec![root.to_path_buf(), b.clone()], vec![root.join("s"), root.join("s/../s")]]
+    {
+        let failure = find(&inputs).unwrap_err();
+        assert!(failure.to_string().contains("read twice"), "{inputs:?}: {failure}");
+    }
+    assert_eq!(find(&[root.join("s"), b]).unwrap().files.len(), 2);
+    std::os::unix::fs::symlink(&a, root.join("s/linked.jsonl")).unwrap();
+    assert_eq!(find(&[root.join("s")]).unwrap().files.len(), 2, "a file that is linked next to itself is read twice");
+}
+
+#[test]
+fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in ["a", "sub/b", "c"] {
+        put(root, name);
+    }
+    let paths = put(root, "paths");
+    write_file(&RealFs, &paths, b"sub/b\n  a \n\nc", 0o644).unwrap();
+    let list = || {
+        let selection = Selection { paths_file: Some(&paths), ..Selection::default() };
+        list(&[root.to_owned()], selection, PackFormat::Nanosets, &Cancel::default())
+    };
+    assert_eq!(list().unwrap().files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["sub/b", "a", "c"]);
+    write_file(&RealFs, &paths, b"a\nmissing\n", 0o644).unwrap();
+    let failure = list().unwrap_err();
+    assert_eq!((failure.class, failure.subject.line), (ExitClass::Usage, Some(2)));
+}
+
+#[test]
+fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |path: &Path, glob: Option<&str>| {
+        list(&[path.to_owned()], Selection { glob, ..Selection::default() }, PackFormat::Forager, &Cancel::default())
+    };
+    put(folder.path(), "a.txt");
+    for failure in [
+        list(&folder.path().join("no"), None).unwrap_err(),
+        list(folder.path(), None).unwrap_err(),
+        list(folder.path(), Some("*.x")).unwrap_err(),
+        list(folder.path(), Some("a**")).unwrap_err(),
+    ] {
+        assert_eq!(failure.class, ExitClass::Usage, "{failure}");
+    }
+}
+
+#[test]
+fn folders_behind_links_are_entered_and_circles_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, other) = (folder.path().join("root"), folder.path().join("other"));
+    put(&root, "a.jsonl");
+    put(&other, "b.jsonl");
+    std::os::unix::fs::symlink(&other, root.join("link")).unwrap();
+    std::os::unix::fs::symlink(&root, root.join("again")).unwrap();
+    std::os::unix::fs::symlink("nowhere", root.join("dangling.jsonl")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, root.join("fifo.jsonl"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let listing = list(&[root], Selection::default(), PackFormat::Forager, &Cancel::default()).unwrap();
+    assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["a.jsonl", "link/b.jsonl"]);
+    let mut kinds: Vec<ProblemKind> = listing.problems.iter().map(|problem| problem.kind).collect();
+    kinds.sort();
+    assert_eq!(kinds, [ProblemKind::NotAFile, ProblemKind::NotAFile, ProblemKind::Other]);
+}

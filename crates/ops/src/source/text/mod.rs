@@ -1,0 +1,62 @@
+//! Text files of one JSON document a line: found, unpacked, cut into blocks of whole lines, and the text of each line taken out,
+//! by the rules of the program that the tokens are for (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
+//! docs/formats/forager.md §2 and §3).
+//!
+//! A line ends at `\n` and nowhere else; where a reader ends lines at `\r` too, [`cr_lines`] cuts them further.
+
+mod blocks;
+mod extract;
+mod glob;
+mod jq;
+mod layout;
+mod list;
+mod members;
+pub(in crate::source) mod packing;
+mod python_json;
+mod set_aside;
+mod share;
+mod stream;
+mod unit;
+mod verdict;
+mod zip;
+
+pub(in crate::source) use list::{text_file, FileChoice, Walk};
+pub(in crate::source) use set_aside::is_set_aside;
+pub(in crate::source) use zip::member_count;
+
+pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
+pub use extract::{keys_of, value_of, Document, Extractor, ParsedLine, Text};
+pub use layout::{layout_of, Layout};
+pub use list::{list, Listing, Selection};
+pub use packing::Packing;
+pub(crate) use packing::Unpacked;
+pub use python_json::{python_line, python_lines, NotJson};
+pub use share::unpacked_share;
+pub use stream::LineJudge;
+pub use unit::{plain_units, read_unit, unit_text, UnitText};
+pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK};
+
+use gristmill_core::FileStamp;
+use std::path::PathBuf;
+
+/// One file of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextFile {
+    /// Where it is; a link keeps its own path.
+    pub path: PathBuf,
+    /// Path relative to the folder that was given, with `/` separators; of a file that was given itself, its bare name. Raw.
+    pub name: String,
+    /// Size on disk in bytes, packed.
+    pub bytes: u64,
+    /// Size, time and inode when it was found.
+    pub stamp: FileStamp,
+    /// How it is packed.
+    pub packing: Packing,
+}
+
+#[cfg(test)]
+mod blocks_tests;
+#[cfg(test)]
+mod list_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! Packed text: told by its first bytes, else by the end of its name, and unpacked as a stream with limits.
+
+use super::members::Members;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a file of text is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// gzip, any number of members.
+    Gzip,
+    /// zstd, any number of frames.
+    Zstd,
+    /// bzip2, any number of streams.
+    Bzip2,
+    /// xz, any number of streams.
+    Xz,
+    /// The older format of xz, one stream.
+    Lzma,
+    /// The first member of a zip archive.
+    Zip,
+}
+
+/// Output beyond this many times the input is not believed, unless the reader holds nothing of it and says so…
+const RATIO_CAP: u64 = 1000;
+/// …once there are this many bytes of it.
+const RATIO_FREE: u64 = 64 << 20;
+/// Memory that the window of an xz stream may ask for, in bytes.
+const XZ_MEMORY: u64 = 256 << 20;
+/// The largest window of a zstd frame, as its binary logarithm.
+const ZSTD_WINDOW_LOG: u32 = 27;
+/// What reading text is called in errors.
+const READING: &str = "reading the text";
+/// Packed bytes read at a time.
+const INPUT: usize = 128 << 10;
+
+/// Ends of names, and the packing that each stands for; capital letters mean the same.
+const SUFFIXES: [(&str, Packing); 9] = [
+    ("gz", Packing::Gzip),
+    ("gzip", Packing::Gzip),
+    ("zst", Packing::Zstd),
+    ("zstd", Packing::Zstd),
+    ("bz2", Packing::Bzip2),
+    ("bzip2", Packing::Bzip2),
+    ("xz", Packing::Xz),
+    ("lzma", Packing::Lzma),
+    ("zip", Packing::Zip),
+];
+
+/// The name of what is packed, and how it is packed; `None` where the end of the name stands for no packing.
+pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
+    let (rest, end) = name.rsplit_once('.')?;
+    let (_, packing) = SUFFIXES.iter().find(|(suffix, _)| end.eq_ignore_ascii_case(suffix))?;
+    Some((rest, *packing))
+}
+
+impl Packing {
+    /// In a user's words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Plain => "plain text",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Lzma => "lzma",
+            Self::Zip => "zip",
+        }
+    }
+
+    /// The command that writes the text of a packed file to its standard output.
+    pub fn unpack_command(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Gzip => Some("gzip -dc"),
+            Self::Zstd => Some("zstd -dc"),
+            Self::Bzip2 => Some("bzip2 -dc"),
+            Self::Xz | Self::Lzma => Some("xz -dc"),
+            Self::Zip => Some("unzip -p"),
+        }
+    }
+
+    /// Whether positions in the file are positions in its text.
+    pub fn is_plain(self) -> bool {
+        self == Self::Plain
+    }
+
+    /// The packing that the end of a name stands for.
+    pub fn of_name(name: &str) -> Self {
+        packed_name(name).map_or(Self::Plain, |(_, packing)| packing)
+    }
+
+    fn of_bytes(start: &[u8]) -> Option<Self> {
+        match start {
+            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            // A frame that holds no text of its own, as parallel compressors put in front.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            // Its usual properties and a window of whole 64 KiB.
+            [0x5d, 0, 0, _, _, ..] => Some(Self::Lzma),
+            [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
+            _ => None,
+        }
+    }
+
+    /// What the first bytes of an open file stand for; `None` where they say nothing.
+    pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
+        let mut start = [0u8; 8];
+        let mut filled = 0;
+        while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
+            match file.read_at(space, filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) => return Err(Failure::io(READING, file.path(), &error)),
+            }
+        }
+        Ok(Self::of_bytes(start.get(..filled).unwrap_or_default()))
+    }
+
+    /// Of an open file: by its first bytes, and where they say nothing by its name. An empty file is plain.
+    pub fn of(file: &ReadFile) -> Outcome<Self> {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(match Self::of_start(file)? {
+            Some(packing) => packing,
+            None if file.is_empty() => Self::Plain,
+            None => Self::of_name(&name(file.path())),
+        })
+    }
+}
+
+/// What the reader below a decoder did: how far it is, and whether the disk (not the stream) failed.
+#[derive(Default)]
+struct Below {
+    consumed: AtomicU64,
+    error: Mutex<Option<io::Error>>,
+}
+
+struct Counting {
+    file: Arc<ReadFile>,
+    below: Arc<Below>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let at = self.below.consumed.load(Ordering::Relaxed);
+        match self.file.read_at(buf, at) {
+            Ok(count) => {
+                self.below.consumed.fetch_add(count as u64, Ordering::Relaxed);
+                Ok(count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let copy = io::Error::from(error.kind());
+                *self.below.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                Err(copy)
+            }
+        }
+    }
+}
+
+/// The unpacked bytes of a file, from the start, once.
+pub(crate) struct Unpacked {
+    decoder: Box<dyn Read + Send>,
+    below: Arc<Below>,
+    file: Arc<ReadFile>,
+    /// What reading is called in errors.
+    what: &'static str,
+    produced: u64,
+    is_capped: bool,
+    broken: Option<String>,
+}
+
+impl Unpacked {
+    /// Starts at the first byte.
+    pub(crate) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
+        let below = Arc::new(Below::default());
+        let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
+        let input = BufReader::with_capacity(INPUT, input);
+        let failed = |name: &str, why: String| Failure::environment(format!("starting the {name} decoder"), why);
+        let mut broken = None;
+        let decoder: Box<dyn Read + Send> = match packing {
+            Packing::Plain => Box::new(input),
+            Packing::Gzip => Box::new(Members::new(input)),
+            Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
+            Packing::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
+                    .map_err(|error| failed("zstd", error.to_string()))?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(|error| failed("zstd", error.to_string()))?;
+                Box::new(decoder)
+            }
+            Packing::Xz | Packing::Lzma => {
+                let is_xz = matches!(first_byte(&file)?, Some(0xfd));
+                let stream = match is_xz {
+                    true => liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED),
+                    false => liblzma::stream::Stream::new_lzma_decoder(XZ_MEMORY),
+                };
+                let stream = stream.map_err(|error| failed("xz", error.to_string()))?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(input, stream))
+            }
+            Packing::Zip => match super::zip::first_member(input) {
+                Ok(decoder) => decoder,
+                Err(error) => {
+                    broken = Some(error.to_string());
+                    Box::new(io::empty())
+                }
+            },
+        };
+        Ok(Self { decoder, below, file, what: READING, produced: 0, is_capped: true, broken })
+    }
+
+    /// The next bytes, at least one unless the text (or what can be read of it) is over.
+    pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
+        if self.broken.is_some() {
+            return Ok(0);
+        }
+        loop {
+            match self.decoder.read(buf) {
+                Ok(count) => {
+                    self.produced += count as u64;
+                    if self.is_capped && self.produced > RATIO_FREE && self.produced / RATIO_CAP > self.consumed() {
+                        self.broken = Some(format!("it unpacks to more than {RATIO_CAP} times its size"));
+                        return Ok(0);
+                    }
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let below = self.below.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    if let Some(disk) = below {
+                        return Err(Failure::io(self.what, self.file.path(), &disk));
+                    }
+                    self.broken = Some(reason(&error));
+                    return Ok(0);
+                }
+            }
+        }
+    }
+
+    /// Calls the reading by another name in errors.
+    pub(crate) fn named(mut self, what: &'static str) -> Self {
+        self.what = what;
+        self
+    }
+
+    /// Believes any size: equal documents are packed very small, and whoever reads them piece by piece is in no danger.
+    pub(in crate::source) fn uncapped(mut self) -> Self {
+        self.is_capped = false;
+        self
+    }
+
+    /// Goes on at this byte of a plain file, before anything was read.
+    pub(in crate::source) fn seek(&mut self, offset: u64) {
+        self.below.consumed.store(offset, Ordering::Relaxed);
+    }
+
+    /// Packed bytes taken so far.
+    pub(in crate::source) fn consumed(&self) -> u64 {
+        self.below.consumed.load(Ordering::Relaxed)
+    }
+
+    /// Why the stream ended before its time, if it did.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+}
+
+/// Why a decoder gave up, in words that tell the way out where there is one.
+fn reason(error: &io::Error) -> String {
+    let told = error.to_string();
+    match told.contains("requires too much memory") {
+        // What the decoder of zstd says of a window beyond the one it was allowed.
+        true => format!(
+            "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
+            1 << (ZSTD_WINDOW_LOG - 20)
+        ),
+        false => told,
+    }
+}
+
+fn first_byte(file: &ReadFile) -> Outcome<Option<u8>> {
+    let mut byte = [0];
+    match file.read_at(&mut byte, 0) {
+        Ok(count) => Ok((count > 0).then_some(byte[0])),
+        Err(error) => Err(Failure::io(READING, file.path(), &error)),
+    }
+}

@@ -1,0 +1,103 @@
+//! Files that programs leave in folders of data and that are no data: hidden copies, marks, and files that are not finished. Spark and
+//! Hadoop treat names with a dot or an underscore in front in this way; notebooks keep copies in `.ipynb_checkpoints`.
+
+use gristmill_core::text::{count, display_safe};
+use gristmill_core::{Problem, ProblemKind, Subject};
+use std::path::Path;
+
+/// Ends of names of files that are still written or downloaded.
+const UNFINISHED: [&str; 7] = [".tmp", ".temp", ".partial", ".crdownload", ".incomplete", ".inprogress", "~"];
+/// Files that a note names.
+const MAX_NAMED: usize = 5;
+
+/// Whether a relative path is one of such a file.
+pub(in crate::source) fn is_set_aside(name: &str) -> bool {
+    name.split('/').any(|part| part.starts_with(['.', '_'])) || finished_name(name) != name
+}
+
+/// The name that a file has once it is finished.
+pub(in crate::source) fn finished_name(name: &str) -> &str {
+    let without = |end: &&str| {
+        let (start, tail) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
+        (!start.is_empty() && tail.eq_ignore_ascii_case(end)).then_some(start)
+    };
+    UNFINISHED.iter().find_map(without).unwrap_or(name)
+}
+
+/// Such files of one folder.
+#[derive(Clone, Debug, Default)]
+pub(in crate::source) struct SetAside {
+    count: u64,
+    /// Whether it is no copy of data, and the name.
+    named: Vec<(bool, String)>,
+}
+
+impl SetAside {
+    /// Counts one.
+    pub(in crate::source) fn add(&mut self, name: &str) {
+        self.count += 1;
+        let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
+        let is_copy = own.contains(".json") && !own.ends_with(".crc") && !own.starts_with("._");
+        self.named.push((!is_copy, name.to_owned()));
+        if self.named.len() > 16 * MAX_NAMED {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        self.named.sort();
+        self.named.truncate(MAX_NAMED);
+    }
+
+    /// The note on them, copies of data first; `is_read` where the reference program reads them and this one does as well.
+    pub(in crate::source) fn note(mut self, folder: &Path, is_read: bool, hint: &str) -> Option<Problem> {
+        self.shorten();
+        let mut names: Vec<String> = self.named.iter().map(|(_, name)| display_safe(name).into_owned()).collect();
+        if self.count > names.len() as u64 {
+            names.push("…".to_owned());
+        }
+        let are = match (self.count, is_read) {
+            (1, false) => "is left out",
+            (_, false) => "are left out",
+            (1, true) => "is read, as the reference program reads it",
+            (_, true) => "are read, as the reference program reads them",
+        };
+        let message = format!(
+            "{} {are}: hidden, with a name that starts with _, or not finished (.tmp): {}",
+            count(self.count, "file"),
+            names.join(", ")
+        );
+        (self.count > 0)
+            .then(|| Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_marked_and_unfinished_names_are_set_aside() {
+        for name in [".a.jsonl", "_SUCCESS", "x/_temporary/0/a.jsonl", ".d/a", "a.jsonl.tmp", "a.jsonl.TMP", "a.jsonl~"]
+        {
+            assert!(is_set_aside(name), "{name}");
+        }
+        for name in ["a.jsonl", "a_b/c.jsonl", "a.tmp/b.jsonl", "tmp", "~", "ä", "é~é"] {
+            assert!(!is_set_aside(name), "{name}");
+        }
+        assert_eq!(finished_name("d/a.jsonl.tmp"), "d/a.jsonl");
+    }
+
+    #[test]
+    fn a_note_names_copies_of_data_first_and_no_more_than_a_few() {
+        let mut aside = SetAside::default();
+        (0..200).for_each(|number| aside.add(&format!(".a{number:03}.crc")));
+        aside.add("z.jsonl.tmp");
+        let note = aside.note(Path::new("out"), false, "").unwrap();
+        let start =
+            "201 files are left out: hidden, with a name that starts with _, or not finished (.tmp): z.jsonl.tmp, ";
+        assert!(note.message.starts_with(start), "{note}");
+        assert!(note.message.ends_with(".a003.crc, …"), "{note}");
+        assert!(SetAside::default().note(Path::new("out"), false, "").is_none());
+    }
+}

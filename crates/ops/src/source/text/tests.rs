@@ -1,0 +1,414 @@
+//! The fast way against real readers, against a slow one, and on everything that can be wrong with a line.
+
+use super::*;
+use gristmill_core::pack::TextField;
+use gristmill_core::PackFormat;
+use proptest::prelude::*;
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
+}
+
+fn slow(line: &[u8]) -> bool {
+    let mut judge = LineJudge::default();
+    judge.take(line);
+    judge.is_json()
+}
+
+struct Case {
+    line: Vec<u8>,
+    python: bool,
+    forager: bool,
+    nanosets: bool,
+    text: String,
+}
+
+/// What Python 3.11's json (given bytes, and given text) and orjson 3.13 make of lines.
+fn golden() -> Vec<Case> {
+    let golden = std::fs::read_to_string("../../tests/golden/python/json_verdicts.tsv").unwrap();
+    let case = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let is = |at: usize| fields[1].as_bytes()[at] == b'1';
+        Case { line: unhex(fields[0]), python: is(0), forager: is(1), nanosets: is(2), text: fields[2].to_owned() }
+    };
+    golden.lines().map(case).collect()
+}
+
+#[test]
+fn the_verdict_is_pythons_for_every_golden_line() {
+    let cases = golden();
+    assert!(cases.len() > 4000);
+    for case in &cases {
+        let shown = case.line.escape_ascii().to_string();
+        assert_eq!(python_line(&case.line).is_ok(), case.python, "{shown}");
+        // The streaming one leaves wide encodings out.
+        if !case.line.contains(&0) {
+            assert_eq!(slow(&case.line), case.python, "slow: {shown}");
+        }
+    }
+    // All of them in one block: the bad ones take no neighbour with them.
+    let block: Vec<u8> = cases.iter().flat_map(|case| [&case.line[..], b"\n"].concat()).collect();
+    let mut at = 0;
+    let mut number = 0;
+    python_lines(&block, |from, len, fault| {
+        assert_eq!((from, len, fault.is_none()), (at, cases[number].line.len(), cases[number].python));
+        at += len + 1;
+        number += 1;
+    });
+    assert_eq!((at, number), (block.len(), cases.len()));
+}
+
+#[test]
+fn each_peer_takes_and_refuses_what_its_reader_does() {
+    let mut extractor = Extractor::new(&TextField::default()).unwrap();
+    for case in golden() {
+        let shown = case.line.escape_ascii().to_string();
+        let document = extractor.document(&case.line);
+        let is_parsed = |peer| {
+            let bad = matches!(document.text, Text::Invalid { .. } | Text::Blank);
+            // Half a character is parsed by Python, and then no tokenizer takes it.
+            let only_half = document.quirks.why(peer).is_none_or(|why| why.contains("in the text"));
+            !bad && (only_half || !document.quirks.is_refused_by(peer))
+        };
+        assert_eq!(is_parsed(PackFormat::Forager), case.forager, "forager: {shown}");
+        let nanosets = !matches!(document.text, Text::Invalid { .. } | Text::Blank)
+            && !document.quirks.is_refused_by(PackFormat::Nanosets);
+        assert_eq!(nanosets, case.nanosets, "nanosets: {shown}");
+        if case.forager {
+            let found = match document.text {
+                Text::Is(_) if document.quirks.has(Quirks::SURROGATE_IN_TEXT.with(Quirks::SECOND_HALF_IN_TEXT)) => {
+                    continue
+                }
+                Text::Is(text) => format!("s:{}", text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()),
+                Text::Missing => "missing".into(),
+                Text::Null => "null".into(),
+                Text::Falsy(_) => "falsy".into(),
+                Text::NotText(_) => "other".into(),
+                Text::NotObject(_) => "notobject".into(),
+                other => panic!("{other:?}: {shown}"),
+            };
+            let wanted = if case.text == "s:" { "s:" } else { &case.text };
+            assert_eq!(found, wanted, "{shown}");
+        }
+    }
+}
+
+fn text_of(program: TextField, line: &str) -> String {
+    let mut extractor = Extractor::new(&program).unwrap();
+    format!("{:?}", extractor.document(line.as_bytes()).text)
+}
+
+#[test]
+fn paths_and_programs_find_the_same_text() {
+    let lines = [
+        r#"{"a": {"b": "x"}}"#,
+        r#"{"a": {"b": "x\n\u00e9"}, "a": {"b": "last"}}"#,
+        r#"{"a": {"b": "x"}, "a": {}}"#,
+        r#"{"a": {"b": 0}}"#,
+        r#"{"a": {"b": null}}"#,
+        r#"{"a": {"b": [1]}}"#,
+        r#"{"a": {"c": {"b": "no"}, "b": "yes"}, "b": "no"}"#,
+        r#"{"c": {"a": {"b": "no"}}}"#,
+        r#"{"a": {"b": {"b": "deep"}}}"#,
+        r#"{"a": {"b": true}}"#,
+        r#"{"\u0061": {"\u0062": "escaped"}}"#,
+    ];
+    for line in lines {
+        let path = text_of(TextField::Jq(".a.b".into()), line);
+        let program = text_of(TextField::Jq(".a | .b".into()), line);
+        let same = path == program || (path == "Missing" && program == "Null") || path.contains("0");
+        assert!(same, "{line}: {path} and {program}");
+    }
+    for (line, wanted) in [
+        (r#"{"a": "x"}"#, "NotObject(\"a string is where an object must be\")"),
+        (r#"{"a": null}"#, "Null"),
+        (r#"{}"#, "Missing"),
+        (r#"["a"]"#, "NotObject(\"the line is an array, not an object\")"),
+        (" \t\r", "Blank"),
+        ("", "Blank"),
+    ] {
+        assert_eq!(text_of(TextField::Jq(".a.b".into()), line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn programs_give_their_first_output() {
+    let line = r#"{"title": "T", "parts": ["a", "b"], "n": 3, "x": NaN, "big": 123456789012345678901234567890}"#;
+    for (program, wanted) in [
+        (r#".title + "\n\n" + (.parts | join(" "))"#, r#"Is("T\n\na b")"#),
+        (r#".body // "default""#, r#"Is("default")"#),
+        (".parts[]", r#"Is("a")"#),
+        (".n | tostring", r#"Is("3")"#),
+        (".n", r#"NotText("its text is a number")"#),
+        ("empty", "Missing"),
+        (".nothing", "Missing"),
+        (". | .nothing", "Null"),
+        (".title | error", r#"Fails("the jq program ends in an error")"#),
+        (".title.x | .", r#"Fails("the jq program ends in an error")"#),
+        (".big | tostring", r#"Is("123456789012345678901234567890")"#),
+        (r#""\(.title)!""#, r#"Is("T!")"#),
+    ] {
+        assert_eq!(text_of(TextField::Jq(program.into()), line), wanted, "{program}");
+    }
+}
+
+#[test]
+fn programs_with_mistakes_and_without_end_are_usage_errors_with_a_place() {
+    for (program, column) in [
+        (".a |", 5),
+        (".a | nosuch", 6),
+        (".a | $x", 6),
+        ("(.a", 4),
+        ("def f: f; f", 1),
+        (".a | [repeat(.)]", 7),
+        ("input", 1),
+        ("\"\\(env)\"", 4),
+        ("halt", 1),
+        ("", 1),
+    ] {
+        let failure = Extractor::new(&TextField::Jq(program.into())).err().expect(program);
+        assert_eq!(failure.class, gristmill_core::ExitClass::Usage);
+        assert_eq!(failure.subject.column, Some(column), "{program}: {failure}");
+    }
+    for program in
+        ["(".repeat(60_000), "[".repeat(10_000), "a".repeat(100_000), "-".repeat(60_000), ".[".repeat(20_000)]
+    {
+        assert!(Extractor::new(&TextField::Jq(program)).is_err());
+    }
+}
+
+/// What jq 1.8 itself gives for programs and documents: a text, something else, nothing, or an error.
+#[test]
+fn programs_give_what_jq_gives() {
+    let rows =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/jq/programs.tsv")).unwrap();
+    let mut wrong = Vec::new();
+    for row in rows.lines() {
+        let [program, line, wanted] = row.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let Ok(mut extractor) = Extractor::new(&TextField::Jq(program.into())) else {
+            // A filter that there is not: told before any document.
+            assert_eq!((program, wanted), (".body|ascii", "error"), "{program} is refused");
+            continue;
+        };
+        let found = match extractor.document(line.as_bytes()).text {
+            Text::Is(text) => serde_json::to_string(text).unwrap(),
+            Text::Missing => "none".to_owned(),
+            Text::Fails(_) => "error".to_owned(),
+            _ => "other".to_owned(),
+        };
+        let wanted = match serde_json::from_str::<String>(wanted) {
+            Ok(text) => serde_json::to_string(&text).unwrap(),
+            Err(_) => wanted.to_owned(),
+        };
+        if found != wanted {
+            wrong.push(format!("{program}  {line}\n  {found}\n  {wanted}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_program_that_replaces_in_a_long_text_writes_it_once() {
+    // A copy of what is there so far for each match would be a hundred gigabytes.
+    let line = serde_json::json!({ "a": "word  ".repeat(200_000) }).to_string();
+    for program in
+        [r#".a | gsub("\\s+"; " ")"#, r#".a | split("  ") | join(" ")"#, r#".a | [splits(" +")] | join(" ")"#]
+    {
+        let mut extractor = Extractor::new(&TextField::Jq(program.into())).unwrap();
+        let document = extractor.document(line.as_bytes());
+        assert!(matches!(document.text, Text::Is(text) if text == "word ".repeat(200_000)), "{program}");
+    }
+}
+
+#[test]
+fn what_is_held_of_several_lines_is_what_each_says() {
+    let lines: [&[u8]; 9] = [
+        br#"{"a": "plain"}"#,
+        br#"{"a": "with \n an escape"}"#,
+        br#"{"a": ""}"#,
+        b"",
+        br#"{"a": null}"#,
+        br#"{"a": "\u00e9\ud83d\ude00"}"#,
+        br#"{"b": 1}"#,
+        br#"{"a": "half \ud800"}"#,
+        b"{\"a\": \"\xff\"}",
+    ];
+    for way in [".a", ".a | .", ".a | ascii_upcase"] {
+        let [mut holding, mut one_by_one] = [(); 2].map(|()| Extractor::new(&TextField::Jq(way.into())).unwrap());
+        for _ in 0..2 {
+            let held: Vec<ParsedLine<'_>> = lines.iter().map(|line| holding.hold(line)).collect();
+            for (held, line) in held.iter().zip(lines) {
+                assert_eq!(held.document(&holding), one_by_one.document(line), "{way}: {}", line.escape_ascii());
+            }
+            holding.forget();
+        }
+    }
+}
+
+#[test]
+fn half_characters_elsewhere_do_not_stop_a_program() {
+    let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
+    let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
+    assert_eq!((document.text, document.verdict(PackFormat::Modalities)), (Text::Is("text"), Verdict::Take("text")));
+    let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
+    assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
+    // The second half alone is read as the character that stands for what cannot be read, by a program and by a path.
+    for way in [".a | .", ".a"] {
+        let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
+        let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);
+        assert_eq!(document.verdict(PackFormat::Modalities), Verdict::Take("\u{fffd}x\u{fffd}"));
+        assert!(matches!(document.verdict(PackFormat::Nanosets), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(PackFormat::Forager), Verdict::Refuse(_)));
+        let document = extractor.document(br#"{"a": "\udc00\ud800"}"#);
+        assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
+    }
+}
+
+#[test]
+fn verdicts_follow_each_format_page() {
+    let mut extractor = Extractor::new(&TextField::default()).unwrap();
+    let mut verdicts = |line: &[u8]| {
+        let document = extractor.document(line);
+        PackFormat::ALL.map(|format| match document.verdict(format) {
+            Verdict::Take(_) => 't',
+            Verdict::Skip(_) => 's',
+            Verdict::Refuse(_) => 'r',
+        })
+    };
+    for (line, wanted) in [
+        (&br#"{"text": "a"}"#[..], ['t', 't', 't']),
+        (br#"{"text": ""}"#, ['r', 's', 't']),
+        (br#"{"text": null}"#, ['r', 's', 'r']),
+        (br#"{"text": 0}"#, ['r', 's', 'r']),
+        (br#"{"text": 5}"#, ['r', 'r', 'r']),
+        (b"{}", ['r', 's', 'r']),
+        (b"", ['r', 's', 'r']),
+        (b"null", ['r', 'r', 'r']),
+        (b"{", ['r', 'r', 'r']),
+        (br#"{"text": "a", "b": NaN}"#, ['t', 'r', 't']),
+        (b"\xef\xbb\xbf{\"text\": \"a\"}", ['t', 'r', 'r']),
+        (br#"{"text": "\ud800"}"#, ['r', 'r', 'r']),
+        (br#"{"text": "a", "b": "\ud800"}"#, ['t', 'r', 't']),
+        (b"{\"text\": \"\xff\"}", ['r', 'r', 'r']),
+        (b"{\"text\": \"a\0\"}", ['r', 'r', 'r']),
+        (br#"{"text": "a\u0000"}"#, ['t', 't', 't']),
+    ] {
+        assert_eq!(verdicts(line), wanted, "{}", line.escape_ascii());
+    }
+}
+
+#[test]
+fn keys_and_other_values_are_found() {
+    let line = br#"{"id": "x\u00e9", "a": {"r": [[0, 2]]}, "id": 3, "k\n": null}"#;
+    assert_eq!(keys_of(line), ["id", "a", "k\n"]);
+    assert_eq!(keys_of(b"[1]"), [""; 0]);
+    assert_eq!(value_of(line, &["a", "r"]), Some(serde_json::json!([[0, 2]])));
+    assert_eq!(value_of(line, &["id"]), Some(serde_json::json!(3)));
+    assert_eq!(value_of(line, &["no"]), None);
+    assert_eq!(value_of(b"{\"a\": 1", &["a"]), None);
+    let deep = format!("{{\"a\": {}{}}}", "[".repeat(900), "]".repeat(900));
+    assert!(value_of(deep.as_bytes(), &["a"]).is_none());
+}
+
+#[test]
+fn lines_are_cut_at_carriage_returns_as_universal_newlines_are() {
+    let cut = |line: &[u8]| cr_lines(line).map(|(at, piece)| (at, piece.to_vec())).collect::<Vec<_>>();
+    assert_eq!(cut(b"abc"), [(0, b"abc".to_vec())]);
+    assert_eq!(cut(b"abc\r"), [(0, b"abc".to_vec())]);
+    assert_eq!(cut(b"a\rb"), [(0, b"a".to_vec()), (2, b"b".to_vec())]);
+    assert_eq!(cut(b"a\r\r"), [(0, b"a".to_vec()), (2, b"".to_vec())]);
+    assert_eq!(cut(b""), [(0, b"".to_vec())]);
+}
+
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let fixed: Vec<&'static [u8]> = vec![
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+        b"\"",
+        b"\\",
+        b"\\n",
+        b"\\u00e9",
+        b"\\ud83d\\ude00",
+        b"\\ud800",
+        b"\\u12",
+        b"\"a\"",
+        b"\"text\"",
+        b"1",
+        b"-",
+        b"0",
+        b".",
+        b"e",
+        b"E+",
+        b"true",
+        b"null",
+        b"false",
+        b"NaN",
+        b"Infinity",
+        b" ",
+        b"\t",
+        b"\r",
+        b"\x01",
+        b"\xed\xa0\x80",
+        b"\xff",
+        b"\xc3\xa9",
+        b"\xf0\x9f\x98\x80",
+        b"\xef\xbb\xbf",
+        b"{\"text\": \"",
+        b"\", \"b\": ",
+        b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    ];
+    prop_oneof![
+        8 => proptest::sample::select(fixed).prop_map(<[u8]>::to_vec),
+        1 => proptest::collection::vec(1u8..=255, 0..9).prop_map(|mut bytes| { bytes.retain(|b| *b != b'\n'); bytes }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_fast_way_and_the_slow_one_agree(pieces in proptest::collection::vec(piece(), 0..14)) {
+        let line = pieces.concat();
+        let fast = python_line(&line).is_ok();
+        let is_wide = line.len() >= 2 && (line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff"));
+        prop_assume!(!is_wide);
+        prop_assert_eq!(fast, slow(&line));
+        let mut extractor = Extractor::new(&TextField::default()).unwrap();
+        let document = extractor.document(&line);
+        let is_taken = !matches!(document.text, Text::Invalid { .. } | Text::Blank);
+        // Python lets halves of characters in UTF-8 pass, which no text can hold.
+        let is_utf8 = std::str::from_utf8(&line).is_ok();
+        prop_assert_eq!(is_taken, fast && is_utf8);
+    }
+
+    #[test]
+    fn strings_come_back_as_they_were(text in any::<String>(), other in any::<String>(), ascii in any::<bool>()) {
+        let mut line = serde_json::json!({ "z": other, "text": text, "n": [1, { "text": "no" }] }).to_string();
+        if ascii {
+            line = line.chars().map(|c| match c {
+                '\0'..='\x7f' => c.to_string(),
+                _ => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+            }).collect();
+        }
+        let mut extractor = Extractor::new(&TextField::default()).unwrap();
+        prop_assert_eq!(extractor.document(line.as_bytes()).text, Text::Is(&text));
+    }
+
+    #[test]
+    fn a_block_is_judged_as_its_lines_are(lines in proptest::collection::vec(proptest::collection::vec(piece(), 0..6), 0..8)) {
+        let lines: Vec<Vec<u8>> = lines.iter().map(|pieces| pieces.concat()).collect();
+        let block = lines.join(&b"\n"[..]);
+        let mut number = 0;
+        python_lines(&block, |_, len, fault| {
+            assert_eq!((len, fault), (lines[number].len(), python_line(&lines[number]).err()));
+            number += 1;
+        });
+        // An empty last line is none.
+        let counted = lines.len() - usize::from(lines.last().is_some_and(Vec::is_empty));
+        prop_assert_eq!(number, counted);
+    }
+}

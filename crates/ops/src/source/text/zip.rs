@@ -1,0 +1,117 @@
+//! The first member of a zip archive, as a stream from its local header, checked at its end.
+
+use flate2::bufread::DeflateDecoder;
+use flate2::Crc;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::read::ReadFile;
+use memchr::memmem::rfind;
+use std::io::{self, BufRead, Read, Take};
+
+/// Bytes of a local header in front of the name.
+const HEADER: usize = 30;
+/// Set where the member is encrypted.
+const ENCRYPTED: u16 = 1;
+/// Set where checksum and sizes stand behind the member only.
+const SIZES_BEHIND: u16 = 8;
+/// A size that stands in the extra field.
+const LARGE: u32 = u32::MAX;
+/// May stand in front of a checksum behind a member.
+const BEHIND: [u8; 4] = *b"PK\x07\x08";
+
+/// Bytes at the end of an archive that the record of its end is in: 22, and a comment.
+const MAX_END_BYTES: u64 = 22 + 0xffff;
+
+/// How many members an archive has by the record at its end; `None` where there is no such record.
+pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
+    let start = file.len().saturating_sub(MAX_END_BYTES);
+    let mut end = vec![0; usize::try_from(file.len() - start).unwrap_or_default()];
+    let mut filled = 0;
+    while let Some(space) = end.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match file.read_at(space, start + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(Failure::io("reading the text", file.path(), &error)),
+        }
+    }
+    let count = rfind(&end, b"PK\x05\x06").and_then(|at| Some([*end.get(at + 10)?, *end.get(at + 11)?]));
+    Ok(count.map(u16::from_le_bytes))
+}
+
+/// Reads up to the content of the first member and returns its content.
+pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut header = [0u8; HEADER];
+    input.read_exact(&mut header)?;
+    let short = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+    let long = |at: usize| u32::from(short(at)) | (u32::from(short(at + 2)) << 16);
+    if !header.starts_with(b"PK\x03\x04") {
+        return Err(bad("the archive does not begin with a member"));
+    }
+    let (flags, method, checksum, packed) = (short(6), short(8), long(14), long(18));
+    let skipped = u64::from(short(26)) + u64::from(short(28));
+    if io::copy(&mut input.by_ref().take(skipped), &mut io::sink())? < skipped {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let is_behind = flags & SIZES_BEHIND != 0;
+    let content = match method {
+        _ if flags & ENCRYPTED != 0 => return Err(bad("its first member is encrypted")),
+        0 if is_behind || packed == LARGE => return Err(bad("its first member is stored without its size")),
+        0 => Content::Stored(input.take(u64::from(packed))),
+        8 => Content::Deflated(DeflateDecoder::new(input)),
+        _ => return Err(bad("its first member is packed in a way that is not known")),
+    };
+    Ok(Box::new(Member { content, crc: Crc::new(), checksum: (!is_behind).then_some(checksum) }))
+}
+
+fn bad(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}
+
+enum Content<R> {
+    Stored(Take<R>),
+    Deflated(DeflateDecoder<R>),
+}
+
+struct Member<R> {
+    content: Content<R>,
+    crc: Crc,
+    /// `None` where it stands behind the member.
+    checksum: Option<u32>,
+}
+
+impl<R: BufRead> Member<R> {
+    /// The checksum behind the member.
+    fn checksum_behind(&mut self) -> io::Result<u32> {
+        let Content::Deflated(decoder) = &mut self.content else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+        let mut word = [0u8; 4];
+        decoder.get_mut().read_exact(&mut word)?;
+        if word == BEHIND {
+            decoder.get_mut().read_exact(&mut word)?;
+        }
+        Ok(u32::from_le_bytes(word))
+    }
+}
+
+impl<R: BufRead> Read for Member<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let count = match &mut self.content {
+            Content::Stored(input) => input.read(buf)?,
+            Content::Deflated(decoder) => decoder.read(buf)?,
+        };
+        self.crc.update(buf.get(..count).unwrap_or_default());
+        if count == 0 {
+            // A stream that is cut short ends without an error of its own.
+            let wanted = match self.checksum {
+                Some(checksum) => checksum,
+                None => self.checksum_behind()?,
+            };
+            if wanted != self.crc.sum() {
+                return Err(bad("its first member is cut short or damaged"));
+            }
+            self.checksum = Some(wanted);
+        }
+        Ok(count)
+    }
+}

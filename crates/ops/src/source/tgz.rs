@@ -1,0 +1,190 @@
+//! Unpacking a compressed shard into a plain one, which the loader can read.
+
+use super::compressed::{Compression, Decompressed};
+use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
+use gristmill_storage::fs::{Fs, WriteFile};
+use gristmill_storage::read::open_read;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::space::same_filesystem;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes unpacked and written at a time.
+const STRIDE: usize = 1 << 20;
+
+/// Makes the decompressed archive of a shard visible as `target`, durable and with the shard's mode. A shard that is not
+/// compressed at all is copied.
+///
+/// A `target` that exists is refused. It appears whole or not at all: it is made in the data set's work folder if there
+/// is one on the same file system, else under a hidden name beside `target`. A damaged stream is an error.
+pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
+    let Some(folder) = target.parent() else {
+        return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
+    };
+    if std::fs::symlink_metadata(target).is_ok() {
+        return Err(Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target)));
+    }
+    let draft = draft_path(shard, target, folder);
+    // A draft that a killed run left behind.
+    fs.remove_file(&draft)?;
+    let made = write_draft(fs, shard, &draft, cancel).and_then(|()| fs.rename(&draft, target));
+    if let Err(failure) = made {
+        // The first error is the one to tell.
+        let _ = fs.remove_file(&draft);
+        return Err(failure);
+    }
+    fs.sync_dir(folder)
+}
+
+fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".gristmill-unpacking");
+    let depth = shard.name.split('/').count();
+    let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
+    match work.filter(|work| work.is_dir() && same_filesystem(work, folder).unwrap_or(false)) {
+        Some(work) => {
+            // Shards of one name in two folders are told apart by their place in the data set.
+            let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());
+            work.join(format!("unpacking-{place:016x}"))
+        }
+        None => folder.join(name),
+    }
+}
+
+fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
+    let mut out = fs.create_file(draft)?;
+    // It is scanned next.
+    out.keep_in_page_cache();
+    unpack(shard, out.as_mut(), cancel)?;
+    out.set_mode(shard.mode)?;
+    out.finish().map(drop)
+}
+
+fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()> {
+    let file = open_read(&shard.path)?;
+    let mut buffer = vec![0; STRIDE];
+    let Some(kind) = Compression::of(&file)? else {
+        let mut offset = 0;
+        loop {
+            cancel.check()?;
+            let read = file.read_at(&mut buffer, offset).map_err(|e| Failure::io("reading", &shard.path, &e))?;
+            if read == 0 {
+                return Ok(());
+            }
+            out.write_all(&buffer[..read])?;
+            offset += read as u64;
+        }
+    };
+    let mut stream = Decompressed::new(Arc::new(file), kind)?;
+    loop {
+        cancel.check()?;
+        // Decoders hand out little at a time; writes are kept large.
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match stream.read(&mut buffer[filled..])? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        out.write_all(&buffer[..filled])?;
+        if filled < buffer.len() {
+            break;
+        }
+    }
+    match stream.broken() {
+        None => Ok(()),
+        Some(why) => Err(Failure::data("unpacking", format!("the {} stream breaks off: {why}", kind.title()))
+            .on(Subject::shard(&shard.name))
+            .with_hint("fetch the shard again, or exclude it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::{ExitClass, FileStamp};
+    use gristmill_storage::fs::RealFs;
+    use std::io::Write as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    fn shard_of(dir: &Path, bytes: &[u8]) -> Shard {
+        let path = dir.join("s.tgz");
+        gristmill_storage::publish::write_file(&RealFs, &path, bytes, 0o640).unwrap();
+        Shard { name: "s.tgz".into(), path, stamp: FileStamp::default(), mode: 0o640, is_tgz: true }
+    }
+
+    fn archive() -> Vec<u8> {
+        (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()
+    }
+
+    fn compressed(kind: Compression, bytes: &[u8]) -> Vec<u8> {
+        match kind {
+            Compression::Gzip => {
+                let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+            Compression::Bzip2 => {
+                let mut e = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+            Compression::Xz => {
+                let mut e = liblzma::write::XzEncoder::new(Vec::new(), 1);
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+        }
+    }
+
+    #[test]
+    fn each_compression_is_unpacked_with_the_mode_of_the_shard() {
+        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+            let dir = tempfile::tempdir().unwrap();
+            let shard = shard_of(dir.path(), &compressed(kind, &archive()));
+            let target = dir.path().join("s.tar");
+            rewrite(&RealFs, &shard, &target, &Cancel::default()).unwrap();
+            assert!(std::fs::read(&target).unwrap() == archive(), "{kind:?}");
+            assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o7777, 0o640);
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_plain_after_all_is_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let shard = shard_of(dir.path(), &archive());
+        rewrite(&RealFs, &shard, &dir.path().join("s.tar"), &Cancel::default()).unwrap();
+        assert!(std::fs::read(dir.path().join("s.tar")).unwrap() == archive());
+    }
+
+    #[test]
+    fn a_broken_stream_or_a_stop_leaves_nothing() {
+        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut bytes = compressed(kind, &archive());
+            bytes.truncate(bytes.len() - 20);
+            let shard = shard_of(dir.path(), &bytes);
+            let target = dir.path().join("s.tar");
+            let failure = rewrite(&RealFs, &shard, &target, &Cancel::default()).unwrap_err();
+            assert_eq!(failure.class, ExitClass::Data, "{kind:?}: {failure}");
+            assert!(!target.exists());
+            let cancel = Cancel::default();
+            cancel.cancel();
+            assert!(rewrite(&RealFs, &shard, &target, &cancel).unwrap_err().is_cancelled());
+            let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            assert_eq!(left, ["s.tgz"]);
+        }
+    }
+
+    #[test]
+    fn a_target_that_exists_is_neither_replaced_nor_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let shard = shard_of(dir.path(), &archive());
+        let target = dir.path().join("s.tar");
+        gristmill_storage::publish::write_file(&RealFs, &target, b"mine", 0o600).unwrap();
+        assert!(rewrite(&RealFs, &shard, &target, &Cancel::default()).is_err());
+        assert_eq!(std::fs::read(&target).unwrap(), b"mine");
+    }
+}

@@ -1,0 +1,381 @@
+//! What stands between the quotes of a JSON string: taken out, and written as `json.dumps` writes it, in ASCII.
+//!
+//! The functions that end in `part` are for strings that come in pieces: they stop before what the next piece has to complete.
+
+use super::json_walk::{hex4, low_half};
+use memchr::memchr;
+
+/// The longest escape: a pair of halves.
+const MAX_ESCAPE_BYTES: usize = 12;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends a string's text with its escapes resolved. Half a character becomes the replacement character.
+pub fn unescape(raw: &str, out: &mut String) {
+    unescape_part(raw, true, out);
+}
+
+/// [`unescape`] of a piece; unless it is the last one, an escape near its end may be left for the next piece, which begins with it.
+/// Returns how many bytes were taken.
+pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+        out.push_str(raw.get(at..at + found).unwrap_or_default());
+        at += found;
+        // Escapes often stand one behind the other.
+        while bytes.get(at) == Some(&b'\\') {
+            if !is_last && at + MAX_ESCAPE_BYTES > bytes.len() {
+                return at;
+            }
+            let escaped = bytes.get(at + 1).copied().unwrap_or_default();
+            at += 2;
+            out.push(match escaped {
+                b'n' => '\n',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'u' => {
+                    let unit = hex4(bytes, at).unwrap_or_default();
+                    at += 4;
+                    match (unit, low_half(bytes, at)) {
+                        (0xd800..=0xdbff, Some(low)) => {
+                            at += 6;
+                            char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+                        }
+                        _ => char::from_u32(unit),
+                    }
+                    .unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+                other => char::from(other),
+            });
+        }
+    }
+    out.push_str(raw.get(at..).unwrap_or_default());
+    raw.len()
+}
+
+/// Appends text as it stands in a string of `json.dumps`, without the quotes.
+pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        let odd = next_odd(bytes, at);
+        out.extend_from_slice(bytes.get(at..odd).unwrap_or_default());
+        at = odd;
+        let Some(byte) = bytes.get(at).copied() else { return };
+        if byte < 0x80 {
+            push_unit(u32::from(byte), out);
+            at += 1;
+            continue;
+        }
+        // What is beyond ASCII mostly stands together.
+        for c in text.get(at..).unwrap_or_default().chars().take_while(|c| !c.is_ascii()) {
+            push_char(c, out);
+            at += c.len_utf8();
+        }
+    }
+}
+
+/// Appends what stands between the quotes of a valid string as `json.dumps` writes it after reading it.
+pub fn push_again(raw: &[u8], out: &mut Vec<u8>) {
+    push_again_part(raw, true, out);
+}
+
+/// [`push_again`] of a piece; unless it is the last one, an escape or a character that its end cuts is left for the next piece.
+/// Returns how many bytes were taken.
+pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
+    let (mut copied, mut at) = (0, 0);
+    // What is fine as it is gets copied in one go.
+    let flush = |copied: usize, at: usize, out: &mut Vec<u8>| {
+        out.extend_from_slice(raw.get(copied..at).unwrap_or_default());
+    };
+    loop {
+        // Escapes often stand one behind the other.
+        if raw.get(at) != Some(&b'\\') {
+            at = next_odd(raw, at);
+        }
+        let Some(byte) = raw.get(at).copied() else { break };
+        if byte == b'\\' {
+            if !is_last && at + 6 > raw.len() {
+                break;
+            }
+            match raw.get(at + 1) {
+                Some(b'u') => {
+                    let unit = hex4(raw, at + 2).unwrap_or(0xfffd);
+                    if is_kept_escape(unit, raw.get(at + 2..at + 6).unwrap_or_default()) {
+                        at += 6;
+                        continue;
+                    }
+                    flush(copied, at, out);
+                    push_unit(unit, out);
+                    at += 6;
+                    copied = at;
+                }
+                Some(b'/') => {
+                    flush(copied, at, out);
+                    at += 1;
+                    copied = at;
+                    at += 1;
+                }
+                _ => at += 2,
+            }
+            continue;
+        }
+        flush(copied, at, out);
+        if byte < 0x80 {
+            push_unit(u32::from(byte), out);
+            at += 1;
+        } else {
+            let before = at;
+            at += push_characters(raw.get(at..).unwrap_or_default(), out);
+            if at == before {
+                // The piece ends inside a character.
+                return at;
+            }
+        }
+        copied = at;
+    }
+    let end = at.min(raw.len());
+    flush(copied, end, out);
+    end
+}
+
+/// Whether half a character stands in a valid string as an escape (a lone surrogate).
+pub fn has_half(raw: &[u8]) -> bool {
+    has_half_part(raw, true).1
+}
+
+/// [`has_half`] of a piece: how many bytes were taken (an escape near the end is left unless the piece is the last), and the answer.
+pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
+        at += found;
+        if !is_last && at + MAX_ESCAPE_BYTES > raw.len() {
+            return (at, false);
+        }
+        let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };
+        at += match (unit, low_half(raw, at + 6)) {
+            (None, _) => 2,
+            (Some(0xd800..=0xdbff), Some(_)) => 12,
+            (Some(0xd800..=0xdfff), _) => return (at, true),
+            _ => 6,
+        };
+    }
+    (raw.len(), false)
+}
+
+/// Whether the first half of a character stands in a valid string, or in any valid JSON, as an escape without the second behind it.
+pub fn has_first_half(raw: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
+        at += found;
+        let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };
+        at += match (unit, low_half(raw, at + 6)) {
+            (None, _) => 2,
+            (Some(0xd800..=0xdbff), Some(_)) => 12,
+            (Some(0xd800..=0xdbff), None) => return true,
+            _ => 6,
+        };
+    }
+    false
+}
+
+/// Eight copies of a byte.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Bytes that are looked at in one go where there is much.
+const STRIDE: usize = 64;
+
+/// Where the next byte is that a string of `json.dumps` does not hold as it is, from `at` on; the end where there is none.
+#[inline]
+fn next_odd(text: &[u8], mut at: usize) -> usize {
+    let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
+    let mut words = 0;
+    loop {
+        // What is short is done by words alone.
+        if words >= 2 {
+            while let Some(stride) = text.get(at..at + STRIDE) {
+                // Folded, not searched: that way it is done many bytes at a time.
+                if stride.iter().fold(false, |found, byte| found | is_odd(*byte)) {
+                    break;
+                }
+                at += STRIDE;
+            }
+            // There is one in these words, or they are the last.
+            words = 0;
+        }
+        let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
+        let word = u64::from_le_bytes(word);
+        let zero = |word: u64| word.wrapping_sub(eight(1)) & !word;
+        // The lowest bit that is set belongs to a byte that is meant; those above it may not.
+        let found = zero(word ^ eight(b'"'))
+            | zero(word ^ eight(b'\\'))
+            | zero(word ^ eight(0x7f))
+            | (word.wrapping_sub(eight(b' ')) & !word)
+            | word;
+        let found = found & eight(0x80);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        words += 1;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| is_odd(*byte)).unwrap_or(rest.len())
+}
+
+/// Whether Python writes this escape as it stands, given its four digits.
+fn is_kept_escape(unit: u32, digits: &[u8]) -> bool {
+    let is_escaped = !matches!(unit, 0x20..=0x7e | 8 | 9 | 10 | 12 | 13);
+    is_escaped && !digits.iter().any(u8::is_ascii_uppercase)
+}
+
+/// The characters beyond ASCII that `bytes` begins with, as far as they are whole; returns their length in bytes.
+fn push_characters(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    while let Some(first) = bytes.get(at).copied().filter(|byte| *byte >= 0x80) {
+        let len = match first {
+            0xf0.. => 4,
+            0xe0.. => 3,
+            _ => 2,
+        };
+        let Some(character) = bytes.get(at..at + len) else { break };
+        let lead = u32::from(first) & (0x7f >> len);
+        let code = character.iter().skip(1).fold(lead, |code, byte| code << 6 | u32::from(byte & 0x3f));
+        push_char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), out);
+        at += len;
+    }
+    at
+}
+
+fn push_char(c: char, out: &mut Vec<u8>) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        push_unit(u32::from(*unit), out);
+    }
+}
+
+/// A character of ASCII, or half or all of another one.
+fn push_unit(unit: u32, out: &mut Vec<u8>) {
+    let short = match unit {
+        0x22 => b'"',
+        0x5c => b'\\',
+        8 => b'b',
+        9 => b't',
+        10 => b'n',
+        12 => b'f',
+        13 => b'r',
+        0x20..=0x7e => {
+            out.push(unit as u8);
+            return;
+        }
+        _ => {
+            let digit = |shift: u32| DIGITS[(unit >> shift & 15) as usize];
+            out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_write;
+    use proptest::prelude::*;
+
+    fn again(raw: &str) -> String {
+        let mut out = Vec::new();
+        push_again(raw.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_string_is_written_as_python_writes_what_it_read() {
+        for (raw, wanted) in [
+            ("", ""),
+            ("plain ~", "plain ~"),
+            (r#"\/\"\\\b\f\n\r\t"#, r#"/\"\\\b\f\n\r\t"#),
+            (r"\u002F\u0022\u005c\u0008\u000A\u007e\u007F", r#"/\"\\\b\n~\u007f"#),
+            (r"\uD83D\uDE00\ud83d\u00E9\u00e9", r"\ud83d\ude00\ud83d\u00e9\u00e9"),
+            ("é漢😀\u{7f}\u{2028}x", r"\u00e9\u6f22\ud83d\ude00\u007f\u2028x"),
+        ] {
+            assert_eq!(again(raw), wanted, "{raw}");
+        }
+    }
+
+    #[test]
+    fn halves_are_seen() {
+        for (raw, wanted) in
+            [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00\ud83d", true), (r"\\ud83d", false), ("é", false)]
+        {
+            assert_eq!(has_half(raw.as_bytes()), wanted, "{raw}");
+            assert!(wanted || !has_first_half(raw.as_bytes()), "{raw}");
+        }
+    }
+
+    /// Raw contents of valid strings.
+    fn raw() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            "[ -!#-\\[\\]-~]{1,40}",
+            "[é漢😀\u{7f}\u{80}\u{7ff}\u{ffff}]{1,3}",
+            r#"\\["\\/bfnrt]"#,
+            r"\\u[0-9a-fA-F]{4}",
+            r"\\ud83[0-9a-f]\\ude0[0-9A-F]",
+        ];
+        proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn writing_again_is_reading_and_writing(raw in raw()) {
+            if !has_half(raw.as_bytes()) {
+                let text: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
+                let mut ours = String::new();
+                unescape(&raw, &mut ours);
+                prop_assert_eq!(&ours, &text);
+                let wanted = json_write::string(&text);
+                prop_assert_eq!(format!("\"{}\"", again(&raw)), wanted.clone());
+                let mut out = b"\"".to_vec();
+                push_ascii(&text, &mut out);
+                out.push(b'"');
+                prop_assert_eq!(String::from_utf8(out).unwrap(), wanted);
+            }
+            prop_assert_eq!(again(&again(&raw)), again(&raw));
+        }
+
+        #[test]
+        fn pieces_make_the_same_as_the_whole(raw in raw(), size in 1usize..20) {
+            let (mut text, mut ascii, mut half) = (String::new(), Vec::new(), false);
+            let bytes = raw.as_bytes();
+            for kind in 0..3 {
+                let (mut at, mut end) = (0, 0);
+                while at < bytes.len() {
+                    end = (end + size).min(bytes.len());
+                    let is_last = end == bytes.len();
+                    let piece = &bytes[at..end];
+                    at += match kind {
+                        0 => {
+                            let valid = std::str::from_utf8(piece).map_or_else(|e| e.valid_up_to(), str::len);
+                            let piece = std::str::from_utf8(&piece[..valid]).unwrap();
+                            unescape_part(piece, is_last, &mut text)
+                        }
+                        1 => push_again_part(piece, is_last, &mut ascii),
+                        _ => {
+                            let (taken, found) = has_half_part(piece, is_last);
+                            half |= found;
+                            if found { bytes.len() } else { taken }
+                        }
+                    };
+                }
+            }
+            let mut whole = String::new();
+            unescape(&raw, &mut whole);
+            prop_assert_eq!(text, whole);
+            prop_assert_eq!(String::from_utf8(ascii).unwrap(), again(&raw));
+            prop_assert_eq!(half, has_half(bytes));
+        }
+    }
+}

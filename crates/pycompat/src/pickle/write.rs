@@ -1,0 +1,118 @@
+//! Writing a pickled list of pairs.
+
+use super::PROTO;
+use gristmill_core::Outcome;
+
+/// A frame is closed before the next value once it has this many bytes.
+const FRAME: usize = 65_536;
+/// Shorter frames are written without their head.
+const SHORTEST_FRAME: usize = 4;
+/// Items that are appended at once.
+const GROUP: u64 = 1_000;
+/// More than one item.
+const SEVERAL: u64 = u64::MAX;
+/// The protocol that is written.
+const PROTOCOL: u8 = 4;
+
+/// Writes a pickled list of `count` pairs; what leaves it goes to `out`, in pieces of about 64 KiB.
+///
+/// `items` must yield exactly `count` pairs.
+pub fn write_index(
+    count: u64,
+    items: impl Iterator<Item = (u64, u64)>,
+    out: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut writer = IndexWriter::new(count);
+    for (offset, length) in items {
+        writer.push(offset, length, out)?;
+    }
+    writer.finish(out)
+}
+
+/// Writes a pickled list pair after pair.
+pub struct IndexWriter {
+    frame: Vec<u8>,
+    count: u64,
+    written: u64,
+}
+
+impl IndexWriter {
+    /// For a list that will have `count` items: a list of one item is written differently from all others.
+    pub fn new(count: u64) -> Self {
+        let mut frame = Vec::with_capacity(FRAME + 64);
+        frame.extend_from_slice(&[0x5d, 0x94]);
+        Self { frame, count, written: 0 }
+    }
+
+    /// For a list of two items at least; how many, its writer need not know before.
+    pub fn of_several() -> Self {
+        Self::new(SEVERAL)
+    }
+
+    /// Adds a pair.
+    pub fn push(&mut self, offset: u64, length: u64, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+        if self.written == 0 {
+            out(&[PROTO, PROTOCOL])?;
+        } else if self.count > 1 && self.written.is_multiple_of(GROUP) {
+            self.frame.push(0x65);
+        }
+        if self.count > 1 && self.written.is_multiple_of(GROUP) {
+            self.frame.push(b'(');
+        }
+        for number in [offset, length] {
+            if self.frame.len() >= FRAME {
+                self.flush(out)?;
+            }
+            put_number(&mut self.frame, number);
+        }
+        self.frame.extend_from_slice(&[0x86, 0x94]);
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Ends the list.
+    pub fn finish(mut self, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+        debug_assert!(
+            self.written == self.count || (self.count == SEVERAL && self.written > 1),
+            "as many items as were announced"
+        );
+        match (self.written, self.count) {
+            (0, _) => out(&[PROTO, PROTOCOL])?,
+            (_, 1) => self.frame.push(b'a'),
+            _ => self.frame.push(0x65),
+        }
+        self.frame.push(b'.');
+        self.flush(out)
+    }
+
+    fn flush(&mut self, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+        if self.frame.len() >= SHORTEST_FRAME {
+            let mut head = [0x95; 9];
+            head[1..].copy_from_slice(&(self.frame.len() as u64).to_le_bytes());
+            out(&head)?;
+        }
+        out(&self.frame)?;
+        self.frame.clear();
+        Ok(())
+    }
+}
+
+/// Appends a number in the shortest of the forms that CPython uses.
+fn put_number(bytes: &mut Vec<u8>, number: u64) {
+    if let Ok(small) = u8::try_from(number) {
+        bytes.extend_from_slice(&[0x4b, small]);
+    } else if let Ok(short) = u16::try_from(number) {
+        bytes.push(0x4d);
+        bytes.extend_from_slice(&short.to_le_bytes());
+    } else if let Ok(word) = i32::try_from(number) {
+        bytes.push(0x4a);
+        bytes.extend_from_slice(&word.to_le_bytes());
+    } else {
+        // A ninth byte keeps the sign of numbers from 2^63 on.
+        let count = (64 - number.leading_zeros()) as usize / 8 + 1;
+        let mut digits = [0; 9];
+        digits[..8].copy_from_slice(&number.to_le_bytes());
+        bytes.extend_from_slice(&[0x8a, count as u8]);
+        bytes.extend_from_slice(&digits[..count]);
+    }
+}

@@ -1,0 +1,379 @@
+//! Changing a file system: every create, write, sync, rename and removal of the program.
+//!
+//! Two layers. [`Disk`] is the bare operations with the system's own errors; [`RealFs`] does them, [`fault::FaultFs`] breaks
+//! them. [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a
+//! [`Failure`] that names the path. Every [`Disk`] is an [`Fs`].
+
+mod buffered;
+pub mod fault;
+mod real;
+mod volatile;
+
+pub use buffered::BufferedFile;
+pub use real::RealFs;
+
+use gristmill_core::{Failure, Outcome, Subject};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Permission bits of a new file until its final mode is set.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// Permission bits of a folder that only its owner may enter.
+pub const PRIVATE_FOLDER: u32 = 0o700;
+/// How much is copied at a time, in bytes.
+const COPY_CHUNK: usize = 1 << 20;
+/// A file that is written is let go of in steps of so many bytes, and stays in memory so many bytes behind its end.
+const STEP: u64 = 8 << 20;
+const BEHIND: u64 = 64 << 20;
+
+/// An open file as the system offers it.
+pub trait DiskFile: Send {
+    /// Writes some of the bytes and returns how many.
+    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Overwrites some of the bytes at `offset` and returns how many; where the next bytes go stays.
+    fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Makes the content durable.
+    fn raw_sync(&mut self) -> io::Result<()>;
+    /// Asks the system to begin writing out what it holds back; nothing is waited for, and nothing can fail.
+    fn raw_start_sync(&mut self) {}
+    /// Tells the system that these bytes will not be read soon: what of them is not on disk yet it begins to write, the memory of the
+    /// others it takes back. Nothing is waited for, and nothing can fail.
+    fn raw_let_go(&mut self, from: u64, length: u64);
+    /// Sets the permission bits.
+    fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
+    /// Closes the file and reports what the system says about it.
+    fn raw_close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// The bare operations that change a file system. None follows a symbolic link in the last component.
+pub trait Disk: Send + Sync {
+    /// Creates a file that must not exist yet, for writing, private to its owner.
+    fn raw_create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file for appending, creating it when missing. Returns its size in bytes too.
+    fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)>;
+    /// Opens a file that is there, cuts it to `length` bytes and writes on from there. One that is shorter is an error.
+    fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>>;
+    /// Makes an existing file's content durable.
+    fn raw_sync_file(&self, path: &Path) -> io::Result<()>;
+    /// Makes a folder's entries durable.
+    fn raw_sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Renames, replacing what is at `to`.
+    fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file a second name.
+    fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file or symbolic link.
+    fn raw_unlink(&self, path: &Path) -> io::Result<()>;
+    /// Creates a folder.
+    fn raw_mkdir(&self, path: &Path, mode: u32) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn raw_rmdir(&self, path: &Path) -> io::Result<()>;
+    /// Sets permission bits.
+    fn raw_chmod(&self, path: &Path, mode: u32) -> io::Result<()>;
+}
+
+/// A file being written. Nothing is kept back: every byte given is handed to the system at once (see [`BufferedFile`]).
+///
+/// What is written is let go of as the file grows: the system begins to write it out, and memory that held it is free for what comes next.
+/// So a large file neither drives everything else out of memory nor leaves all of the writing to its end. Its last 64 MiB stay.
+pub trait WriteFile: Send {
+    /// Writes all bytes at the end.
+    fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
+    /// Overwrites bytes that were written before, from `offset` on: for a header that is known last.
+    fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()>;
+    /// Begins to make everything durable, without waiting: for many small files whose [`sync`](Self::sync) comes later.
+    fn start_sync(&mut self);
+    /// From now on nothing is let go of: for what this run will read again.
+    fn keep_in_page_cache(&mut self);
+    /// Makes everything written so far durable.
+    fn sync(&mut self) -> Outcome<()>;
+    /// Sets the permission bits.
+    fn set_mode(&mut self, mode: u32) -> Outcome<()>;
+    /// Size in bytes.
+    fn len(&self) -> u64;
+    /// Whether nothing was written yet.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Where the file is.
+    fn path(&self) -> &Path;
+    /// Makes the content durable, closes the file and returns its size in bytes.
+    fn finish(self: Box<Self>) -> Outcome<u64>;
+    /// Closes the file without waiting for the disk: for spools that are checked before they are used again.
+    fn close(self: Box<Self>) -> Outcome<u64>;
+}
+
+/// A file system to write to.
+pub trait Fs: Disk {
+    /// Creates a file that must not exist yet, readable by its owner only until a mode is set.
+    fn create_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
+        let raw = named("creating the file", path, || self.raw_create(path))?;
+        Ok(Box::new(NamedFile::new(path, raw, 0)))
+    }
+    /// Opens a file to append to, creating it when missing.
+    fn append_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
+        let (raw, written) = named("opening the file for writing", path, || self.raw_append(path))?;
+        Ok(Box::new(NamedFile::new(path, raw, written)))
+    }
+    /// Opens a file that is there to go on after its first `length` bytes; whatever came after them is cut off. A file that is
+    /// shorter is an error.
+    fn reopen_file(&self, path: &Path, length: u64) -> Outcome<Box<dyn WriteFile>> {
+        let raw = named("opening the file for writing", path, || self.raw_reopen(path, length))?;
+        Ok(Box::new(NamedFile::new(path, raw, length)))
+    }
+    /// Makes an existing file's content durable.
+    fn sync_file(&self, path: &Path) -> Outcome<()> {
+        named("making the file durable", path, || self.raw_sync_file(path))
+    }
+    /// Makes a folder's entries durable. File systems that cannot do this for folders are taken at their word.
+    fn sync_dir(&self, path: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_sync_dir(path)) {
+            Err(error) if is_unsupported_sync(&error) => Ok(()),
+            other => other.map_err(|error| Failure::io("making the folder durable", path, &error)),
+        }
+    }
+    /// Renames, replacing what is at `to`. Both must be on one file system.
+    fn rename(&self, from: &Path, to: &Path) -> Outcome<()> {
+        named("renaming", to, || self.raw_rename(from, to))
+    }
+    /// Gives a file a second name, or copies it where the file system has no hard links. `to` must not exist.
+    fn hard_link_or_copy(&self, from: &Path, to: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_link(from, to)) {
+            Ok(()) => Ok(()),
+            Err(error) if is_link_refused(&error) => self.copy_file(from, to),
+            Err(error) => Err(Failure::io("linking", to, &error)),
+        }
+    }
+    /// Copies a regular file's content and mode to a new file and makes it durable.
+    fn copy_file(&self, from: &Path, to: &Path) -> Outcome<()> {
+        self.copy_file_watched(from, to, &mut |_| Ok(()))
+    }
+    /// [`copy_file`](Self::copy_file) for large files: `watch` is told how many bytes came with each step, and may end it.
+    fn copy_file_watched(&self, from: &Path, to: &Path, watch: &mut dyn FnMut(u64) -> Outcome<()>) -> Outcome<()> {
+        let source = super::read::open_read(from)?;
+        let target = self.create_file(to)?;
+        let result = fill(&source, target, watch);
+        if result.is_err() {
+            let _ = self.remove_file(to);
+        }
+        result
+    }
+    /// Removes a file or symbolic link. One that is not there is fine.
+    fn remove_file(&self, path: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_unlink(path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|error| Failure::io("removing", path, &error)),
+        }
+    }
+    /// Removes a folder and everything in it, following no symbolic link. One that is not there is fine.
+    fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
+        remove_tree(self, path)
+    }
+    /// Creates a folder with these permission bits, whatever the umask. One that is there already is fine and keeps its mode.
+    ///
+    /// Who makes what is missing above an output asks for `new/..` where `new` is not there. That is refused: the output was looked at
+    /// before, and there was nothing; behind a folder that is made meanwhile the same path leads to what somebody else has there.
+    fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
+        if path.components().next_back() == Some(Component::ParentDir) {
+            return Err(Failure::usage("creating the folder", "`..` follows a folder that does not exist")
+                .on(Subject::path(path))
+                .with_hint("give the path without it"));
+        }
+        // Another run may take the folder away between the two looks at it; then it is made after all.
+        let mut races = 8;
+        loop {
+            match repeat(|| self.raw_mkdir(path, mode)) {
+                Ok(()) => return self.set_mode(path, mode),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Failure::io("creating the folder", path, &error));
+                }
+                Err(_) if path.is_dir() => return Ok(()),
+                Err(_) if races > 0 && path.symlink_metadata().is_err() => races -= 1,
+                Err(error) => return Err(Failure::io("creating the folder", path, &error)),
+            }
+        }
+    }
+    /// Sets permission bits.
+    fn set_mode(&self, path: &Path, mode: u32) -> Outcome<()> {
+        named("setting the permissions", path, || self.raw_chmod(path, mode))
+    }
+}
+
+impl<D: Disk> Fs for D {}
+
+struct NamedFile {
+    path: PathBuf,
+    raw: Box<dyn DiskFile>,
+    written: u64,
+    letting_go: Option<WritebackWindow>,
+}
+
+/// How far a file is let go of, in whole steps.
+struct WritebackWindow {
+    /// What lies before was written by others.
+    first: u64,
+    /// What lies before is on its way to the disk.
+    begun: u64,
+}
+
+impl NamedFile {
+    /// A file that is open, and has this many bytes.
+    fn new(path: &Path, raw: Box<dyn DiskFile>, written: u64) -> Self {
+        let first = written.next_multiple_of(STEP);
+        Self { path: path.to_owned(), raw, written, letting_go: Some(WritebackWindow { first, begun: first }) }
+    }
+    /// Lets go of what is far enough behind.
+    fn let_go(&mut self) {
+        let Some(WritebackWindow { first, begun }) = &mut self.letting_go else { return };
+        while self.written >= *begun + STEP {
+            self.raw.raw_let_go(*begun, STEP);
+            // By now it is on disk, and its memory is given back.
+            if let Some(behind) = begun.checked_sub(BEHIND).filter(|behind| behind >= first) {
+                self.raw.raw_let_go(behind, STEP);
+            }
+            *begun += STEP;
+        }
+    }
+}
+
+impl WriteFile for NamedFile {
+    fn write_all(&mut self, mut bytes: &[u8]) -> Outcome<()> {
+        while !bytes.is_empty() {
+            let count = named("writing", &self.path, || self.raw.raw_write(bytes))?;
+            if count == 0 {
+                let error = io::Error::from(io::ErrorKind::WriteZero);
+                return Err(Failure::io("writing", &self.path, &error));
+            }
+            self.written += count as u64;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        self.let_go();
+        Ok(())
+    }
+    fn overwrite(&mut self, mut bytes: &[u8], mut offset: u64) -> Outcome<()> {
+        while !bytes.is_empty() {
+            let count = named("writing", &self.path, || self.raw.raw_write_at(bytes, offset))?;
+            if count == 0 {
+                let error = io::Error::from(io::ErrorKind::WriteZero);
+                return Err(Failure::io("writing", &self.path, &error));
+            }
+            offset += count as u64;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+    fn start_sync(&mut self) {
+        self.raw.raw_start_sync();
+    }
+    fn keep_in_page_cache(&mut self) {
+        self.letting_go = None;
+    }
+    fn sync(&mut self) -> Outcome<()> {
+        named("making the file durable", &self.path, || self.raw.raw_sync())
+    }
+    fn set_mode(&mut self, mode: u32) -> Outcome<()> {
+        named("setting the permissions", &self.path, || self.raw.raw_set_mode(mode))
+    }
+    fn len(&self) -> u64 {
+        self.written
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn finish(mut self: Box<Self>) -> Outcome<u64> {
+        self.sync()?;
+        self.close()
+    }
+    fn close(self: Box<Self>) -> Outcome<u64> {
+        let Self { path, raw, written, .. } = *self;
+        match raw.raw_close() {
+            // An interrupted close has closed the file all the same.
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(Failure::io("closing", path, &error)),
+            _ => Ok(written),
+        }
+    }
+}
+
+fn fill(
+    source: &super::read::ReadFile,
+    mut target: Box<dyn WriteFile>,
+    watch: &mut dyn FnMut(u64) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut buffer = vec![0; COPY_CHUNK];
+    let mut offset = 0;
+    loop {
+        let count =
+            source.read_at(&mut buffer, offset).map_err(|error| Failure::io("reading", source.path(), &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        target.write_all(bytes)?;
+        offset += count as u64;
+        watch(count as u64)?;
+    }
+    target.set_mode(source.mode())?;
+    target.finish()?;
+    Ok(())
+}
+
+/// Repeats an operation for as long as a signal interrupts it.
+fn repeat<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+fn named<T>(what: &str, path: &Path, operation: impl FnMut() -> io::Result<T>) -> Outcome<T> {
+    repeat(operation).map_err(|error| Failure::io(what, path, &error))
+}
+
+fn is_unsupported_sync(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let ignored = [Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
+    error.raw_os_error().is_some_and(|code| ignored.iter().any(|e| e.raw_os_error() == code))
+}
+
+/// What file systems say that have no hard links, or not for this file.
+fn is_link_refused(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let refused =
+        [Errno::XDEV, Errno::PERM, Errno::ACCESS, Errno::MLINK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
+    error.raw_os_error().is_some_and(|code| refused.iter().any(|e| e.raw_os_error() == code))
+}
+
+/// Whether an operation failed because its two paths lie on different file systems.
+pub(crate) fn is_cross_device(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
+}
+
+/// Renames; `Ok(false)` when the two paths lie on different file systems.
+pub(crate) fn rename_here(fs: &dyn Fs, from: &Path, to: &Path) -> Outcome<bool> {
+    match repeat(|| fs.raw_rename(from, to)) {
+        Ok(()) => Ok(true),
+        Err(error) if is_cross_device(&error) => Ok(false),
+        Err(error) => Err(Failure::io("renaming", to, &error)),
+    }
+}
+
+fn remove_tree<F: Fs + ?Sized>(fs: &F, path: &Path) -> Outcome<()> {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|error| Failure::io("reading the folder", path, &error))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| Failure::io("reading the folder", path, &error))?;
+        let kind = entry.file_type().map_err(|error| Failure::io("reading the folder", path, &error))?;
+        if kind.is_dir() {
+            remove_tree(fs, &entry.path())?;
+        } else {
+            fs.remove_file(&entry.path())?;
+        }
+    }
+    match repeat(|| fs.raw_rmdir(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|error| Failure::io("removing the folder", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! Files: positional reads, atomic publishing, locks, scratch space. Only this crate opens files for writing.
+//!
+//! Everything that changes a disk goes through [`fs::Fs`], so that tests can break it at any operation.
+
+pub mod fs;
+pub mod identity;
+pub mod lock;
+pub mod memory;
+pub mod pages;
+pub mod publish;
+pub mod read;
+pub mod run_folder;
+pub mod scratch;
+pub mod space;
+pub mod xdg;

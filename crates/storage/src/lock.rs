@@ -1,0 +1,249 @@
+//! One writer per data set.
+
+use super::fs::{Fs, RealFs};
+use super::identity::{ProcessIdentity, ProcessState};
+use super::run_folder::RunFolder;
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often, and how long apart, a lock that is just changing hands is looked at.
+const LOOKS: u32 = 40;
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
+/// Lock files are small; anything larger is none of ours.
+const MAX_LOCK_BYTES: u64 = 1 << 16;
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The process.
+    #[serde(flatten)]
+    pub process: ProcessIdentity,
+    /// Told apart from every other time a lock is taken.
+    token: String,
+    /// The system's own lock is held too, and lasts exactly as long as the process.
+    system_lock: bool,
+}
+
+/// The right to write to one data set, given back when dropped.
+#[derive(Debug)]
+pub struct DatasetLock {
+    path: PathBuf,
+    holder: Holder,
+    /// Held open for the system's own lock.
+    _folder: Option<OwnedFd>,
+}
+
+/// What the system's own lock says.
+enum SystemLock {
+    /// Ours now.
+    Taken(OwnedFd),
+    /// Somebody has it.
+    Busy,
+    /// This file system has none.
+    Unknown,
+}
+
+/// What became of an attempt to take over a lock file.
+enum Attempt {
+    /// It is ours.
+    Ours,
+    /// It changed meanwhile: look again.
+    Again,
+    /// Somebody has it.
+    Held(Option<Holder>),
+}
+
+impl DatasetLock {
+    /// Takes the lock, or says who holds it. The lock of a process of this host that died is taken over; a lock of another
+    /// host is never judged stale. `break_lock` removes whatever is there.
+    pub fn acquire(fs: &dyn Fs, own: &RunFolder, break_lock: bool) -> Outcome<Self> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let result = own.create_outer(fs).and_then(|()| {
+                let lock = Self::acquire_with(fs, own, break_lock, true)?;
+                own.create(fs).map(|()| lock)
+            });
+            match result {
+                // Another run that has just ended may have taken the empty folder away under our hands.
+                Err(failure) if failure.is_missing() && looks < LOOKS => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
+    pub fn holder(own: &RunFolder) -> Outcome<Option<Holder>> {
+        let me = ProcessIdentity::current();
+        Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != ProcessState::Dead))
+    }
+
+    fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
+        let path = own.lock();
+        if break_lock {
+            fs.remove_file(&path)?;
+        }
+        let mut holder = None;
+        for look in 0..LOOKS {
+            if look > 0 {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            let system = if use_system { system_lock(own.path()) } else { SystemLock::Unknown };
+            let folder = match system {
+                SystemLock::Taken(folder) => Some(folder),
+                SystemLock::Unknown => None,
+                SystemLock::Busy if break_lock => None,
+                SystemLock::Busy => {
+                    holder = read_holder(&path)?.flatten();
+                    match &holder {
+                        // A dead holder's lock is being taken over right now.
+                        Some(by) if by.process.life(&ProcessIdentity::current()) != ProcessState::Dead => break,
+                        _ => continue,
+                    }
+                }
+            };
+            let mine = Holder {
+                process: ProcessIdentity::current(),
+                token: super::publish::unique(),
+                system_lock: folder.is_some(),
+            };
+            match take(fs, &path, &mine)? {
+                Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder }),
+                Attempt::Again => {}
+                Attempt::Held(by) => {
+                    holder = by;
+                    if holder.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(held(&path, holder.as_ref()))
+    }
+
+    /// Whether the lock file still says so; `false` after somebody broke the lock.
+    pub fn is_still_ours(&self) -> bool {
+        matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.holder.token)
+    }
+}
+
+impl Drop for DatasetLock {
+    fn drop(&mut self) {
+        if self.is_still_ours() {
+            // If this fails, the next process on this host takes the lock over.
+            let _ = RealFs.remove_file(&self.path);
+        }
+    }
+}
+
+/// What fails when somebody else holds the lock.
+const LOCKING: &str = "locking the data set";
+
+/// Whether a failure says that somebody else holds the lock: what lies beside it is theirs then.
+pub fn is_held(failure: &Failure) -> bool {
+    failure.what == LOCKING
+}
+
+fn held(path: &Path, holder: Option<&Holder>) -> Failure {
+    let why = match holder {
+        Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
+        None => "it is held by another process".to_owned(),
+    };
+    Failure::environment(LOCKING, why)
+        .on(Subject::path(path))
+        .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
+}
+
+/// The content of a lock file: `None` without a file, `Some(None)` when it cannot be understood.
+fn read_holder(path: &Path) -> Outcome<Option<Option<Holder>>> {
+    let bytes = super::read::read_whole(path, MAX_LOCK_BYTES)?;
+    Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+/// Locks the folder itself: a lock file is replaced when it is taken over, the folder stays.
+fn system_lock(folder: &Path) -> SystemLock {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return SystemLock::Unknown };
+    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => SystemLock::Taken(folder),
+        Err(Errno::WOULDBLOCK) => SystemLock::Busy,
+        Err(_) => SystemLock::Unknown,
+    }
+}
+
+/// Makes the lock file, with its content in it from the first moment on.
+fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
+    if make(fs, path, mine)? {
+        return Ok(Attempt::Ours);
+    }
+    let Some(holder) = read_holder(path)? else { return Ok(Attempt::Again) };
+    let Some(holder) = holder else { return Ok(Attempt::Held(None)) };
+    let is_gone = match holder.process.life(&mine.process) {
+        ProcessState::Dead => true,
+        // Whoever had the system's lock with it is gone, for now it is ours.
+        ProcessState::Hidden => holder.system_lock && mine.system_lock,
+        ProcessState::Alive | ProcessState::Elsewhere => false,
+    };
+    if !is_gone {
+        return Ok(Attempt::Held(Some(holder)));
+    }
+    take_away(fs, path, &holder, mine)?;
+    Ok(Attempt::Again)
+}
+
+/// Removes a dead holder's lock. Only one process at a time may, and it looks again before: a lock that somebody made
+/// meanwhile stays.
+fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
+    let guard = path.with_file_name("lock.takeover");
+    if !make(fs, &guard, mine)? {
+        let by = read_holder(&guard)?.flatten();
+        if by.is_some_and(|by| by.process.life(&mine.process) == ProcessState::Dead) {
+            fs.remove_file(&guard)?;
+        }
+        return Ok(());
+    }
+    let result = match read_holder(path) {
+        Ok(Some(Some(now))) if now == *dead => fs.remove_file(path),
+        Ok(_) => Ok(()),
+        Err(failure) => Err(failure),
+    };
+    fs.remove_file(&guard)?;
+    result
+}
+
+fn make(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<bool> {
+    let bytes = serde_json::to_vec(mine).unwrap_or_default();
+    let draft = path.with_file_name(format!("lock.{}.new", mine.token));
+    let result = write_and_link(fs, &draft, path, &bytes);
+    let _ = fs.remove_file(&draft);
+    result
+}
+
+fn write_and_link(fs: &dyn Fs, draft: &Path, path: &Path, bytes: &[u8]) -> Outcome<bool> {
+    let mut file = fs.create_file(draft)?;
+    file.write_all(bytes)?;
+    file.set_mode(0o644)?;
+    file.close()?;
+    match fs.raw_link(draft, path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        // No hard links here: made exclusively, then filled.
+        Err(_) => match fs.raw_create(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(Failure::io("creating the lock", path, &error)),
+            Ok(mut file) => {
+                file.raw_write(bytes).map_err(|error| Failure::io("writing the lock", path, &error))?;
+                Ok(true)
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

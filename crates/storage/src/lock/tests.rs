@@ -1,0 +1,184 @@
+use super::*;
+use crate::publish::write_file;
+use gristmill_core::ExitClass;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Barrier;
+
+fn place() -> (tempfile::TempDir, RunFolder) {
+    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let own = RunFolder::for_webdataset(dir.path());
+    own.create(&RealFs).unwrap();
+    (dir, own)
+}
+
+fn acquire(own: &RunFolder) -> Outcome<DatasetLock> {
+    DatasetLock::acquire(&RealFs, own, false)
+}
+
+/// Leaves a lock as another process would have.
+fn leave(own: &RunFolder, process: ProcessIdentity, system_lock: bool) {
+    let holder = Holder { process, token: "left".into(), system_lock };
+    write_file(&RealFs, &own.lock(), &serde_json::to_vec(&holder).unwrap(), 0o644).unwrap();
+}
+
+fn dead() -> ProcessIdentity {
+    let me = ProcessIdentity::current();
+    ProcessIdentity { started: me.started + 1, ..me }
+}
+
+/// Names in the own folder besides `lock` and `work`.
+fn litter(own: &RunFolder) -> Vec<String> {
+    let names = std::fs::read_dir(own.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| !["lock", "work"].contains(&name.as_str())).collect()
+}
+
+#[test]
+fn a_lock_is_held_until_it_is_dropped_and_its_holder_is_named() {
+    let (_dir, own) = place();
+    let lock = acquire(&own).unwrap();
+    assert!(lock.is_still_ours());
+    let failure = acquire(&own).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Environment);
+    assert!(failure.why.contains(&format!("process {}", std::process::id())), "{failure}");
+    assert!(failure.why.contains(&ProcessIdentity::current().host), "{failure}");
+    assert!(failure.hint.unwrap().contains("--break-lock"));
+    assert_eq!(DatasetLock::holder(&own).unwrap().unwrap().process, ProcessIdentity::current());
+    drop(lock);
+    assert!(!own.lock().exists());
+    assert_eq!(DatasetLock::holder(&own).unwrap(), None);
+    drop(acquire(&own).unwrap());
+    assert_eq!(litter(&own), Vec::<String>::new());
+}
+
+#[test]
+fn the_folder_of_work_is_made_by_whoever_has_the_lock_and_nobody_else() {
+    let (_dir, own) = place();
+    let lock = acquire(&own).unwrap();
+    // As a run does at its end, a moment before it lets go.
+    own.remove_work(&RealFs).unwrap();
+    acquire(&own).unwrap_err();
+    assert!(!own.work().exists());
+    drop(lock);
+    let lock = acquire(&own).unwrap();
+    assert!(own.work().exists() && lock.is_still_ours());
+}
+
+#[test]
+fn the_lock_of_a_dead_process_of_this_host_is_taken_over_silently() {
+    for use_system in [true, false] {
+        let (_dir, own) = place();
+        leave(&own, dead(), use_system);
+        assert_eq!(DatasetLock::holder(&own).unwrap(), None);
+        let lock = DatasetLock::acquire_with(&RealFs, &own, false, use_system).unwrap();
+        assert!(lock.is_still_ours());
+        assert_eq!(litter(&own), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_process_that_died_while_it_took_a_lock_over_is_no_obstacle() {
+    let (_dir, own) = place();
+    leave(&own, dead(), false);
+    std::fs::copy(own.lock(), own.path().join("lock.takeover")).unwrap();
+    assert!(acquire(&own).unwrap().is_still_ours());
+    assert_eq!(litter(&own), Vec::<String>::new());
+}
+
+#[test]
+fn the_lock_of_another_host_is_never_judged_stale() {
+    let (_dir, own) = place();
+    leave(&own, ProcessIdentity { host: "far-away".into(), pid: 42, boot: "x".into(), ..dead() }, true);
+    let failure = acquire(&own).unwrap_err();
+    assert!(failure.why.contains("process 42 on host far-away"), "{failure}");
+    assert!(own.lock().exists());
+}
+
+#[test]
+fn a_process_of_another_container_counts_as_gone_only_if_its_system_lock_is() {
+    let hidden = || ProcessIdentity { pid_space: "pid:[1]".into(), ..dead() };
+    let (_dir, own) = place();
+    leave(&own, hidden(), false);
+    acquire(&own).unwrap_err();
+    leave(&own, hidden(), true);
+    acquire(&own).unwrap();
+}
+
+#[test]
+fn break_lock_removes_whatever_is_there() {
+    let (_dir, own) = place();
+    leave(&own, ProcessIdentity { host: "far-away".into(), ..dead() }, true);
+    drop(DatasetLock::acquire(&RealFs, &own, true).unwrap());
+    write_file(&RealFs, &own.lock(), b"not ours", 0o644).unwrap();
+    drop(DatasetLock::acquire(&RealFs, &own, true).unwrap());
+    let first = acquire(&own).unwrap();
+    let second = DatasetLock::acquire(&RealFs, &own, true).unwrap();
+    assert!(!first.is_still_ours() && second.is_still_ours());
+    drop(first);
+    assert!(second.is_still_ours(), "who lost the lock does not take it away from its new holder");
+}
+
+#[test]
+fn a_lock_file_that_cannot_be_understood_is_held_by_somebody() {
+    let (_dir, own) = place();
+    write_file(&RealFs, &own.lock(), b"{", 0o644).unwrap();
+    assert!(acquire(&own).unwrap_err().why.contains("another process"));
+}
+
+#[test]
+fn of_twenty_that_race_exactly_one_gets_the_lock() {
+    for use_system in [true, false] {
+        for left_by_dead in [true, false] {
+            for _ in 0..5 {
+                let (_dir, own) = place();
+                if left_by_dead {
+                    leave(&own, dead(), use_system);
+                }
+                let barrier = Barrier::new(20);
+                let won = AtomicU32::new(0);
+                std::thread::scope(|scope| {
+                    for _ in 0..20 {
+                        scope.spawn(|| {
+                            barrier.wait();
+                            let lock = DatasetLock::acquire_with(&RealFs, &own, false, use_system);
+                            won.fetch_add(u32::from(lock.is_ok()), Ordering::SeqCst);
+                            // Nobody lets go before everybody has tried.
+                            barrier.wait();
+                            drop(lock);
+                        });
+                    }
+                });
+                assert_eq!(won.load(Ordering::SeqCst), 1, "system lock {use_system}, left by dead {left_by_dead}");
+                assert_eq!(litter(&own), Vec::<String>::new());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_a_lock_that_the_next_one_takes() {
+    let (_dir, own) = place();
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let me = ProcessIdentity::current();
+    let started = crate::identity::started(child.id()).unwrap();
+    leave(&own, ProcessIdentity { pid: child.id(), started, ..me }, false);
+    assert!(acquire(&own).unwrap_err().why.contains(&child.id().to_string()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    acquire(&own).unwrap();
+}
+
+#[test]
+fn an_error_while_the_lock_is_made_is_named_and_leaves_nothing() {
+    use crate::fs::fault::{Fault, FaultFs};
+    use rustix::io::Errno;
+    let (_dir, own) = place();
+    let fs = FaultFs::new(Fault::Nothing);
+    drop(DatasetLock::acquire(&fs, &own, false).unwrap());
+    for at in 0..fs.ops() {
+        let result = DatasetLock::acquire(&FaultFs::new(Fault::Once { at, errno: Errno::NOSPC }), &own, false);
+        if let Err(failure) = result {
+            assert_eq!(failure.class, ExitClass::Environment);
+            assert!(!own.lock().exists());
+        }
+    }
+}

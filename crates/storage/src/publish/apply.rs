@@ -1,0 +1,220 @@
+//! Doing what a rename list says, forwards or backwards.
+//!
+//! Every step can be told from the disk: a staged file that is gone was moved to its target, an old file that was moved aside is
+//! there. So going forward may begin anywhere, and any number of times.
+
+use super::super::fs::{rename_here, Fs};
+use super::super::run_folder::RunFolder;
+use super::list::{Entry, RenameList, State};
+use super::parent_of;
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A rename list with everything needed to follow it.
+pub(super) struct Renamer<'a> {
+    fs: &'a dyn Fs,
+    own: &'a RunFolder,
+    root: &'a Path,
+    list: &'a RenameList,
+    staging: PathBuf,
+    /// Entries whose target lies on another file system and was written in this process.
+    copied: HashSet<usize>,
+}
+
+type Numbered<'a> = Vec<(usize, &'a Entry)>;
+
+/// Whether something has this name, a dangling link included.
+pub(super) fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}
+
+/// Where the staged file of an entry is.
+pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
+    staging.join(format!("new-{number}"))
+}
+
+impl<'a> Renamer<'a> {
+    pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
+        Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
+    }
+
+    /// Moves everything to its place, durably; the list stays. `placed` is called for each file that is there.
+    pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
+        let (last, others) = self.split();
+        for (number, entry) in &last {
+            self.put_aside(*number, entry)?;
+        }
+        if !last.is_empty() {
+            self.sync_folders(&last)?;
+        }
+        for (number, entry) in &others {
+            self.put_aside(*number, entry)?;
+            self.put_in(*number, entry, placed)?;
+        }
+        self.sync_folders(&others)?;
+        for (number, entry) in &last {
+            self.put_in(*number, entry, placed)?;
+        }
+        self.sync_folders(&last)
+    }
+
+    /// Undoes whatever of [`forward`](Self::forward) was done, in the reverse order, durably; the list stays.
+    pub(super) fn backward(&self) -> Outcome<()> {
+        let (last, others) = self.split();
+        for (number, entry) in last.iter().rev() {
+            self.take_out(*number, entry)?;
+        }
+        self.sync_folders(&last)?;
+        for (number, entry) in others.iter().rev() {
+            self.take_out(*number, entry)?;
+            self.put_back(*number, entry)?;
+        }
+        self.sync_folders(&others)?;
+        for (number, entry) in last.iter().rev() {
+            self.put_back(*number, entry)?;
+        }
+        self.sync_folders(&last)
+    }
+
+    /// Ends a publish that was done: removes what lies beside targets on other file systems, then the list.
+    pub(super) fn finish(&self) -> Outcome<()> {
+        let mut is_over = self.list.state == State::Done;
+        if !is_over && self.leftovers().next().is_some() {
+            // From here on there is no way back, and files may be edited: a second reading must not move anything.
+            let done = RenameList { state: State::Done, ..self.list.clone() };
+            if let Err(failure) = super::write_list(self.fs, self.own, &done) {
+                if !matches!(RenameList::read(self.own), Ok(Some(list)) if list.state == State::Done) {
+                    return Err(failure);
+                }
+            }
+            is_over = true;
+        }
+        // What cannot be removed now is still named by the list; whoever comes next removes it.
+        let removed = self.leftovers().try_for_each(|path| {
+            self.fs.remove_file(&path)?;
+            self.fs.sync_dir(parent_of(&path))
+        });
+        let result = removed.and_then(|()| self.fs.remove_file(&self.own.renames()));
+        if is_over {
+            return Ok(());
+        }
+        result
+    }
+
+    /// What makes the set visible, and everything else; each with its number.
+    fn split(&self) -> (Numbered<'a>, Numbered<'a>) {
+        self.list.entries.iter().enumerate().partition(|(_, entry)| entry.action.is_visible_part())
+    }
+    fn target(&self, entry: &Entry) -> PathBuf {
+        self.root.join(&entry.target)
+    }
+    fn aside(&self, number: usize) -> PathBuf {
+        self.staging.join(format!("old-{number}"))
+    }
+    /// A hidden name beside a target, for targets on other file systems.
+    fn beside(&self, entry: &Entry, number: usize, word: &str) -> PathBuf {
+        let target = self.target(entry);
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(format!(".{}-{number}.{word}", self.list.id));
+        target.with_file_name(name)
+    }
+    fn leftovers(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let words = ["new", "old"];
+        let numbered = self.list.entries.iter().enumerate();
+        numbered
+            .flat_map(move |(number, entry)| words.map(|word| self.beside(entry, number, word)))
+            .filter(|path| is_there(path))
+    }
+
+    fn put_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
+        let target = self.target(entry);
+        let beside = self.beside(entry, number, "old");
+        let is_placed = entry.action.has_staged() && !is_there(&staged(&self.staging, number));
+        let is_aside = is_there(&self.aside(number)) || is_there(&beside);
+        if !entry.had_old || is_placed || is_aside || !is_there(&target) {
+            return Ok(());
+        }
+        if !rename_here(self.fs, &target, &self.aside(number))? {
+            self.fs.rename(&target, &beside)?;
+        }
+        Ok(())
+    }
+
+    fn put_in(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<()> {
+        if entry.action.has_staged() {
+            self.place(number, entry)?;
+            placed();
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, number: usize, entry: &Entry) -> Outcome<()> {
+        let from = staged(&self.staging, number);
+        let target = self.target(entry);
+        if !is_there(&from) {
+            return if is_there(&target) { Ok(()) } else { Err(lost(&target)) };
+        }
+        if rename_here(self.fs, &from, &target)? {
+            return Ok(());
+        }
+        // Another file system: the staged file stays until the end, so that this can be done again.
+        let beside = self.beside(entry, number, "new");
+        self.fs.remove_file(&beside)?;
+        self.fs.copy_file(&from, &beside)?;
+        self.fs.rename(&beside, &target)?;
+        self.copied.insert(number);
+        Ok(())
+    }
+
+    fn take_out(&self, number: usize, entry: &Entry) -> Outcome<()> {
+        if !entry.action.has_staged() {
+            return Ok(());
+        }
+        let from = staged(&self.staging, number);
+        let target = self.target(entry);
+        if self.copied.contains(&number) {
+            return self.fs.remove_file(&target);
+        }
+        let beside = self.beside(entry, number, "new");
+        if is_there(&beside) {
+            self.fs.remove_file(&beside)?;
+        }
+        if is_there(&from) || !is_there(&target) {
+            return Ok(());
+        }
+        self.fs.rename(&target, &from)
+    }
+
+    fn put_back(&self, number: usize, entry: &Entry) -> Outcome<()> {
+        for aside in [self.aside(number), self.beside(entry, number, "old")] {
+            if is_there(&aside) {
+                return self.fs.rename(&aside, &self.target(entry));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the names in the targets' folders durable, and those in the staging folder that the files came from.
+    fn sync_folders(&self, entries: &[(usize, &Entry)]) -> Outcome<()> {
+        let targets: Vec<PathBuf> = entries.iter().map(|(_, entry)| self.target(entry)).collect();
+        let folders: BTreeSet<&Path> = targets.iter().map(|target| parent_of(target)).collect();
+        for folder in folders {
+            self.fs.sync_dir(folder)?;
+        }
+        if self.staging.is_dir() {
+            self.fs.sync_dir(&self.staging)?;
+        }
+        Ok(())
+    }
+}
+
+/// A file that is neither staged nor in place: somebody removed it.
+fn lost(target: &Path) -> Failure {
+    Failure::data("finishing an interrupted publish", "the new file is gone from the work folder")
+        .on(Subject::path(target))
+        .with_hint("the data set reads as unprepared; prepare it again")
+}

@@ -1,0 +1,256 @@
+//! The rename list: what a publish has promised to do. Text, with a checksum at its end; written whole before the first rename.
+//!
+//! ```text
+//! gristmill renames 1
+//! state moving
+//! id 4711-0-1f2e3d4c
+//! put old shards/a.tar.idx
+//! remove old .nv-meta/stale
+//! last new .nv-meta/.info.json
+//! end 3 89abcdef01234567
+//! ```
+//!
+//! Paths are relative to the root where they lie below it, so that a data set may be moved; bytes outside printable ASCII,
+//! spaces and `%` are percent-encoded.
+
+use super::super::read::read_whole;
+use super::super::run_folder::RunFolder;
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+const FIRST_LINE: &str = "gristmill renames 1";
+/// Room for a hundred thousand long paths, in bytes.
+const MAX_LIST_BYTES: u64 = 1 << 28;
+
+/// What happens to one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// A staged file takes its place.
+    Put,
+    /// It goes away.
+    Remove,
+    /// Like `Put`, but it makes the set visible: taken away before anything else moves, put in after everything else.
+    Last,
+    /// Like `Remove`, but before anything else moves.
+    Hide,
+}
+
+impl Action {
+    const WORDS: [(Self, &'static str); 4] =
+        [(Self::Put, "put"), (Self::Remove, "remove"), (Self::Last, "last"), (Self::Hide, "hide")];
+
+    /// A staged file belongs to it.
+    pub(super) fn has_staged(self) -> bool {
+        matches!(self, Self::Put | Self::Last)
+    }
+    /// It makes the set visible, or made it.
+    pub(super) fn is_visible_part(self) -> bool {
+        matches!(self, Self::Last | Self::Hide)
+    }
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(action, _)| *action == self).map_or("", |(_, word)| word)
+    }
+    fn from_word(text: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, word)| *word == text).map(|(action, _)| *action)
+    }
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) action: Action,
+    /// Something was at the target before.
+    pub(super) had_old: bool,
+    /// As given: relative to the root, or absolute.
+    pub(super) target: PathBuf,
+}
+
+/// How far a publish is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Files are being moved.
+    Moving,
+    /// All are in place; only leftovers may have to be removed.
+    Done,
+}
+
+/// A rename list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RenameList {
+    pub(super) state: State,
+    /// Part of the names of files beside targets on other file systems.
+    pub(super) id: String,
+    /// In the order in which they are put in place.
+    pub(super) entries: Vec<Entry>,
+}
+
+impl RenameList {
+    /// The file's text.
+    pub(super) fn to_text(&self) -> String {
+        let state = match self.state {
+            State::Moving => "moving",
+            State::Done => "done",
+        };
+        let mut text = format!("{FIRST_LINE}\nstate {state}\nid {}\n", self.id);
+        for entry in &self.entries {
+            let old = if entry.had_old { "old" } else { "new" };
+            let path = escape(entry.target.as_os_str().as_bytes());
+            let _ = writeln!(text, "{} {old} {path}", entry.action.word());
+        }
+        let sum = xxh3_64(text.as_bytes());
+        let _ = writeln!(text, "end {} {sum:016x}", self.entries.len());
+        text
+    }
+
+    /// Reads the file's text; `None` when a single byte of it is not as it was written.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let start_of_end = text.strip_suffix('\n')?.rfind('\n')? + 1;
+        let (body, end) = text.split_at_checked(start_of_end)?;
+        let mut lines = body.lines();
+        if lines.next()? != FIRST_LINE {
+            return None;
+        }
+        let state = match lines.next()? {
+            "state moving" => State::Moving,
+            "state done" => State::Done,
+            _ => return None,
+        };
+        let id = lines.next()?.strip_prefix("id ")?.to_owned();
+        let entries = lines.map(read_entry).collect::<Option<Vec<_>>>()?;
+        let expected = format!("end {} {:016x}\n", entries.len(), xxh3_64(body.as_bytes()));
+        (end == expected).then_some(Self { state, id, entries })
+    }
+
+    /// The list of an own folder, if there is one.
+    pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
+        let path = own.renames();
+        let Some(bytes) = read_whole(&path, MAX_LIST_BYTES)? else { return Ok(None) };
+        let list = std::str::from_utf8(&bytes).ok().and_then(Self::from_text);
+        list.map(Some).ok_or_else(|| {
+            Failure::environment("finishing an interrupted publish", "its rename list is damaged")
+                .on(Subject::path(&path))
+                .with_hint("remove this file to give the interrupted publish up, then prepare again")
+        })
+    }
+
+    /// The targets' names, raw, as a person knows them.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.entries.iter().map(|entry| entry.target.to_string_lossy().into_owned()).collect()
+    }
+}
+
+fn read_entry(line: &str) -> Option<Entry> {
+    let mut words = line.split(' ');
+    let action = Action::from_word(words.next()?)?;
+    let had_old = match words.next()? {
+        "old" => true,
+        "new" => false,
+        _ => return None,
+    };
+    let target = PathBuf::from(OsString::from_vec(unescape(words.next()?)?));
+    words.next().is_none().then_some(Entry { action, had_old, target })
+}
+
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            0x21..0x7f if *byte != b'%' => text.push(char::from(*byte)),
+            _ => drop(write!(text, "%{byte:02x}")),
+        }
+    }
+    text
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = tail.get(2..)?;
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    Some(bytes)
+}
+
+/// How a target is written down: relative to the root where it lies below it.
+pub(super) fn written_down(root: &Path, target: &Path) -> PathBuf {
+    target.strip_prefix(root).map_or_else(|_| target.to_owned(), Path::to_path_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list() -> RenameList {
+        let entry = |action, had_old, target: &[u8]| Entry {
+            action,
+            had_old,
+            target: PathBuf::from(OsString::from_vec(target.to_vec())),
+        };
+        RenameList {
+            state: State::Moving,
+            id: "7-0-abc".into(),
+            entries: vec![
+                entry(Action::Put, true, b"a dir/100%\n.tar.idx"),
+                entry(Action::Remove, true, b"/else/\xff\xfe"),
+                entry(Action::Hide, true, b".nv-meta/.info.yaml"),
+                entry(Action::Last, false, ".nv-meta/é.json".as_bytes()),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_back_as_it_was_written() {
+        for list in [list(), RenameList { state: State::Done, ..list() }, RenameList { entries: vec![], ..list() }] {
+            assert_eq!(RenameList::from_text(&list.to_text()), Some(list));
+        }
+        assert!(list().to_text().contains("put old a%20dir/100%25%0a.tar.idx\n"));
+    }
+
+    #[test]
+    fn a_list_that_was_cut_or_changed_anywhere_is_not_believed() {
+        let text = list().to_text();
+        for end in 0..text.len() {
+            assert_eq!(RenameList::from_text(&text[..end]), None, "cut at {end}");
+        }
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            if let Ok(changed) = String::from_utf8(bytes) {
+                assert_eq!(RenameList::from_text(&changed), None, "changed at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn targets_are_relative_to_the_root_where_they_can_be() {
+        assert_eq!(written_down(Path::new("/d/s"), Path::new("/d/s/x/a.idx")), Path::new("x/a.idx"));
+        assert_eq!(written_down(Path::new("/d/s"), Path::new("/d/s2/a.idx")), Path::new("/d/s2/a.idx"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_survives(bytes in proptest::collection::vec(1u8.., 1..40)) {
+            prop_assert_eq!(unescape(&escape(&bytes)), Some(bytes));
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text in ".{0,200}") {
+            let _ = RenameList::from_text(&text);
+            let _ = RenameList::from_text(&format!("{FIRST_LINE}\n{text}\n"));
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Making files visible: a single file atomically, a set of files as one.
+//!
+//! A set is staged in the own folder, durable; then its rename list is written, and only then do files move: the commit file of an
+//! earlier set is taken away, the others are replaced in order, the commit file comes last. A kill leaves either the old set, or
+//! the new one, or one without commit file that [`recover`] finishes. An error undoes what was moved.
+
+mod apply;
+mod list;
+
+use super::fs::{BufferedFile, Fs};
+use super::read::open_read;
+use super::run_folder::RunFolder;
+use apply::{is_there, Renamer};
+use gristmill_core::problem::Subject;
+use gristmill_core::{ExitClass, Failure, Outcome, Progress};
+use list::{Action, Entry, RenameList, State};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Temporary files in the own folder begin like this.
+const TEMPORARY: &str = "tmp-";
+/// Bytes of a file that is written piece by piece which are collected.
+const BUFFER: usize = 64 << 10;
+/// Permission bits of the rename list: `lint` may be run by somebody else.
+const LIST_MODE: u32 = 0o644;
+
+/// Writes a single file so that at any moment either the old or the new one is there, whole.
+pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+    let beside = beside(path, "new");
+    let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
+    if let Err(mut failure) = result {
+        // The failure that is already on its way says more than one about tidying up.
+        let _ = fs.remove_file(&beside);
+        // Nobody knows the hidden name.
+        if failure.subject == Subject::path(&beside) {
+            failure.subject = Subject::path(path);
+        }
+        return Err(failure);
+    }
+    fs.sync_dir(parent_of(path))
+}
+
+/// Writes a new file, durable, with its final mode.
+fn write_new(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+    let mut file = fs.create_file(path)?;
+    file.write_all(bytes)?;
+    file.set_mode(mode)?;
+    file.finish()?;
+    Ok(())
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A hidden name in the same folder that nobody else uses.
+fn beside(path: &Path, word: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.{word}", unique()));
+    path.with_file_name(name)
+}
+
+/// A word no other running process on any host is likely to make.
+pub(super) fn unique() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{count}-{}", std::process::id(), random.get(..8).unwrap_or_default())
+}
+
+/// What was finished of an earlier, interrupted publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolledForward {
+    /// The files that are in place now, relative to the root where they lie below it; raw.
+    pub files: Vec<String>,
+}
+
+/// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing beside the data.
+pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+    own.create(fs)?;
+    let draft = own.path().join(format!("{TEMPORARY}{}", unique()));
+    let result = write_new(fs, &draft, bytes, mode).and_then(|()| super::fs::rename_here(fs, &draft, path));
+    if !matches!(result, Ok(true)) {
+        let _ = fs.remove_file(&draft);
+    }
+    if result? {
+        fs.sync_dir(parent_of(path))
+    } else {
+        write_file(fs, path, bytes, mode)
+    }
+}
+
+/// Puts a finished file of the own folder in the place of `path`: at any moment either the old or the new one is there, whole.
+///
+/// A symbolic link at `path` is replaced, not followed. After an error the old file is as it was.
+pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcome<()> {
+    fs.set_mode(written, mode)?;
+    fs.sync_file(written)?;
+    if super::fs::rename_here(fs, written, path)? {
+        return fs.sync_dir(parent_of(path));
+    }
+    let beside = beside(path, "new");
+    let result = fs.copy_file(written, &beside).and_then(|()| fs.rename(&beside, path));
+    if result.is_err() {
+        let _ = fs.remove_file(&beside);
+    }
+    result?;
+    fs.sync_dir(parent_of(path))
+}
+
+/// A set of files that becomes visible as one. Dropped without [`commit`](Self::commit), it leaves no trace.
+pub struct Publication<'a> {
+    fs: &'a dyn Fs,
+    root: PathBuf,
+    own: &'a RunFolder,
+    staging: PathBuf,
+    /// Targets as absolute paths, in the order in which they are put in place. The staged file's name is its position.
+    entries: Vec<(Action, PathBuf)>,
+    counter: Counter<'a>,
+    /// The staging folder is somebody else's business now.
+    is_settled: bool,
+}
+
+impl<'a> Publication<'a> {
+    /// Begins a set. An earlier one that was interrupted is finished first. The caller holds the data set's lock.
+    pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a RunFolder) -> Outcome<Self> {
+        own.create(fs)?;
+        recover(fs, root, own)?;
+        let staging = staging_of(own);
+        fs.create_dir(&staging, super::fs::PRIVATE_FOLDER)?;
+        fs.sync_dir(parent_of(&staging))?;
+        let counter = Counter::default();
+        Ok(Self { fs, root: root.to_owned(), own, staging, entries: Vec::new(), counter, is_settled: false })
+    }
+
+    /// Counts the files in a progress in which nothing else is counted. `files` is how many there will be, as far as it is known.
+    pub fn counting(mut self, progress: &'a Progress, files: u64) -> Self {
+        progress.expect(files, 0);
+        self.counter = Counter { progress: Some(progress), ..Counter::default() };
+        self
+    }
+
+    /// Adds a file with this content. `target` is absolute; its folder exists; a symbolic link there is replaced, not followed.
+    pub fn stage_bytes(&mut self, target: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+        self.stage(Action::Put, target, |fs, path| {
+            let mut file = fs.create_file(path)?;
+            file.write_all(bytes)?;
+            file.set_mode(mode)?;
+            file.start_sync();
+            file.close()?;
+            Ok(())
+        })
+    }
+
+    /// Adds a file that `write` writes piece by piece; otherwise as [`stage_bytes`](Self::stage_bytes).
+    pub fn stage_written(
+        &mut self,
+        target: &Path,
+        mode: u32,
+        write: impl FnOnce(&mut BufferedFile) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.stage(Action::Put, target, |fs, path| {
+            let mut file = fs.create_file(path)?;
+            file.set_mode(mode)?;
+            let mut file = BufferedFile::new(file, BUFFER);
+            write(&mut file)?;
+            file.close()?;
+            Ok(())
+        })
+    }
+
+    /// Adds a file that was written already. It may stay where it was as a second name of the same bytes, so it must not be
+    /// written to any more; from another file system it is copied.
+    pub fn stage_file(&mut self, target: &Path, already_written: PathBuf, mode: u32) -> Outcome<()> {
+        self.stage(Action::Put, target, |fs, path| {
+            fs.hard_link_or_copy(&already_written, path)?;
+            fs.set_mode(path, mode)
+        })
+    }
+
+    /// Keeps what is at `target` now as `backup`, replacing an earlier backup. Nothing at `target` is fine.
+    pub fn keep_backup(&mut self, target: &Path, backup: &Path) -> Outcome<()> {
+        if !is_there(target) {
+            return Ok(());
+        }
+        self.stage(Action::Put, backup, |fs, path| fs.hard_link_or_copy(target, path))
+    }
+
+    /// Adds the removal of a file. One that is not there is fine.
+    pub fn remove(&mut self, target: &Path) -> Outcome<()> {
+        self.entries.push((Action::Remove, target.to_owned()));
+        Ok(())
+    }
+
+    /// Names another file of this set, staged before the commit file or to be removed, that makes a set visible by itself: like
+    /// the commit file it is away while files move.
+    pub fn mark_last(&mut self, target: &Path) {
+        for (action, known) in &mut self.entries {
+            if known == target {
+                *action = if action.has_staged() { Action::Last } else { Action::Hide };
+            }
+        }
+    }
+
+    /// Whether everything is there already as it was staged, byte for byte, and nothing to be removed is: then there is nothing to make
+    /// visible.
+    pub fn changes_nothing(&self) -> Outcome<bool> {
+        for (number, (action, target)) in self.entries.iter().enumerate() {
+            if !action.has_staged() {
+                match is_there(target) {
+                    true => return Ok(false),
+                    false => continue,
+                }
+            }
+            let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+            // One that cannot be read is another one.
+            let Some(old) = is_file.then(|| open_read(target).ok()).flatten() else { return Ok(false) };
+            if !open_read(&apply::staged(&self.staging, number))?.is_same_as(&old)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes everything visible. `commit_target` is the file without which the set counts as not there: it goes first and comes
+    /// last. One that is not staged, but on disk, comes back as it was.
+    ///
+    /// After an error everything is as before; if even that was impossible, [`recover`] finishes the publish.
+    pub fn commit(mut self, commit_target: &Path) -> Outcome<()> {
+        let is_staged = self.entries.iter().any(|(action, target)| target == commit_target && action.has_staged());
+        if !is_staged {
+            self.keep_backup(commit_target, commit_target)?;
+        }
+        self.mark_last(commit_target);
+        let list = self.list(commit_target)?;
+        self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
+        self.sync_staged()?;
+        // From here on the list decides what becomes of the staging folder.
+        self.is_settled = true;
+        let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
+        let counter = &mut self.counter;
+        let moved = write_list(self.fs, self.own, &list)
+            .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
+            .and_then(|()| mover.finish());
+        match moved {
+            Ok(()) => {
+                if self.fs.sync_dir(self.own.path()).is_ok() {
+                    // Leftovers in the own folder are removed by whoever comes next.
+                    let _ = self.fs.remove_dir_all(&self.staging);
+                }
+                Ok(())
+            }
+            Err(failure) => Err(self.undo(&mover, failure)),
+        }
+    }
+
+    fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
+        let undone = mover
+            .backward()
+            .and_then(|()| self.fs.remove_file(&self.own.renames()))
+            .and_then(|()| self.fs.sync_dir(self.own.path()));
+        match undone {
+            Err(_) if is_there(&self.own.renames()) => failure.with_hint(
+                "the publish was interrupted half-way; the next run of gristmill on this data set finishes it",
+            ),
+            _ => {
+                let _ = self.fs.remove_dir_all(&self.staging);
+                failure
+            }
+        }
+    }
+
+    fn list(&self, commit_target: &Path) -> Outcome<RenameList> {
+        let mut entries = Vec::with_capacity(self.entries.len());
+        for (action, target) in &self.entries {
+            let old = std::fs::symlink_metadata(target).ok();
+            if old.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+                let why = "there is a folder of that name";
+                return Err(Failure::new(ExitClass::Environment, "publishing", why).on(Subject::path(target)));
+            }
+            let target_text = list::written_down(&self.root, target);
+            entries.push(Entry { action: *action, had_old: old.is_some(), target: target_text });
+        }
+        if !entries.iter().any(|entry| entry.action == Action::Last) {
+            let why = "the file that completes the set was not staged";
+            return Err(Failure::environment("publishing", why).on(Subject::path(commit_target)));
+        }
+        Ok(RenameList { state: State::Moving, id: unique(), entries })
+    }
+
+    /// Makes all staged files durable. All at once, after the last one: most of them then wait for one and the same write-out.
+    fn sync_staged(&mut self) -> Outcome<()> {
+        for (number, (action, _)) in self.entries.iter().enumerate() {
+            let path = apply::staged(&self.staging, number);
+            // A backup may be a symbolic link, which has no content of its own.
+            if action.has_staged() && !path.is_symlink() {
+                self.fs.sync_file(&path)?;
+            }
+            if action.has_staged() {
+                self.counter.add(Counter::SYNCED);
+            }
+        }
+        self.fs.sync_dir(&self.staging)
+    }
+
+    /// Makes the next staged file and adds its entry.
+    fn stage(
+        &mut self,
+        action: Action,
+        target: &Path,
+        make: impl FnOnce(&dyn Fs, &Path) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let path = apply::staged(&self.staging, self.entries.len());
+        if let Err(failure) = make(self.fs, &path) {
+            let _ = self.fs.remove_file(&path);
+            return Err(failure);
+        }
+        self.entries.push((action, target.to_owned()));
+        self.counter.add(Counter::STAGED);
+        Ok(())
+    }
+}
+
+/// Counts files in a progress by what is done for each, in tenths.
+#[derive(Default)]
+struct Counter<'a> {
+    progress: Option<&'a Progress>,
+    tenths: u64,
+    counted: u64,
+}
+
+impl Counter<'_> {
+    const STAGED: u64 = 1;
+    /// Waiting for the disk takes nearly all the time.
+    const SYNCED: u64 = 8;
+    const PUT_IN_PLACE: u64 = 1;
+
+    fn expect(&self, files: u64) {
+        if let Some(progress) = self.progress {
+            progress.expect(files, 0);
+        }
+    }
+
+    fn add(&mut self, tenths: u64) {
+        let Some(progress) = self.progress else { return };
+        self.tenths += tenths;
+        let files = self.tenths / 10;
+        progress.add(files - self.counted, 0);
+        self.counted = files;
+    }
+}
+
+impl Drop for Publication<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            let _ = self.fs.remove_dir_all(&self.staging);
+        }
+    }
+}
+
+/// Finishes a publish that was interrupted, and removes what one left behind that had not begun to move files. Does nothing when
+/// there is nothing to do; may itself be interrupted. The caller holds the data set's lock.
+pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
+    if !own.exists() {
+        return Ok(None);
+    }
+    let Some(list) = RenameList::read(own)? else {
+        remove_leftovers(fs, own)?;
+        return Ok(None);
+    };
+    let mut mover = Renamer::new(fs, own, root, &list);
+    if list.state == State::Moving {
+        if let Err(failure) = mover.forward(&mut || {}) {
+            if failure.class == ExitClass::Data {
+                // It can never be finished; the commit file is away, so the set reads as unprepared. Said once.
+                fs.remove_file(&own.renames())?;
+            }
+            return Err(failure);
+        }
+    }
+    mover.finish()?;
+    fs.sync_dir(own.path())?;
+    if !is_there(&own.renames()) {
+        remove_leftovers(fs, own)?;
+    }
+    Ok(Some(RolledForward { files: list.names() }))
+}
+
+/// What [`recover`] would finish; reads only. For `lint`.
+pub fn pending(own: &RunFolder) -> Outcome<Option<Vec<String>>> {
+    let list = RenameList::read(own)?;
+    Ok(list.filter(|list| list.state == State::Moving).map(|list| list.names()))
+}
+
+/// [`recover`] for commands that do not lock the data set themselves: does nothing while somebody else holds the lock, for then
+/// the publish is not interrupted but running. Fails where the data set cannot be written to; a command that only reads may go
+/// on with a warning, for the set reads as unprepared or as whole.
+pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
+    if !is_there(&own.renames()) || super::lock::DatasetLock::holder(own)?.is_some() {
+        return Ok(None);
+    }
+    let _lock = super::lock::DatasetLock::acquire(fs, own, false)?;
+    recover(fs, root, own)
+}
+
+fn staging_of(own: &RunFolder) -> PathBuf {
+    own.work().join("publish")
+}
+
+fn write_list(fs: &dyn Fs, own: &RunFolder, list: &RenameList) -> Outcome<()> {
+    replace_file(fs, own, &own.renames(), list.to_text().as_bytes(), LIST_MODE)
+}
+
+fn remove_leftovers(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
+    fs.remove_dir_all(&staging_of(own))?;
+    let entries =
+        std::fs::read_dir(own.path()).map_err(|error| Failure::io("reading the folder", own.path(), &error))?;
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            fs.remove_file(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

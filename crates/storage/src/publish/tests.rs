@@ -1,0 +1,546 @@
+use super::*;
+use crate::fs::fault::{Fault, FaultFs, Op};
+use crate::fs::RealFs;
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::os::unix::fs::{symlink, MetadataExt as _};
+
+/// Files by their name relative to the root, with content and mode; own folder left out.
+type Files = BTreeMap<String, (Vec<u8>, u32)>;
+
+/// In memory where there is such a place: these tests publish thousands of times.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+struct World {
+    dir: tempfile::TempDir,
+    own: RunFolder,
+    /// `shards/` is on another file system.
+    is_split: bool,
+}
+
+const COMMIT: &str = ".nv-meta/.info.json";
+
+impl World {
+    fn new(is_overwrite: bool, is_split: bool) -> Self {
+        let dir = folder();
+        let world = Self { own: RunFolder::for_webdataset(dir.path()), dir, is_split };
+        RealFs.create_dir(&world.at("shards"), 0o755).unwrap();
+        world.put("shards/a.tar", "tar a");
+        if is_overwrite {
+            RealFs.create_dir(&world.at(".nv-meta"), 0o755).unwrap();
+            for name in
+                ["shards/a.tar.idx", ".nv-meta/index.sqlite", ".nv-meta/split.yaml", ".nv-meta/index.uuid", COMMIT]
+            {
+                world.put(name, &format!("old {name}"));
+            }
+        }
+        world
+    }
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+    fn put(&self, name: &str, text: &str) {
+        write_file(&RealFs, &self.at(name), text.as_bytes(), 0o640).unwrap();
+    }
+    fn fs(&self, fault: Fault) -> FaultFs {
+        if self.is_split {
+            FaultFs::with_other_filesystem(fault, &self.at("shards"))
+        } else {
+            FaultFs::new(fault)
+        }
+    }
+    fn publish(&self, fs: &dyn Fs) -> Outcome<()> {
+        self.own.create(fs)?;
+        let ready = self.own.work().join("ready");
+        write_file(fs, &ready, b"new database", 0o600)?;
+        let mut set = Publication::begin(fs, self.dir.path(), &self.own)?;
+        set.stage_bytes(&self.at("shards/a.tar.idx"), b"new a", 0o644)?;
+        set.stage_bytes(&self.at("shards/b.tar.idx"), b"new b", 0o644)?;
+        set.stage_file(&self.at(".nv-meta/index.sqlite"), ready, 0o644)?;
+        set.keep_backup(&self.at(".nv-meta/split.yaml"), &self.at(".nv-meta/split.yaml.bak"))?;
+        set.stage_bytes(&self.at(".nv-meta/split.yaml"), b"new split", 0o644)?;
+        set.remove(&self.at(".nv-meta/index.uuid"))?;
+        set.stage_bytes(&self.at(COMMIT), b"new info", 0o644)?;
+        set.commit(&self.at(COMMIT))
+    }
+    fn recover(&self, fs: &dyn Fs) -> Outcome<Option<RolledForward>> {
+        recover(fs, self.dir.path(), &self.own)
+    }
+    fn files(&self) -> Files {
+        let mut files = Files::new();
+        for entry in walkdir::WalkDir::new(self.dir.path()) {
+            let entry = entry.unwrap();
+            let name = entry.path().strip_prefix(self.dir.path()).unwrap().to_string_lossy().into_owned();
+            if entry.file_type().is_file() && !name.starts_with(".nv-meta/gristmill/") {
+                let mode = entry.metadata().unwrap().mode() & 0o7777;
+                files.insert(name, (std::fs::read(entry.path()).unwrap(), mode));
+            }
+        }
+        files
+    }
+    fn assert_tidy(&self, context: &str) {
+        assert_eq!(pending(&self.own).unwrap(), None, "{context}");
+        assert!(!staging_of(&self.own).exists(), "{context}");
+        let temporary = std::fs::read_dir(self.own.path()).into_iter().flatten().flatten();
+        let left: Vec<_> = temporary.filter(|e| e.file_name().to_string_lossy().starts_with(TEMPORARY)).collect();
+        assert!(left.is_empty(), "{context}: {left:?}");
+    }
+}
+
+/// The files before, the files after, and how many operations are between.
+fn undisturbed(is_overwrite: bool, is_split: bool) -> (Files, Files, u64) {
+    let world = World::new(is_overwrite, is_split);
+    let old = world.files();
+    let fs = world.fs(Fault::Nothing);
+    world.publish(&fs).unwrap();
+    world.assert_tidy("undisturbed");
+    (old, world.files(), fs.ops())
+}
+
+const WORLDS: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
+
+#[test]
+fn a_set_is_published_with_its_modes_its_backup_and_its_removal() {
+    for (is_overwrite, is_split) in WORLDS {
+        let (_, new, _) = undisturbed(is_overwrite, is_split);
+        let text = |name: &str| new.get(name).map(|(bytes, _)| String::from_utf8(bytes.clone()).unwrap());
+        assert_eq!(text("shards/a.tar.idx").as_deref(), Some("new a"));
+        assert_eq!(text(".nv-meta/index.sqlite").as_deref(), Some("new database"));
+        assert_eq!(text(COMMIT).as_deref(), Some("new info"));
+        assert_eq!(text(".nv-meta/index.uuid"), None);
+        let backup = is_overwrite.then_some("old .nv-meta/split.yaml");
+        assert_eq!(text(".nv-meta/split.yaml.bak").as_deref(), backup);
+        assert_eq!(new["shards/b.tar.idx"].1, 0o644);
+        assert_eq!(new[".nv-meta/index.sqlite"].1, 0o644);
+        assert_eq!(new.len(), if is_overwrite { 7 } else { 6 });
+    }
+}
+
+#[test]
+fn files_move_in_order_and_the_commit_file_goes_first_and_comes_last() {
+    let world = World::new(true, false);
+    let fs = world.fs(Fault::Nothing);
+    world.publish(&fs).unwrap();
+    let log = fs.log();
+    let renames: Vec<_> = log.iter().filter(|(op, _)| *op == Op::Rename).map(|(_, path)| path.clone()).collect();
+    let place = |name: &str| renames.iter().position(|path| *path == world.at(name)).unwrap();
+    let list = renames.iter().position(|path| *path == world.own.renames()).unwrap();
+    assert!(renames[list + 1].ends_with("work/publish/old-6"), "the old commit file is taken away first");
+    assert!(place("shards/a.tar.idx") < place("shards/b.tar.idx"));
+    assert!(place("shards/b.tar.idx") < place(".nv-meta/index.sqlite"));
+    assert_eq!(place(COMMIT), renames.len() - 1);
+    let commit = log.iter().position(|(op, path)| *op == Op::Rename && *path == world.at(COMMIT)).unwrap();
+    assert_eq!(log[commit - 1].0, Op::SyncDir, "everything else is durable before the commit file appears");
+}
+
+/// Whether what a reader sees is the old set, the new one, or visibly not prepared.
+fn is_honest(files: &Files, old: &Files, new: &Files) -> bool {
+    // Beside targets on another file system a hidden old version may wait for its removal.
+    let seen: Files =
+        files.iter().filter(|(name, _)| !name.ends_with(".old")).map(|(k, v)| (k.clone(), v.clone())).collect();
+    seen == *old || seen == *new || !files.contains_key(COMMIT)
+}
+
+#[test]
+fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_or_undone() {
+    for (is_overwrite, is_split) in WORLDS {
+        let (old, new, ops) = undisturbed(is_overwrite, is_split);
+        let mut outcomes = [0, 0];
+        for at in 0..ops {
+            for fault in [Fault::Kill { at }, Fault::PowerCut { at }] {
+                let context = format!("{fault:?} overwrite={is_overwrite} split={is_split}");
+                let world = World::new(is_overwrite, is_split);
+                let fs = world.fs(fault);
+                let _ = world.publish(&fs);
+                assert!(is_honest(&world.files(), &old, &new), "{context}: {:?}", world.files());
+                let was_pending = pending(&world.own).unwrap().is_some();
+                let recovered = world.recover(&world.fs(Fault::Nothing)).unwrap();
+                let files = world.files();
+                assert!(files == old || files == new, "{context}: {files:?}");
+                assert!(!was_pending || (recovered.is_some() && files == new), "{context}");
+                world.assert_tidy(&context);
+                assert_eq!(world.recover(&RealFs).unwrap(), None, "{context}");
+                outcomes[usize::from(files == new)] += 1;
+                world.publish(&world.fs(Fault::Nothing)).unwrap();
+                // A backup of what is there by now belongs to every run.
+                assert_eq!(world.files()[COMMIT], new[COMMIT], "{context}");
+            }
+        }
+        assert!(outcomes[0] > 10 && outcomes[1] > 10, "{outcomes:?}");
+    }
+}
+
+#[test]
+fn a_recovery_that_is_killed_itself_at_any_operation_is_finished_by_the_next() {
+    for (is_overwrite, is_split) in [(true, false), (true, true)] {
+        let (_, new, ops) = undisturbed(is_overwrite, is_split);
+        for at in 0..ops {
+            let interrupted = || {
+                let world = World::new(is_overwrite, is_split);
+                let _ = world.publish(&world.fs(Fault::Kill { at }));
+                world
+            };
+            let world = interrupted();
+            if pending(&world.own).unwrap().is_none() {
+                continue;
+            }
+            let fs = world.fs(Fault::Nothing);
+            world.recover(&fs).unwrap();
+            for second in 0..fs.ops() {
+                for fault in [Fault::Kill { at: second }, Fault::PowerCut { at: second }] {
+                    let world = interrupted();
+                    let _ = world.recover(&world.fs(fault));
+                    world.recover(&world.fs(Fault::Nothing)).unwrap();
+                    assert_eq!(world.files(), new, "killed at {at}, then {fault:?}");
+                    world.assert_tidy("recovered twice");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_at_any_operation_is_a_clean_failure_and_everything_is_as_before() {
+    for (is_overwrite, is_split) in WORLDS {
+        let (old, new, ops) = undisturbed(is_overwrite, is_split);
+        for at in 0..ops {
+            let mut faults: Vec<Fault> =
+                [Errno::NOSPC, Errno::IO, Errno::DQUOT, Errno::ROFS].map(|errno| Fault::Once { at, errno }).to_vec();
+            faults.extend([Errno::NOSPC, Errno::DQUOT].map(|errno| Fault::Full { at, errno }));
+            for fault in faults {
+                let world = World::new(is_overwrite, is_split);
+                let fs = world.fs(fault);
+                let result = world.publish(&fs);
+                let context = format!(
+                    "{fault:?} overwrite={is_overwrite} split={is_split}: {result:?} {:?}",
+                    fs.log().get(usize::try_from(at).unwrap())
+                );
+                match result {
+                    Ok(()) => {
+                        // An old version beside its target may have stayed; the next start removes it.
+                        world.recover(&world.fs(Fault::Nothing)).unwrap();
+                        assert_eq!(world.files(), new, "{context}");
+                    }
+                    Err(failure) => {
+                        assert_eq!(failure.class, ExitClass::Environment, "{context}");
+                        assert!(failure.subject.path.is_some(), "{context}");
+                        assert_eq!(world.files(), old, "{context}");
+                        assert_eq!(pending(&world.own).unwrap(), None, "{context}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_turns_read_only_at_any_operation_leaves_a_state_that_is_finished_later() {
+    for (is_overwrite, is_split) in WORLDS {
+        let (old, new, ops) = undisturbed(is_overwrite, is_split);
+        for at in 0..ops {
+            let world = World::new(is_overwrite, is_split);
+            let result = world.publish(&world.fs(Fault::From { at, errno: Errno::ROFS }));
+            assert!(is_honest(&world.files(), &old, &new), "at {at}");
+            if let Err(failure) = result {
+                assert_eq!(failure.class, ExitClass::Environment);
+                let has_begun = pending(&world.own).unwrap().is_some();
+                let says_so = failure.hint.unwrap_or_default().contains("finishes it");
+                assert_eq!(says_so, has_begun, "at {at}");
+            }
+            world.recover(&world.fs(Fault::Nothing)).unwrap();
+            let files = world.files();
+            assert!(files == old || files == new, "at {at}: {files:?}");
+            world.assert_tidy("read-only");
+        }
+    }
+}
+
+#[test]
+fn interrupted_calls_and_short_writes_go_unnoticed() {
+    for (is_overwrite, is_split) in WORLDS {
+        let (_, new, ops) = undisturbed(is_overwrite, is_split);
+        for at in 0..ops {
+            for fault in [Fault::Short { at }, Fault::Once { at, errno: Errno::INTR }] {
+                let world = World::new(is_overwrite, is_split);
+                world.publish(&world.fs(fault)).unwrap();
+                assert_eq!(world.files(), new, "{fault:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_synced_is_taken_at_its_word() {
+    for errno in [Errno::INVAL, Errno::NOTSUP] {
+        let world = World::new(true, false);
+        let fs = world.fs(Fault::Nothing);
+        world.publish(&fs).unwrap();
+        let at = fs.log().iter().position(|(op, _)| *op == Op::SyncDir).unwrap();
+        let world = World::new(true, false);
+        world.publish(&world.fs(Fault::Once { at: u64::try_from(at).unwrap(), errno })).unwrap();
+    }
+}
+
+#[test]
+fn a_commit_file_that_is_not_staged_comes_back_as_it_was() {
+    let world = World::new(true, false);
+    let before = std::fs::metadata(world.at(COMMIT)).unwrap();
+    let mut set = Publication::begin(&RealFs, world.dir.path(), &world.own).unwrap();
+    set.stage_bytes(&world.at("shards/a.tar.idx"), b"again", 0o644).unwrap();
+    set.commit(&world.at(COMMIT)).unwrap();
+    let after = std::fs::metadata(world.at(COMMIT)).unwrap();
+    assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
+    assert_eq!(std::fs::read(world.at("shards/a.tar.idx")).unwrap(), b"again");
+    world.assert_tidy("not staged");
+}
+
+#[test]
+fn a_set_without_its_commit_file_is_refused_and_nothing_moves() {
+    let world = World::new(false, false);
+    let old = world.files();
+    let mut set = Publication::begin(&RealFs, world.dir.path(), &world.own).unwrap();
+    set.stage_bytes(&world.at("shards/a.tar.idx"), b"x", 0o644).unwrap();
+    assert!(set.commit(&world.at(COMMIT)).unwrap_err().why.contains("not staged"));
+    assert_eq!(world.files(), old);
+    world.assert_tidy("no commit file");
+}
+
+#[test]
+fn a_second_file_that_makes_the_set_visible_is_away_too_while_files_move() {
+    let world = World::new(true, false);
+    world.put(".nv-meta/.info.yaml", "old yaml");
+    world.own.create(&RealFs).unwrap();
+    let run = |fs: &FaultFs| {
+        let mut set = Publication::begin(fs, world.dir.path(), &world.own)?;
+        set.stage_bytes(&world.at(".nv-meta/.info.yaml"), b"new yaml", 0o644)?;
+        set.mark_last(&world.at(".nv-meta/.info.yaml"));
+        set.stage_bytes(&world.at("shards/a.tar.idx"), b"new a", 0o644)?;
+        set.stage_bytes(&world.at(COMMIT), b"new info", 0o644)?;
+        set.commit(&world.at(COMMIT))
+    };
+    let fs = FaultFs::new(Fault::Nothing);
+    run(&fs).unwrap();
+    let moved = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("a.tar.idx")).unwrap();
+    let kill = FaultFs::new(Fault::Kill { at: u64::try_from(moved).unwrap() });
+    run(&kill).unwrap_err();
+    assert!(!world.at(COMMIT).exists() && !world.at(".nv-meta/.info.yaml").exists());
+    world.recover(&RealFs).unwrap();
+    assert!(world.at(COMMIT).exists() && world.at(".nv-meta/.info.yaml").exists());
+}
+
+#[test]
+fn a_removed_file_that_made_the_set_visible_goes_before_anything_moves() {
+    let world = World::new(false, false);
+    world.own.create(&RealFs).unwrap();
+    world.put(".nv-meta/.info.yaml", "old yaml");
+    let old = world.files();
+    let run = |fs: &FaultFs| {
+        let mut set = Publication::begin(fs, world.dir.path(), &world.own)?;
+        set.stage_bytes(&world.at("shards/a.tar.idx"), b"new a", 0o644)?;
+        set.remove(&world.at(".nv-meta/.info.yaml"))?;
+        set.mark_last(&world.at(".nv-meta/.info.yaml"));
+        set.stage_bytes(&world.at(COMMIT), b"new info", 0o644)?;
+        set.commit(&world.at(COMMIT))
+    };
+    let mut at = 0;
+    loop {
+        let fs = FaultFs::new(Fault::Once { at, errno: Errno::NOSPC });
+        if run(&fs).is_ok() {
+            break;
+        }
+        assert_eq!(world.files(), old, "failed at {at}");
+        let has_moved = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("a.tar.idx"));
+        let has_hidden = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("old-1"));
+        assert!(has_moved.is_none() || has_hidden < has_moved);
+        at += 1;
+    }
+    assert!(at > 15 && !world.at(".nv-meta/.info.yaml").exists() && world.at(COMMIT).exists());
+}
+
+#[test]
+fn pending_names_what_an_interrupted_publish_was_about() {
+    let world = World::new(false, false);
+    let fs = world.fs(Fault::Nothing);
+    world.publish(&fs).unwrap();
+    let list = fs.log().iter().position(|(op, path)| *op == Op::Rename && *path == world.own.renames()).unwrap();
+    let world = World::new(false, false);
+    world.publish(&world.fs(Fault::Kill { at: u64::try_from(list + 3).unwrap() })).unwrap_err();
+    let names = pending(&world.own).unwrap().unwrap();
+    assert_eq!(names.first().map(String::as_str), Some("shards/a.tar.idx"));
+    assert_eq!(names.last().map(String::as_str), Some(COMMIT));
+    let rolled = recover_at_start(&RealFs, world.dir.path(), &world.own).unwrap().unwrap();
+    assert_eq!(rolled.files, names);
+    assert_eq!(recover_at_start(&RealFs, world.dir.path(), &world.own).unwrap(), None);
+}
+
+#[test]
+fn a_publish_that_is_still_running_is_left_alone() {
+    let world = World::new(false, false);
+    world.own.create(&RealFs).unwrap();
+    let _lock = crate::lock::DatasetLock::acquire(&RealFs, &world.own, false).unwrap();
+    let list = RenameList { state: State::Moving, id: "x".into(), entries: vec![] };
+    write_list(&RealFs, &world.own, &list).unwrap();
+    assert_eq!(recover_at_start(&RealFs, world.dir.path(), &world.own).unwrap(), None);
+    assert!(world.own.renames().exists());
+}
+
+#[test]
+fn a_damaged_rename_list_is_named_and_not_followed() {
+    let world = World::new(true, false);
+    let old = world.files();
+    world.own.create(&RealFs).unwrap();
+    write_file(&RealFs, &world.own.renames(), b"gristmill renames 1\nstate moving\n", 0o600).unwrap();
+    for failure in [world.recover(&RealFs).unwrap_err(), pending(&world.own).unwrap_err()] {
+        assert!(failure.subject.path.unwrap().ends_with("renames"));
+        assert!(failure.hint.unwrap().contains("remove this file"));
+    }
+    assert_eq!(world.files(), old);
+}
+
+#[test]
+fn a_work_folder_that_somebody_emptied_is_said_once_and_leaves_the_set_unprepared() {
+    let world = World::new(true, false);
+    let fs = world.fs(Fault::Nothing);
+    world.publish(&fs).unwrap();
+    let moved = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("a.tar.idx")).unwrap();
+    let world = World::new(true, false);
+    world.publish(&world.fs(Fault::Kill { at: u64::try_from(moved).unwrap() })).unwrap_err();
+    RealFs.remove_dir_all(&world.own.work()).unwrap();
+    let failure = world.recover(&RealFs).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data);
+    assert!(!world.at(COMMIT).exists());
+    assert_eq!(world.recover(&RealFs).unwrap(), None);
+    world.publish(&RealFs).unwrap();
+}
+
+#[test]
+fn a_data_set_that_was_moved_meanwhile_is_finished_where_it_is_now() {
+    let world = World::new(false, false);
+    let fs = world.fs(Fault::Nothing);
+    world.publish(&fs).unwrap();
+    let new = world.files();
+    let list = fs.log().iter().position(|(op, path)| *op == Op::Rename && *path == world.own.renames()).unwrap();
+    let mut world = World::new(false, false);
+    world.publish(&world.fs(Fault::Kill { at: u64::try_from(list + 4).unwrap() })).unwrap_err();
+    let elsewhere = folder();
+    let moved = elsewhere.path().join("set");
+    std::fs::rename(world.dir.path(), &moved).unwrap();
+    std::fs::create_dir(world.dir.path()).unwrap();
+    world.own = RunFolder::for_webdataset(&moved);
+    recover(&RealFs, &moved, &world.own).unwrap().unwrap();
+    std::fs::remove_dir(world.dir.path()).unwrap();
+    std::fs::rename(&moved, world.dir.path()).unwrap();
+    assert_eq!(world.files(), new);
+}
+
+#[test]
+fn a_shard_folder_that_is_linked_from_a_really_different_file_system_works() {
+    let here = tempfile::tempdir().unwrap();
+    let Ok(there) = tempfile::tempdir_in("/dev/shm") else { return };
+    if crate::space::same_filesystem(here.path(), there.path()).unwrap() {
+        return;
+    }
+    symlink(there.path(), here.path().join("shards")).unwrap();
+    let own = RunFolder::for_webdataset(here.path());
+    for round in ["one", "two"] {
+        let mut set = Publication::begin(&RealFs, here.path(), &own).unwrap();
+        set.stage_bytes(&here.path().join("shards/a.tar.idx"), round.as_bytes(), 0o644).unwrap();
+        set.stage_bytes(&here.path().join(COMMIT), round.as_bytes(), 0o644).unwrap();
+        set.commit(&here.path().join(COMMIT)).unwrap();
+        assert_eq!(std::fs::read_to_string(there.path().join("a.tar.idx")).unwrap(), round);
+        assert_eq!(std::fs::read_dir(there.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_symbolic_link_at_a_target_is_replaced_and_not_followed() {
+    let world = World::new(true, false);
+    world.put("elsewhere", "precious");
+    std::fs::remove_file(world.at("shards/a.tar.idx")).unwrap();
+    symlink(world.at("elsewhere"), world.at("shards/a.tar.idx")).unwrap();
+    world.publish(&RealFs).unwrap();
+    assert_eq!(std::fs::read_to_string(world.at("elsewhere")).unwrap(), "precious");
+    assert!(std::fs::symlink_metadata(world.at("shards/a.tar.idx")).unwrap().is_file());
+}
+
+#[test]
+fn a_folder_at_a_target_is_refused_before_anything_moves() {
+    let world = World::new(false, false);
+    RealFs.create_dir(&world.at("shards/b.tar.idx"), 0o755).unwrap();
+    let old = world.files();
+    let failure = world.publish(&RealFs).unwrap_err();
+    assert!(failure.why.contains("folder"), "{failure}");
+    assert_eq!(world.files(), old);
+    world.assert_tidy("folder");
+}
+
+#[test]
+fn a_set_that_is_dropped_leaves_no_trace() {
+    let world = World::new(true, false);
+    let old = world.files();
+    let mut set = Publication::begin(&RealFs, world.dir.path(), &world.own).unwrap();
+    set.stage_bytes(&world.at(COMMIT), b"x", 0o644).unwrap();
+    drop(set);
+    assert_eq!(world.files(), old);
+    world.assert_tidy("dropped");
+}
+
+#[test]
+fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
+    for is_first in [true, false] {
+        for replaces in [true, false] {
+            let setup = || {
+                let dir = folder();
+                let path = dir.path().join("f");
+                if !is_first {
+                    write_file(&RealFs, &path, b"old", 0o600).unwrap();
+                }
+                (RunFolder::for_output(&path), path, dir)
+            };
+            let write = |fs: &FaultFs, own: &RunFolder, path: &Path| {
+                if replaces {
+                    replace_file(fs, own, path, b"new", 0o644)
+                } else {
+                    write_file(fs, path, b"new", 0o644)
+                }
+            };
+            let (own, path, _dir) = setup();
+            let counting = FaultFs::new(Fault::Nothing);
+            write(&counting, &own, &path).unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o644);
+            for at in 0..counting.ops() {
+                for fault in [Fault::Kill { at }, Fault::PowerCut { at }, Fault::Once { at, errno: Errno::NOSPC }] {
+                    let (own, path, dir) = setup();
+                    let result = write(&FaultFs::new(fault), &own, &path);
+                    let seen = std::fs::read(&path).ok();
+                    let old = (!is_first).then(|| b"old".to_vec());
+                    assert!(seen == old || seen.as_deref() == Some(b"new"), "{fault:?}: {seen:?}");
+                    assert!(result.is_err(), "{fault:?}");
+                    let strays = std::fs::read_dir(dir.path()).unwrap().flatten();
+                    let strays = strays.filter(|e| e.file_name().to_string_lossy().starts_with(".f.")).count();
+                    assert!(strays == 0 || (!replaces && matches!(fault, Fault::Kill { .. })), "{fault:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn publishing_ten_thousand_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = RunFolder::for_webdataset(dir.path());
+    for round in 0..2 {
+        let clock = std::time::Instant::now();
+        let mut set = Publication::begin(&RealFs, dir.path(), &own).unwrap();
+        for i in 0..10_000 {
+            set.stage_bytes(&dir.path().join(format!("{i}.tar.idx")), &[7; 800], 0o644).unwrap();
+        }
+        set.stage_bytes(&dir.path().join(COMMIT), b"x", 0o644).unwrap();
+        let staged = clock.elapsed();
+        set.commit(&dir.path().join(COMMIT)).unwrap();
+        println!("round {round}: staged {staged:?}, all {:?}", clock.elapsed());
+    }
+}

@@ -1,0 +1,280 @@
+//! Reading at positions, safely: whatever a path turns out to be, opening it never blocks.
+//!
+//! With `GRISTMILL_SLOW_READS_MS` in the environment, every opening, every look at a file's metadata and every reading at a
+//! position takes so many milliseconds longer (at most ten seconds), as on storage far away: for tests and benches of what
+//! must not wait. What SQLite reads is slowed down once per question, by the catalogs.
+
+use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, FileStamp, Outcome};
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A regular file open for reading. Shared freely between threads: every read says where.
+#[derive(Debug)]
+pub struct ReadFile {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    mode: u32,
+}
+
+/// Bytes of two files that are compared at a time.
+const COMPARED: usize = 256 << 10;
+/// The longest pause in front of a read.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+
+/// Waits as long as the environment asks for: nothing, ordinarily.
+pub fn pause() {
+    static PAUSE: OnceLock<Option<Duration>> = OnceLock::new();
+    let pause = PAUSE.get_or_init(|| {
+        let text = std::env::var("GRISTMILL_SLOW_READS_MS").ok()?;
+        let pause = Duration::from_millis(text.trim().parse().ok()?).min(MAX_PAUSE);
+        (!pause.is_zero()).then_some(pause)
+    });
+    if let Some(pause) = pause {
+        std::thread::sleep(*pause);
+    }
+}
+
+/// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without waiting for it, and so is a Git
+/// LFS pointer in place of the file.
+pub fn open_read(path: &Path) -> Outcome<ReadFile> {
+    let file = open_any(path)?;
+    match file.is_lfs_pointer()? {
+        true => Err(Failure::data("reading", LFS_POINTER).on(Subject::path(path)).with_hint(LFS_HINT)),
+        false => Ok(file),
+    }
+}
+
+/// [`open_read`], also of a Git LFS pointer.
+pub fn open_any(path: &Path) -> Outcome<ReadFile> {
+    pause();
+    let failed = |error: &io::Error| Failure::io("opening", path, error);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = loop {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            // What opening a socket says, or a device that is not there.
+            Err(rustix::io::Errno::NXIO) => return Err(not_regular(path, "a socket or device")),
+            other => break File::from(other.map_err(|error| failed(&error.into()))?),
+        }
+    };
+    let facts = file.metadata().map_err(|error| failed(&error))?;
+    if !facts.is_file() {
+        return Err(not_regular(path, kind_word(&facts)));
+    }
+    Ok(ReadFile { file, path: path.to_owned(), bytes: facts.len(), mode: facts.mode() & 0o7777 })
+}
+
+fn not_regular(path: &Path, word: &str) -> Failure {
+    Failure::environment("opening", format!("it is {word}, not a file")).on(Subject::path(path))
+}
+
+fn kind_word(facts: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = facts.file_type();
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a fifo"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// Size, modification time and inode out of a file's metadata.
+pub fn stamp_of(facts: &Metadata) -> FileStamp {
+    let modified_ns = facts.mtime().saturating_mul(1_000_000_000).saturating_add(facts.mtime_nsec());
+    FileStamp { bytes: facts.len(), modified_ns, inode: facts.ino() }
+}
+
+/// The stamp of a path, symbolic links followed.
+pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
+    pause();
+    std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("opening", path, &error))
+}
+
+/// Reads a whole regular file of at most `limit` bytes; `None` when there is none.
+pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
+    // Below a file there is nothing either.
+    let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    if matches!(std::fs::metadata(path), Err(error) if is_absent(error.kind())) {
+        return Ok(None);
+    }
+    let file = open_read(path)?;
+    let size = file.len();
+    let fits = usize::try_from(size).ok().filter(|_| size <= limit);
+    let Some(size) = fits else {
+        let why = format!("it is {} large, over the limit of {}", text_size(size), text_size(limit));
+        return Err(Failure::environment("reading", why).on(Subject::path(path)));
+    };
+    let mut bytes = vec![0; size];
+    file.read_exact_at(&mut bytes, 0).map_err(|error| Failure::io("reading", path, &error))?;
+    Ok(Some(bytes))
+}
+
+fn text_size(bytes: u64) -> String {
+    gristmill_core::text::bytes(bytes)
+}
+
+impl ReadFile {
+    /// Reads up to `buf.len()` bytes at `offset`; 0 at the end of the file. An interrupted call is repeated.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        pause();
+        loop {
+            match self.file.read_at(buf, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+    /// Fills `buf` from `offset`; an error of kind `UnexpectedEof` when the file is too short.
+    pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        pause();
+        self.file.read_exact_at(buf, offset)
+    }
+    /// Whether the file is a Git LFS pointer. Only files of the size of one are read.
+    pub fn is_lfs_pointer(&self) -> Outcome<bool> {
+        if self.bytes == 0 || self.bytes > MAX_LFS_POINTER_BYTES {
+            return Ok(false);
+        }
+        let mut content = vec![0; usize::try_from(self.bytes).unwrap_or_default()];
+        match self.file.read_exact_at(&mut content, 0) {
+            Ok(()) => Ok(is_lfs_pointer(&content)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(Failure::io("reading", &self.path, &error)),
+        }
+    }
+    /// It will be read at places in no order: the system need not read ahead. Where it cannot be told so, nothing changes.
+    pub fn hint_random_access(&self) {
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
+    }
+    /// Whether another file has the very same bytes. `false` also where the other one ends early while it is read.
+    pub fn is_same_as(&self, other: &Self) -> Outcome<bool> {
+        if self.len() != other.len() {
+            return Ok(false);
+        }
+        let (mut ours, mut theirs) = (vec![0; COMPARED], vec![0; COMPARED]);
+        let mut at = 0;
+        while at < self.len() {
+            let count = usize::try_from(self.len() - at).unwrap_or(usize::MAX).min(COMPARED);
+            let (Some(ours), Some(theirs)) = (ours.get_mut(..count), theirs.get_mut(..count)) else { return Ok(false) };
+            self.read_exact_at(ours, at).map_err(|error| Failure::io("reading", &self.path, &error))?;
+            if other.read_exact_at(theirs, at).is_err() || ours != theirs {
+                return Ok(false);
+            }
+            at += count as u64;
+        }
+        Ok(true)
+    }
+    /// Size in bytes when it was opened.
+    pub fn len(&self) -> u64 {
+        self.bytes
+    }
+    /// Whether the file was empty when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+    /// Size, time and inode right now, of the file that is open (not of what its path means by now).
+    pub fn stamp(&self) -> io::Result<FileStamp> {
+        self.file.metadata().map(|facts| stamp_of(&facts))
+    }
+    /// Permission bits (`mode & 0o7777`).
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::ExitClass;
+    use std::os::unix::fs::symlink;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn put(path: &Path, bytes: &[u8]) {
+        crate::publish::write_file(&crate::fs::RealFs, path, bytes, 0o640).unwrap();
+    }
+
+    #[test]
+    fn reads_at_positions_through_a_symbolic_link() {
+        let dir = folder();
+        let path = dir.path().join("a");
+        put(&path, b"0123456789");
+        symlink(&path, dir.path().join("l")).unwrap();
+        let file = open_read(&dir.path().join("l")).unwrap();
+        let mut buf = [0; 4];
+        file.read_exact_at(&mut buf, 3).unwrap();
+        assert_eq!(&buf, b"3456");
+        assert_eq!(file.read_at(&mut buf, 8).unwrap(), 2);
+        assert_eq!(file.read_at(&mut buf, 10).unwrap(), 0);
+        assert_eq!(file.read_exact_at(&mut buf, 8).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!((file.len(), file.mode()), (10, 0o640));
+        assert_eq!(file.stamp().unwrap(), stamp_at(&path).unwrap());
+    }
+
+    #[test]
+    fn files_are_the_same_when_every_byte_is() {
+        let dir = folder();
+        let long: Vec<u8> = (0..COMPARED * 2 + 17).map(|at| (at % 251) as u8).collect();
+        let open = |name: &str, bytes: &[u8]| {
+            put(&dir.path().join(name), bytes);
+            open_read(&dir.path().join(name)).unwrap()
+        };
+        let one = open("one", &long);
+        assert!(one.is_same_as(&open("two", &long)).unwrap());
+        for at in [0, COMPARED - 1, COMPARED, long.len() - 1] {
+            let mut other = long.clone();
+            other[at] ^= 1;
+            assert!(!one.is_same_as(&open("other", &other)).unwrap(), "{at}");
+        }
+        assert!(!one.is_same_as(&open("short", &long[1..])).unwrap());
+        assert!(open("empty", b"").is_same_as(&open("empty too", b"")).unwrap());
+    }
+
+    #[test]
+    fn folders_fifos_and_sockets_are_refused_without_blocking() {
+        let dir = folder();
+        let fifo = dir.path().join("f");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, Mode::from_raw_mode(0o600)).unwrap();
+        let socket = dir.path().join("s");
+        let _keep = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [dir.path(), &fifo, &socket, Path::new("/dev/null")] {
+            let failure = open_read(path).unwrap_err();
+            assert_eq!(failure.class, ExitClass::Environment, "{failure}");
+            assert!(failure.why.contains("not a file"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let failure = open_read(Path::new("/nonexistent/x.tar")).unwrap_err();
+        assert_eq!(failure.to_string(), "opening failed on /nonexistent/x.tar: no such file or folder");
+    }
+
+    #[test]
+    fn whole_files_are_read_up_to_a_limit() {
+        let dir = folder();
+        let path = dir.path().join("a");
+        assert_eq!(read_whole(&path, 10).unwrap(), None);
+        put(&path, b"0123456789");
+        assert_eq!(read_whole(&path, 10).unwrap().unwrap(), b"0123456789");
+        assert_eq!(read_whole(&path.join("below/a/file"), 10).unwrap(), None);
+        assert!(read_whole(&path, 9).unwrap_err().why.contains("limit"));
+    }
+}

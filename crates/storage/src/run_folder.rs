@@ -1,0 +1,219 @@
+//! The program's own folder beside what it writes: plan, report, journal, lock and work in progress.
+
+use super::fs::{Fs, PRIVATE_FOLDER};
+use gristmill_core::{Failure, Outcome};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The folder of a WebDataset that readers look into.
+const META_FOLDER: &str = ".nv-meta";
+const NAME: &str = "gristmill";
+
+/// How the name of the folder beside an output ends.
+const END: &str = ".gristmill";
+
+/// Whether a folder is one that lies beside an output: by its name, and by what this program puts into it. No reader of data looks into
+/// one.
+pub fn is_beside_output(folder: &Path) -> bool {
+    let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
+    let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
+    name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| folder.join(mark).exists())
+}
+
+/// Names the files of one own folder; nothing is created before [`create`](Self::create).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// The folder whose permissions the own folder takes over.
+    model: PathBuf,
+    /// Folders to create on the way, outermost first.
+    parents: Vec<PathBuf>,
+}
+
+impl RunFolder {
+    /// `<root>/.nv-meta/gristmill`.
+    pub fn for_webdataset(root: &Path) -> Self {
+        let meta = root.join(META_FOLDER);
+        Self { path: meta.join(NAME), model: root.to_owned(), parents: vec![meta] }
+    }
+    /// `<output>.gristmill`, beside an output file or folder.
+    pub fn for_output(output: &Path) -> Self {
+        let mut name = output.file_name().map_or_else(|| OsString::from("output"), OsString::from);
+        name.push(".");
+        name.push(NAME);
+        let parent = match output.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        Self { path: parent.join(name), model: parent, parents: Vec::new() }
+    }
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// The output that such a folder lies beside, by its name; `None` where it is no such name.
+    pub fn output_beside(folder: &Path) -> Option<PathBuf> {
+        let name = folder.file_name()?.to_str()?.strip_suffix(END)?;
+        (!name.is_empty()).then(|| folder.with_file_name(name))
+    }
+    /// The plan of the last run.
+    pub fn plan(&self) -> PathBuf {
+        self.path.join("plan.yaml")
+    }
+    /// The report of the last run.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.json")
+    }
+    /// The problems of the last run beyond those that its report lists, one JSON object a line.
+    pub fn unlisted_problems(&self) -> PathBuf {
+        self.path.join("unlisted-problems.jsonl")
+    }
+    /// The ranges that the last run of dedup found, to be looked at.
+    pub fn ranges(&self) -> PathBuf {
+        self.path.join("ranges")
+    }
+    /// The plan of the last run for media alone.
+    pub fn media_plan(&self) -> PathBuf {
+        self.path.join("media-plan.yaml")
+    }
+    /// The report of the last run for media alone.
+    pub fn media_report(&self) -> PathBuf {
+        self.path.join("media-report.json")
+    }
+    /// Finished units of a run that is not finished.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+    /// Who works on the data set.
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+    /// The plan of a run that is not finished, as it was asked for.
+    pub fn running_plan(&self) -> PathBuf {
+        self.work().join("plan.yaml")
+    }
+    /// Work in progress, on the file system of the output; removed at commit.
+    pub fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+    /// The renames of a publish that has begun.
+    pub fn renames(&self) -> PathBuf {
+        self.path.join("renames")
+    }
+    /// Whether the folder is there.
+    pub fn exists(&self) -> bool {
+        self.path.is_dir()
+    }
+    /// Creates the folder, and `work` in it. New folders get the permissions of the folder they belong to, and the owner may
+    /// always enter; `work` is private.
+    pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
+        self.create_outer(fs)?;
+        if !self.work().is_dir() {
+            fs.create_dir(&self.work(), PRIVATE_FOLDER)?;
+            fs.sync_dir(&self.path)?;
+        }
+        Ok(())
+    }
+    /// The same without `work`, which is for the holder of the lock alone.
+    pub(super) fn create_outer(&self, fs: &dyn Fs) -> Outcome<()> {
+        if !self.path.is_dir() {
+            let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
+            let mode = own_mode(facts.mode());
+            for folder in self.parents.iter().chain([&self.path]) {
+                fs.create_dir(folder, mode)?;
+                if let Some(parent) = folder.parent() {
+                    fs.sync_dir(parent)?;
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Work in progress of a run for media alone; work of another command beside it stays.
+    pub fn media_work(&self) -> PathBuf {
+        self.work().join("media")
+    }
+    /// Removes those of the own folders that are empty, innermost first. One that is needed, or cannot be removed, stays.
+    pub fn remove_if_empty(&self, fs: &dyn Fs) {
+        for folder in [&self.work(), &self.path].into_iter().chain(self.parents.iter().rev()) {
+            if fs.raw_rmdir(folder).is_err() {
+                return;
+            }
+        }
+    }
+    /// Removes the work in progress and the journal.
+    pub fn remove_work(&self, fs: &dyn Fs) -> Outcome<()> {
+        fs.remove_file(&self.journal())?;
+        fs.remove_dir_all(&self.work())
+    }
+}
+
+/// The permissions of an own folder by those of the folder that it belongs to. Where everybody may write, as in a folder for temporary
+/// files, only the owner may here: a run that goes on trusts what it finds.
+fn own_mode(model: u32) -> u32 {
+    let shared = if model & 0o002 == 0 { 0o2777 } else { 0o2755 };
+    (model & shared) | PRIVATE_FOLDER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::fault::{Fault, FaultFs};
+    use crate::fs::RealFs;
+    use gristmill_core::ExitClass;
+    use rustix::io::Errno;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_data_set_keeps_own_files_out_of_readers_sight() {
+        let own = RunFolder::for_webdataset(Path::new("/d/set"));
+        assert_eq!(own.path(), Path::new("/d/set/.nv-meta/gristmill"));
+        assert_eq!(own.journal(), Path::new("/d/set/.nv-meta/gristmill/journal"));
+        assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
+        assert_eq!(RunFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
+        assert_eq!(RunFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
+    }
+
+    #[test]
+    fn new_folders_take_the_mode_of_the_data_set_and_the_owner_may_enter() {
+        for (given, expected) in
+            [(0o755, 0o755), (0o2775, 0o2775), (0o555, 0o755), (0o700, 0o700), (0o1777, 0o755), (0o777, 0o755)]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            RealFs.set_mode(dir.path(), given).unwrap();
+            let own = RunFolder::for_webdataset(dir.path());
+            if RunFolder::create(&own, &RealFs).is_err() {
+                continue; // 0o555 for anybody but root
+            }
+            assert_eq!(mode(&dir.path().join(".nv-meta")), expected);
+            assert_eq!(mode(own.path()), expected);
+            assert_eq!(mode(&own.work()), 0o700);
+            RealFs.set_mode(dir.path(), 0o700).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_existing_meta_folder_keeps_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        RealFs.create_dir(&dir.path().join(".nv-meta"), 0o750).unwrap();
+        let own = RunFolder::for_webdataset(dir.path());
+        own.create(&RealFs).unwrap();
+        own.create(&RealFs).unwrap();
+        assert_eq!(mode(&dir.path().join(".nv-meta")), 0o750);
+    }
+
+    #[test]
+    fn a_read_only_data_set_is_the_environments_fault_with_a_way_out() {
+        for errno in [Errno::ROFS, Errno::ACCESS] {
+            let dir = tempfile::tempdir().unwrap();
+            let fs = FaultFs::new(Fault::From { at: 0, errno });
+            let failure = RunFolder::for_webdataset(dir.path()).create(&fs).unwrap_err();
+            assert_eq!(failure.class, ExitClass::Environment);
+            assert!(failure.subject.path.as_deref().unwrap().ends_with(".nv-meta"));
+            assert!(failure.hint.unwrap().contains("write access"));
+        }
+    }
+}

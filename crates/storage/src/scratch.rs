@@ -1,0 +1,203 @@
+//! Scratch space: a private folder for spools and sorting, gone when it is dropped.
+
+use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use super::identity::{ProcessIdentity, ProcessState};
+use super::{space, xdg};
+use gristmill_core::{Failure, Outcome};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const PREFIX: &str = "gristmill-";
+/// The file in a scratch folder that says whose it is.
+const OWNER: &str = "owner.json";
+/// How long a folder may be there before its owner has written its name, at most.
+const OWNERLESS: Duration = Duration::from_secs(600);
+/// Temporary folders of the system, the usual one first.
+const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
+/// The most that is kept before a run, in bytes.
+const MAX_KEPT_BYTES: u64 = 8 << 30;
+/// One part in this many of the free space may be used.
+const SHARE: u64 = 10;
+
+/// A private folder that is removed when this is dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    cap_bytes: u64,
+}
+
+impl Scratch {
+    /// Makes a folder in `wanted`; without it in the first of these that can be written to: `$TMPDIR`, the cache folder, `/tmp`,
+    /// `/var/tmp`. Folders that processes of this host left when they died are removed on the way.
+    pub fn create(wanted: Option<&Path>) -> Outcome<Self> {
+        match wanted {
+            Some(folder) => Self::create_in(folder),
+            None => Self::create_by_default(std::env::var_os("TMPDIR").map(PathBuf::from), &xdg::cache_dir()),
+        }
+    }
+
+    fn create_by_default(temporary: Option<PathBuf>, cache: &Path) -> Outcome<Self> {
+        if let Some(folder) = temporary.filter(|folder| folder.is_dir()) {
+            if let Ok(scratch) = Self::create_in(&folder) {
+                return Ok(scratch);
+            }
+        }
+        let in_cache = std::fs::create_dir_all(cache)
+            .map_err(|error| hinted(Failure::io("creating the folder", cache, &error)))
+            .and_then(|()| Self::create_in(cache));
+        // In a container the home folder may be that of another user, or be missing.
+        let in_system = || SYSTEM_FOLDERS.iter().find_map(|folder| Self::create_in(Path::new(folder)).ok());
+        in_cache.or_else(|failure| in_system().ok_or(failure))
+    }
+
+    fn create_in(folder: &Path) -> Outcome<Self> {
+        let me = ProcessIdentity::current();
+        remove_stale(folder, &me);
+        let path = folder.join(format!("{PREFIX}{}", super::publish::unique()));
+        RealFs.create_dir(&path, PRIVATE_FOLDER).map_err(hinted)?;
+        let scratch = Self { cap_bytes: cap(space::free_bytes(&path)?), path };
+        let owner = serde_json::to_vec(&me).unwrap_or_default();
+        let mut file = RealFs.create_file(&scratch.path.join(OWNER)).map_err(hinted)?;
+        file.write_all(&owner).map_err(hinted)?;
+        file.close().map_err(hinted)?;
+        Ok(scratch)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// How much may be kept in it before a run, in bytes: 8 GiB, or a tenth of what was free if that is less.
+    pub fn cap_bytes(&self) -> u64 {
+        self.cap_bytes
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next process, once this one is gone.
+        let _ = RealFs.remove_dir_all(&self.path);
+    }
+}
+
+fn hinted(failure: Failure) -> Failure {
+    failure.with_hint("name a folder with space and write access with --scratch DIR")
+}
+
+fn cap(free: u64) -> u64 {
+    MAX_KEPT_BYTES.min(free / SHARE)
+}
+
+/// Removes what dead processes of this host and user left; never fails, for it is only a favour.
+fn remove_stale(folder: &Path, me: &ProcessIdentity) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_stale(&path, me) {
+            let _ = RealFs.remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_stale(path: &Path, me: &ProcessIdentity) -> bool {
+    let own = std::fs::symlink_metadata(path)
+        .is_ok_and(|facts| facts.is_dir() && facts.uid() == rustix::process::getuid().as_raw());
+    let owner = || super::read::read_whole(&path.join(OWNER), 1 << 16).ok().flatten();
+    own && match owner().and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok()) {
+        Some(owner) => owner.life(me) == ProcessState::Dead,
+        // The owner writes its name at once; without one it was killed before it could.
+        None => is_older(path, OWNERLESS),
+    }
+}
+
+fn is_older(path: &Path, age: Duration) -> bool {
+    let changed = std::fs::symlink_metadata(path).and_then(|facts| facts.modified());
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|elapsed| elapsed > age))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::write_file;
+    use gristmill_core::ExitClass;
+
+    #[test]
+    fn a_scratch_folder_is_private_and_gone_when_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(Some(dir.path())).unwrap();
+        let path = scratch.path().to_owned();
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        assert!(scratch.cap_bytes() > 0 && scratch.cap_bytes() <= 8 << 30);
+        RealFs.create_dir(&path.join("deep"), 0o700).unwrap();
+        write_file(&RealFs, &path.join("deep/file"), b"x", 0o600).unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn two_scratch_folders_never_meet() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = Scratch::create(Some(dir.path())).unwrap();
+        let b = Scratch::create(Some(dir.path())).unwrap();
+        assert_ne!(a.path(), b.path());
+        assert!(a.path().is_dir());
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let me = ProcessIdentity::current();
+        let leave = |name: &str, owner: Option<&ProcessIdentity>| {
+            let path = dir.path().join(name);
+            RealFs.create_dir(&path, 0o700).unwrap();
+            if let Some(owner) = owner {
+                let bytes = serde_json::to_vec(owner).unwrap();
+                write_file(&RealFs, &path.join(OWNER), &bytes, 0o600).unwrap();
+            }
+            path
+        };
+        let dead = ProcessIdentity { started: me.started + 1, ..me.clone() };
+        let stale = leave("gristmill-dead", Some(&dead));
+        let kept = [
+            leave("gristmill-alive", Some(&me)),
+            leave("gristmill-nobody", None),
+            leave("other-dead", Some(&dead)),
+            leave("gristmill-elsewhere", Some(&ProcessIdentity { host: "x".into(), ..dead.clone() })),
+        ];
+        let _scratch = Scratch::create(Some(dir.path())).unwrap();
+        assert!(!stale.exists());
+        for path in kept {
+            assert!(path.is_dir(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named_with_the_flag_that_helps() {
+        let failure = Scratch::create(Some(Path::new("/nonexistent/scratch"))).unwrap_err();
+        assert_eq!(failure.class, ExitClass::Environment);
+        assert!(failure.hint.unwrap().contains("--scratch"));
+    }
+
+    #[test]
+    fn a_temporary_folder_that_is_not_there_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create_by_default(Some(dir.path().to_owned()), dir.path()).unwrap();
+        assert_eq!(scratch.path().parent(), Some(dir.path()));
+        let missing = dir.path().join("missing");
+        let scratch = Scratch::create_by_default(Some(missing), dir.path()).unwrap();
+        assert_eq!(scratch.path().parent(), Some(dir.path()));
+    }
+
+    #[test]
+    fn a_cache_folder_that_cannot_be_made_gives_way_to_the_folder_of_the_system() {
+        let scratch = Scratch::create_by_default(None, Path::new("/proc/none/.cache/gristmill")).unwrap();
+        assert!(SYSTEM_FOLDERS.iter().any(|folder| scratch.path().starts_with(folder)), "{scratch:?}");
+    }
+
+    #[test]
+    fn the_cap_is_a_tenth_of_the_free_space_and_at_most_eight_gibibytes() {
+        assert_eq!(cap(1000), 100);
+        assert_eq!(cap(u64::MAX), 8 << 30);
+    }
+}

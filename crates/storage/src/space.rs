@@ -1,0 +1,50 @@
+//! How much room there is, and where.
+
+use gristmill_core::{Failure, Outcome};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Bytes that this user may still write on the file system of `path` (of its nearest folder that exists).
+pub fn free_bytes(path: &Path) -> Outcome<u64> {
+    let there = nearest(path);
+    let facts = rustix::fs::statvfs(&there)
+        .map_err(|error| Failure::io("asking for free space", path, &std::io::Error::from(error)))?;
+    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+/// Whether two paths (or their nearest folders that exist) lie on one file system.
+pub fn same_filesystem(a: &Path, b: &Path) -> Outcome<bool> {
+    Ok(device(a)? == device(b)?)
+}
+
+fn device(path: &Path) -> Outcome<u64> {
+    let there = nearest(path);
+    std::fs::metadata(&there).map(|facts| facts.dev()).map_err(|error| Failure::io("opening", path, &error))
+}
+
+fn nearest(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find(|p| !p.as_os_str().is_empty() && p.exists())
+        .map_or_else(|| PathBuf::from(if path.is_absolute() { "/" } else { "." }), Path::to_path_buf)
+}
+
+/// Whether files can be made in a folder; an error with the reason where they cannot.
+pub fn may_write(folder: &Path) -> std::io::Result<()> {
+    use rustix::fs::Access;
+    Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_does_not_exist_yet_is_judged_by_its_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let later = dir.path().join("a/b/c");
+        assert!(free_bytes(&later).unwrap() > 0);
+        assert!(same_filesystem(dir.path(), &later).unwrap());
+        assert!(!same_filesystem(dir.path(), Path::new("/proc")).unwrap());
+        assert!(free_bytes(Path::new("not-there-at-all")).unwrap() > 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! Which tokens come of joining their own bytes.
+//!
+//! A merge may never be reached: the bytes of its product may be joined otherwise. Whether its two parts come to stand side by side is
+//! found by going back from them: the later of the last joins of both is undone, and what stood side by side then must not have been
+//! joined earlier. For this a token has to come of joins in the order of their ranks, which is so where each merge comes later than all
+//! that make its two parts.
+
+use super::pairs::{Merge, Pairs};
+use super::symbols::NONE;
+
+/// How a token comes of its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Token {
+    left: u32,
+    right: u32,
+    /// The rank of its last join, and one; 0 of a byte.
+    made: u32,
+}
+
+/// Tokens that come of joining their bytes.
+#[derive(Debug)]
+pub(super) struct MergedTokens(Vec<Option<Token>>);
+
+impl MergedTokens {
+    /// Of the ids of bytes and the merges in the order of their ranks; `None` where a merge comes before one that makes a part of it.
+    pub(super) fn new(bytes: &[u32; 256], merges: &[Merge], pairs: &Pairs) -> Option<Self> {
+        let bytes = bytes.iter().copied().filter(|id| *id != NONE);
+        let count = merges.iter().map(|merge| merge.product).chain(bytes.clone()).max()? as usize + 1;
+        let mut last = vec![0; count];
+        for (merge, rank) in merges.iter().zip(1_u32..) {
+            *last.get_mut(merge.product as usize)? = rank;
+        }
+        let is_made_before =
+            |part: u32, rank: usize| last.get(part as usize).is_some_and(|last| *last as usize <= rank);
+        let mut ranked = merges.iter().enumerate();
+        if !ranked.all(|(rank, merge)| is_made_before(merge.left, rank) && is_made_before(merge.right, rank)) {
+            return None;
+        }
+        let mut made = Self(vec![None; count]);
+        for id in bytes {
+            *made.0.get_mut(id as usize)? = Some(Token { left: NONE, right: NONE, made: 0 });
+        }
+        for (rank, Merge { left, right, product }) in merges.iter().enumerate() {
+            let is_reached = pairs.rank(*left, *right) == rank as u32 && made.meet(pairs, *left, *right);
+            if !made.has(*product) && is_reached {
+                *made.0.get_mut(*product as usize)? = Some(Token { left: *left, right: *right, made: rank as u32 + 1 });
+            }
+        }
+        Some(made)
+    }
+
+    fn get(&self, id: u32) -> Option<&Token> {
+        self.0.get(id as usize)?.as_ref()
+    }
+
+    /// Whether a token is one of these.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.get(id).is_some()
+    }
+
+    /// Whether two tokens come to stand side by side where there is nothing but their bytes.
+    fn meet(&self, pairs: &Pairs, mut left: u32, mut right: u32) -> bool {
+        loop {
+            let (Some(first), Some(second)) = (self.get(left), self.get(right)) else { return false };
+            // Of equal ranks the left was joined before the right.
+            let is_right = second.made >= first.made;
+            let made = first.made.max(second.made);
+            if made == 0 {
+                return true;
+            }
+            (left, right) = if is_right { (left, second.left) } else { (first.right, right) };
+            // Of equal ranks the pair further left is joined first: what stood between them is to the left of a join in the right one.
+            if pairs.rank(left, right) < made - u32::from(!is_right) {
+                return false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Dice;
+    use std::collections::HashMap;
+
+    /// Joins by the rule itself.
+    fn joined(mut symbols: Vec<u32>, ranks: &HashMap<(u32, u32), u32>, merges: &[Merge]) -> Vec<u32> {
+        loop {
+            let known =
+                symbols.windows(2).enumerate().filter_map(|(at, two)| Some((*ranks.get(&(two[0], two[1]))?, at)));
+            let Some((rank, at)) = known.min() else { return symbols };
+            symbols.splice(at..at + 2, [merges[rank as usize].product]);
+        }
+    }
+
+    #[test]
+    fn a_token_is_made_where_joining_its_bytes_gives_it_and_nowhere_else() {
+        let mut dice = Dice(3);
+        let (mut reached, mut missed, mut refused) = (0, 0, 0);
+        for round in 0..300 {
+            // Three bytes, and what some pairs of what is there become; now and then the same by another pair, or in another order.
+            let mut bytes = [NONE; 256];
+            (0..3).for_each(|byte| bytes[byte] = byte as u32);
+            let mut spelled: Vec<Vec<u32>> = (0..3).map(|byte| vec![byte]).collect();
+            let mut merges: Vec<Merge> = Vec::new();
+            for _ in 0..3 + dice.roll(25) {
+                let (left, right) = (dice.roll(spelled.len()), dice.roll(spelled.len()));
+                let whole = [spelled[left].as_slice(), &spelled[right]].concat();
+                let known = spelled.iter().position(|known| *known == whole);
+                let product = known.unwrap_or_else(|| {
+                    spelled.push(whole);
+                    spelled.len() - 1
+                });
+                let merge = Merge { left: left as u32, right: right as u32, product: product as u32 };
+                if !merges.contains(&merge) {
+                    merges.push(merge);
+                }
+            }
+            if round % 5 == 0 {
+                let (one, other) = (dice.roll(merges.len()), dice.roll(merges.len()));
+                merges.swap(one, other);
+            }
+            let pairs = Pairs::new(&merges).unwrap();
+            let ranks = merges.iter().zip(0..).map(|(merge, rank)| ((merge.left, merge.right), rank)).collect();
+            let Some(made) = MergedTokens::new(&bytes, &merges, &pairs) else {
+                refused += 1;
+                continue;
+            };
+            for (id, spelled) in spelled.iter().enumerate() {
+                let is_made = joined(spelled.clone(), &ranks, &merges) == [id as u32];
+                assert_eq!(made.has(id as u32), is_made, "{id} {spelled:?} {merges:?}");
+                *(if is_made { &mut reached } else { &mut missed }) += 1;
+            }
+        }
+        assert!(reached > 1_000 && missed > 100 && refused > 5, "{reached} {missed} {refused}");
+    }
+}

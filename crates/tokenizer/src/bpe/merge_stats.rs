@@ -1,0 +1,53 @@
+//! What the spellings of merges tell, whatever ids they have.
+
+use super::boundary_filter::BoundaryFilter;
+use super::first_merge_ranks::FirstMergeRanks;
+use super::pieces::{PrefixMerges, REACHING};
+use super::shape::SplitRules;
+use crate::byte_level;
+use crate::file::{File, ModelFile};
+
+/// The spelling of a blank.
+const BLANK: char = 'Ġ';
+
+/// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
+pub(crate) struct MergeStats {
+    pub(super) cuts: BoundaryFilter,
+    pub(super) early: PrefixMerges,
+    pub(super) seeds: FirstMergeRanks,
+}
+
+impl MergeStats {
+    /// Of a file whose vocabulary spells bytes; of others there is nothing to tell.
+    pub(crate) fn of(file: &File<'_>) -> Option<Self> {
+        let shape = SplitRules::of(&file.normalizer, &file.pre_tokenizer).ok()?;
+        shape.is_of_bytes().then(|| Self::of_merges(&file.model))
+    }
+
+    fn of_merges(file: &ModelFile<'_>) -> Self {
+        let (cuts, early, seeds) =
+            (BoundaryFilter::new(file.merges.bytes()), PrefixMerges::until(REACHING), FirstMergeRanks::default());
+        let mut spelt = Self { cuts, early, seeds };
+        tokens(file, |rank, token| {
+            spelt.cuts.add(token);
+            spelt.early.add(rank, token);
+            spelt.seeds.add(rank, token);
+        });
+        spelt
+    }
+}
+
+/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes. Most tokens of ASCII are left out: they tell
+/// nothing of longer characters.
+pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
+    let is_plain = |spelled: &str| spelled.strip_prefix(BLANK).unwrap_or(spelled).is_ascii();
+    let mut token = Vec::new();
+    for (rank, (left, right)) in file.merges.iter().enumerate() {
+        if is_plain(left) && is_plain(right) {
+            continue;
+        }
+        token.clear();
+        token.extend(left.chars().chain(right.chars()).filter_map(byte_level::byte_of));
+        put(rank as u32, &token);
+    }
+}

@@ -1,0 +1,287 @@
+//! Which two tokens become which one, and in what order.
+
+use super::hash::fold;
+use prefetch_index::prefetch_index;
+use std::hint::select_unpredictable;
+
+/// No pair has this rank: the two stay apart.
+pub(super) const APART: u32 = (1 << RANK_BITS) - 1;
+
+/// Bits of a rank, and of an id: those of a rank and of two ids are those of an entry.
+pub(super) const RANK_BITS: u32 = 22;
+const ID_BITS: u32 = 21;
+
+const _: () = assert!(RANK_BITS + 2 * ID_BITS == u64::BITS, "an entry is full");
+
+/// Ids below this one fit.
+pub(super) const IDS: u32 = 1 << ID_BITS;
+
+/// Pairs that share a pilot, on the average.
+const BUCKET: usize = 3;
+
+/// Of no pair: whatever is looked for, what is found is not joined.
+const EMPTY: u64 = u64::MAX;
+
+/// Which pairs are joined.
+///
+/// Each pair has one place where it can be, so that there is one entry to look at and nothing for the processor to predict: pairs are
+/// dealt to buckets by their hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    pilots: Vec<u16>,
+    /// A pair, and its rank below.
+    entries: Vec<u64>,
+    products: Products,
+}
+
+/// What pairs become, by rank.
+#[derive(Debug)]
+enum Products {
+    /// Their ids are in the order of the ranks, from this one on, as those of most trained vocabularies: nothing to look at.
+    From(u32),
+    Listed(Vec<u32>),
+}
+
+/// Two tokens and what they become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Merge {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) product: u32,
+}
+
+/// A pair that is being looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PairLookup {
+    pair: u64,
+    hash: u64,
+}
+
+/// A pair whose place is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PairSlot {
+    place: usize,
+    pair: u64,
+}
+
+impl Pairs {
+    /// In the order of ranks; of two equal pairs the later counts.
+    pub(super) fn new(merges: &[Merge]) -> Result<Self, String> {
+        if merges.len() >= APART as usize {
+            return Err("it has too many merges".into());
+        }
+        if merges.iter().any(|merge| merge.left.max(merge.right).max(merge.product) >= IDS) {
+            return Err("its ids are too large".into());
+        }
+        let buckets = merges.len() / BUCKET + 1;
+        let mut pairs = Self {
+            pilots: vec![0; buckets],
+            entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
+            products: Products::new(merges),
+        };
+        // Each pair with its hash, as its entry will be, dealt to the buckets.
+        let entries = || {
+            merges.iter().zip(0_u64..).map(|(merge, rank)| {
+                let pair = packed(merge.left, merge.right);
+                (hash(pair), pair << RANK_BITS | rank)
+            })
+        };
+        let mut ends = vec![0_u32; buckets + 1];
+        entries().for_each(|(hash, _)| ends[reduce(hash, buckets) + 1] += 1);
+        (0..buckets).for_each(|bucket| ends[bucket + 1] += ends[bucket]);
+        let mut all = vec![(0, 0); merges.len()];
+        for entry in entries() {
+            // Where the bucket before ends is where this one begins, and then, entry by entry, where it ends.
+            let end = &mut ends[reduce(entry.0, buckets)];
+            all[*end as usize] = entry;
+            *end += 1;
+        }
+        let (mut rest, mut done) = (all.as_mut_slice(), 0);
+        let mut parts = Vec::with_capacity(buckets);
+        for end in ends.iter().take(buckets) {
+            let (part, behind) = rest.split_at_mut((*end - done) as usize);
+            (rest, done) = (behind, *end);
+            // Of a pair that is there twice the entries stand together, that of the higher rank last.
+            part.sort_unstable_by_key(|(_, entry)| *entry);
+            parts.push(last_of_equals(part));
+        }
+        let mut room = OccupancyBits::new(pairs.entries.len());
+        // The fullest while there is most room.
+        parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        for part in parts.into_iter().take_while(|part| !part.is_empty()) {
+            pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
+        }
+        Ok(pairs)
+    }
+
+    /// Finds the pilot of a bucket.
+    fn settle(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
+        let count = self.entries.len();
+        let pilot = (0..u16::MAX).find(|pilot| {
+            room.chosen.clear();
+            part.iter().all(|(hash, _)| room.choose(place(*hash, *pilot, count)))
+        })?;
+        let bucket = reduce(part.first()?.0, self.pilots.len());
+        *self.pilots.get_mut(bucket)? = pilot;
+        for (place, (_, entry)) in room.take().zip(part) {
+            *self.entries.get_mut(place)? = *entry;
+        }
+        Some(())
+    }
+
+    /// Begins to look up a pair: [`place`](Self::place) and then [`answer`](Self::answer) are next, and what each looks at is fetched
+    /// by the one before, so that who has other things to do between them need not wait.
+    #[inline]
+    pub(super) fn ask(&self, left: u32, right: u32) -> PairLookup {
+        let pair = packed(left, right);
+        let hash = hash(pair);
+        prefetch_index(self.pilots.as_slice(), reduce(hash, self.pilots.len()));
+        PairLookup { pair, hash }
+    }
+
+    /// Where the pair is, if it is anywhere.
+    #[inline]
+    pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
+        let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
+        let place = place(hash, pilot, self.entries.len());
+        prefetch_index(self.entries.as_slice(), place);
+        PairSlot { place, pair }
+    }
+
+    /// The rank of the pair asked for, [`APART`] where the two are never joined.
+    #[inline]
+    pub(super) fn answer(&self, PairSlot { place, pair }: PairSlot) -> u32 {
+        let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
+        select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & APART, APART)
+    }
+
+    /// All at once.
+    #[inline]
+    pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
+        self.answer(self.place(self.ask(left, right)))
+    }
+
+    /// Fetches what [`product`](Self::product) looks at.
+    #[inline]
+    pub(super) fn fetch(&self, rank: u32) {
+        if let Products::Listed(products) = &self.products {
+            prefetch_index(products.as_slice(), rank as usize);
+        }
+    }
+
+    /// What the pair of this rank becomes.
+    #[inline]
+    pub(super) fn product(&self, rank: u32) -> u32 {
+        match &self.products {
+            Products::From(first) => first.wrapping_add(rank),
+            Products::Listed(products) => products.get(rank as usize).copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl Products {
+    fn new(merges: &[Merge]) -> Self {
+        let first = merges.first().map_or(0, |merge| merge.product);
+        if merges.iter().zip(first..).all(|(merge, next)| merge.product == next) {
+            Self::From(first)
+        } else {
+            Self::Listed(merges.iter().map(|merge| merge.product).collect())
+        }
+    }
+}
+
+/// Which places are taken, a bit for each: of the millions of places that are tried most are, and these bits stay near.
+struct OccupancyBits {
+    taken: Vec<u64>,
+    /// Those that a bucket would have with the pilot that is tried.
+    chosen: Vec<usize>,
+}
+
+impl OccupancyBits {
+    fn new(places: usize) -> Self {
+        Self { taken: vec![0; places.div_ceil(64)], chosen: Vec::new() }
+    }
+
+    /// Chooses a place, if it is free.
+    #[inline]
+    fn choose(&mut self, place: usize) -> bool {
+        let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
+        let is_new = is_free && !self.chosen.contains(&place);
+        if is_new {
+            self.chosen.push(place);
+        }
+        is_new
+    }
+
+    /// Takes what was chosen.
+    fn take(&mut self) -> impl Iterator<Item = usize> + '_ {
+        for place in &self.chosen {
+            if let Some(word) = self.taken.get_mut(place / 64) {
+                *word |= 1 << (place % 64);
+            }
+        }
+        self.chosen.iter().copied()
+    }
+}
+
+/// Those of which no equal pair comes later, moved to the front.
+fn last_of_equals(part: &mut [(u64, u64)]) -> &[(u64, u64)] {
+    let mut kept = 0;
+    for at in 0..part.len() {
+        if part.get(at + 1).is_none_or(|next| next.1 >> RANK_BITS != part[at].1 >> RANK_BITS) {
+            part.swap(kept, at);
+            kept += 1;
+        }
+    }
+    part.get(..kept).unwrap_or_default()
+}
+
+#[inline]
+fn packed(left: u32, right: u32) -> u64 {
+    u64::from(left) << ID_BITS | u64::from(right)
+}
+
+#[inline]
+fn hash(pair: u64) -> u64 {
+    fold(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
+}
+
+/// A number below `count`, by the high bits of a hash.
+#[inline]
+fn reduce(hash: u64, count: usize) -> usize {
+    ((u128::from(hash) * count as u128) >> 64) as usize
+}
+
+/// The place of a hash with this pilot, among so many.
+#[inline]
+fn place(hash: u64, pilot: u16, count: usize) -> usize {
+    reduce((hash ^ u64::from(pilot).wrapping_mul(0xD6E8_FEB8_6659_FD93)).wrapping_mul(0x2545_F491_4F6C_DD1D), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_keep_their_ranks_and_the_last_of_two_counts() {
+        let merge = |left, right, product| Merge { left, right, product };
+        let mut merges: Vec<Merge> = (0..50_000).map(|n| merge(n % 977, n / 977, n + 1)).collect();
+        for is_listed in [false, true] {
+            if is_listed {
+                merges.push(merge(0, 0, 7));
+            }
+            let pairs = Pairs::new(&merges).unwrap();
+            assert_eq!(matches!(pairs.products, Products::Listed(_)), is_listed);
+            for (rank, merge) in merges.iter().enumerate().skip(1) {
+                let found = pairs.rank(merge.left, merge.right);
+                assert_eq!((found, pairs.product(found)), (rank as u32, merge.product));
+            }
+            assert_eq!(pairs.rank(0, 0), if is_listed { 50_000 } else { 0 });
+            assert_eq!((pairs.rank(978, 0), pairs.rank(0, 52)), (APART, APART));
+            assert!((1_000..100_000).all(|left| pairs.rank(left, 3) == APART));
+        }
+        assert_eq!(Pairs::new(&[]).unwrap().rank(IDS - 1, IDS - 1), APART);
+        assert_eq!(Pairs::new(&[merge(IDS - 1, IDS - 1, 0)]).unwrap().rank(IDS - 1, IDS - 1), 0);
+        assert!(Pairs::new(&[merge(IDS, 0, 1)]).is_err());
+    }
+}

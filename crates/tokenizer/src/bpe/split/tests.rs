@@ -1,0 +1,89 @@
+//! Words found in blocks, against those found one by one.
+
+use super::super::classes::Classes;
+use super::*;
+use crate::tests::Dice;
+
+/// Whatever a pattern tells apart, and what it may stand beside.
+const PIECES: [&str; 48] = [
+    " ",
+    " ",
+    "  ",
+    "   ",
+    "a",
+    "b",
+    "word",
+    "it's",
+    "'S",
+    "'re",
+    "'",
+    "''",
+    "1",
+    "12",
+    "345",
+    "6789",
+    ".",
+    "!",
+    "--",
+    "—",
+    "é",
+    "世",
+    "界",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u{a0}",
+    "\u{3000}",
+    "²",
+    "٣",
+    "ſ",
+    "'ſ",
+    "'ll",
+    "don't",
+    "\u{301}",
+    "😀",
+    "(",
+    ")\n",
+    " \n",
+    "Z",
+    "слово",
+    "Ж",
+    "ĳ",
+    "漢字",
+    "한국",
+    "ä",
+    "ी",
+    "ة",
+];
+
+fn compare(scan: &impl Scan, text: &str) {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while at < bytes.len() {
+        let (mut starts, block) = (scan.starts(bytes, at), at);
+        at = scan.end(bytes, at);
+        while starts != 0 {
+            assert_eq!(block + starts.trailing_zeros() as usize, at, "from {block} of {text:?}");
+            starts &= starts - 1;
+            if starts != 0 {
+                at = scan.end(bytes, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn words_of_a_block_end_where_they_do_one_by_one() {
+    let (classes, mut dice) = (Classes::get(), Dice(11));
+    for round in 0..40_000 {
+        // Few kinds of pieces now, many then.
+        let (first, kinds) = (dice.roll(PIECES.len()), 2 + round % 38);
+        let mut text = String::new();
+        for _ in 0..40 + dice.roll(100) {
+            text.push_str(PIECES[(first + dice.roll(kinds)) % PIECES.len()]);
+        }
+        compare(&Gpt2(classes), &text);
+        compare(&Numbers { classes, digits: 1 }, &text);
+        compare(&Numbers { classes, digits: 3 }, &text);
+        compare(&Capitals(classes), &text);
+    }
+}

@@ -1,0 +1,212 @@
+//! The lists of a file, by numbers: its tokens found by their spellings, its merges as ids.
+
+use super::hash::of_bytes;
+use super::index::Index;
+use super::pairs::{Merge, IDS};
+use crate::file::ModelFile;
+use crate::join::{both, Join2};
+use crate::lists::{Merges, Vocab};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Merges whose halves are looked up together.
+const AT_ONCE: usize = 128;
+
+/// Merges that one thread takes at a time.
+const PART: usize = 1 << 12;
+
+/// The lists of a file of byte pairs.
+pub(crate) struct Lists<'a> {
+    pub(crate) vocabulary: Vocabulary<'a>,
+    /// In their order.
+    pub(crate) merges: Vec<Merge>,
+}
+
+impl<'a> Lists<'a> {
+    /// Those of a file, while something else is done that needs no ids; and what came of that. Whoever is done with his own goes on with
+    /// merges that nobody has begun. Fails where two tokens have one spelling or one id, and where a merge has or gives what is no token.
+    pub(crate) fn new<T: Send>(
+        file: &'a ModelFile<'a>,
+        together: Join2<'_>,
+        beside: impl FnOnce() -> T + Send,
+    ) -> (Result<Self, String>, Option<T>) {
+        let mut merges = vec![Merge::default(); file.merges.len()];
+        let known = OnceLock::new();
+        let rest = Mutex::new(merges.chunks_mut(PART).enumerate());
+        let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let put = || {
+            let vocabulary: &Result<Vocabulary<'a>, String> = known.get_or_init(|| Vocabulary::new(file));
+            let vocabulary = vocabulary.as_ref().map_err(|why| (0, why.clone()))?;
+            while let Some((number, part)) = next() {
+                vocabulary.put(&file.merges, number * PART, part).map_err(|why| (number, why))?;
+            }
+            Ok(())
+        };
+        let Some((one, (told, other))) = both(together, put, || (beside(), put())) else {
+            return (Err("they were not read".into()), None);
+        };
+        // Parts are begun in their order, so that the first mistake of all is the first of one of the two.
+        let mistakes = [one, other].into_iter().filter_map(Result::err);
+        if let Some((_, why)) = mistakes.min_by_key(|(number, _): &(usize, String)| *number) {
+            return (Err(why), Some(told));
+        }
+        let vocabulary = known.into_inner().unwrap_or_else(|| Vocabulary::new(file));
+        (vocabulary.map(|vocabulary| Self { vocabulary, merges }), Some(told))
+    }
+}
+
+/// The file's vocabulary, by spelling.
+pub(crate) struct Vocabulary<'a> {
+    pub(super) all: &'a Vocab<'a>,
+    index: Index,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// Fails where two tokens have one spelling or one id.
+    fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
+        let all = &file.vocab;
+        let mut index = Index::new(all.len());
+        let mut ids = vec![false; all.len()];
+        for (number, (text, id)) in all.iter().enumerate() {
+            if id >= IDS {
+                return Err(format!("its ids go up to {id}"));
+            }
+            let id = id as usize;
+            if id >= ids.len() {
+                ids.resize(id + 1, false);
+            }
+            if std::mem::replace(&mut ids[id], true) {
+                return Err("two of its tokens have one id".into());
+            }
+            let hash = of_bytes(text.as_bytes());
+            let is_known = index.find(hash, |known| all.get(known as usize).is_some_and(|(known, _)| known == text));
+            if is_known.is_some() || !index.put(hash, number as u32) {
+                return Err("its vocabulary has a spelling twice, or does not spread".into());
+            }
+        }
+        Ok(Self { all, index })
+    }
+
+    /// How many tokens there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Where a token is among all.
+    pub(crate) fn number(&self, text: &str) -> Option<usize> {
+        let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known == text);
+        self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
+    }
+
+    pub(super) fn id(&self, text: &str) -> Option<u32> {
+        self.all.get(self.number(text)?).map(|(_, id)| id)
+    }
+
+    /// Puts merges, from this one on as many as there is room for, by their ids; fails where one has or gives what is no token.
+    ///
+    /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
+    /// so that they wait together.
+    fn put(&self, all: &Merges<'_>, from: usize, out: &mut [Merge]) -> Result<(), String> {
+        let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
+        let mut next = 0;
+        for (some, out) in all.some(from..from + out.len(), AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
+            let texts = || some.clone().flat_map(|(left, right)| [left, right]);
+            for (number, text) in numbers.iter_mut().zip(texts()) {
+                *number = self.index.first(of_bytes(text.as_bytes()));
+            }
+            for (known, number) in known.iter_mut().zip(numbers) {
+                *known = self.all.get(number as usize).unwrap_or_default();
+            }
+            let mut ids = [0; 2 * AT_ONCE];
+            for ((id, known), text) in ids.iter_mut().zip(known).zip(texts()) {
+                *id = match known {
+                    (known, id) if known == text && !text.is_empty() => id,
+                    _ => self.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"))?,
+                };
+            }
+            for (((left_text, right_text), [left, right]), out) in some.zip(ids.as_chunks().0).zip(out) {
+                // Most vocabularies have what comes of merges in the order of these.
+                let is_next = |(text, _): &(&str, u32)| text.strip_prefix(left_text) == Some(right_text);
+                let product = match self.all.get(next).filter(is_next) {
+                    Some((_, product)) => product,
+                    None => {
+                        let joined = [left_text, right_text].concat();
+                        next = self.number(&joined).unwrap_or(self.all.len());
+                        let known = self.all.get(next);
+                        known.ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
+                    }
+                };
+                next += 1;
+                *out = Merge { left: *left, right: *right, product };
+            }
+        }
+        Ok(())
+    }
+
+    /// Where tokens are among all, by the hashes of their spellings.
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::File;
+    use crate::join::in_turn;
+    use serde_json::json;
+
+    /// A file of all pairs of a hundred characters, with these merges in the place of others.
+    fn file(others: &[(usize, [&str; 2])]) -> Vec<u8> {
+        let characters: Vec<String> = ('一'..).take(100).map(String::from).collect();
+        let pairs = characters.iter().flat_map(|left| characters.iter().map(move |right| [left.as_str(), right]));
+        let mut merges: Vec<[&str; 2]> = pairs.collect();
+        let tokens: Vec<String> = characters.iter().cloned().chain(merges.iter().map(|merge| merge.concat())).collect();
+        for (number, merge) in others {
+            merges[*number] = *merge;
+        }
+        let vocab: serde_json::Map<_, _> = tokens.into_iter().zip(0..).map(|(text, id)| (text, json!(id))).collect();
+        json!({"version": "1.0", "model": {"type": "BPE", "vocab": vocab, "merges": merges}}).to_string().into()
+    }
+
+    /// Says what comes of a file, in each way in which two pieces of work can be done.
+    fn of_all_ways(json: &[u8]) -> Vec<Result<Vec<Merge>, String>> {
+        let other_way_round =
+            |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
+        let at_once = |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| {
+            std::thread::scope(|scope| {
+                scope.spawn(first);
+                second();
+            });
+        };
+        let of = |together: Join2<'_>| {
+            let file = File::read(json, &in_turn).unwrap();
+            let (lists, told) = Lists::new(&file.model, together, || "told");
+            assert_eq!(told, Some("told"));
+            lists.map(|lists| lists.merges)
+        };
+        vec![of(&in_turn), of(&other_way_round), of(&at_once)]
+    }
+
+    #[test]
+    fn merges_are_those_of_the_file_or_the_first_mistake_is_told_whoever_comes_upon_it() {
+        for merges in of_all_ways(&file(&[])) {
+            let merges = merges.unwrap();
+            assert!(merges.len() > 2 * PART);
+            for (rank, merge) in merges.iter().enumerate() {
+                let (left, right) = ((rank / 100) as u32, (rank % 100) as u32);
+                assert_eq!(*merge, Merge { left, right, product: 100 + rank as u32 });
+            }
+        }
+        let (near, far) = ((PART + 5, ["near", "一"]), (2 * PART + 5, ["far", "一"]));
+        for wrong in of_all_ways(&file(&[near, far])) {
+            assert_eq!(wrong.unwrap_err(), "a merge has `near`, which is no token");
+        }
+        for wrong in of_all_ways(&file(&[(7, ["一丁", "一"])])) {
+            assert_eq!(wrong.unwrap_err(), "a merge gives `一丁一`, which is no token");
+        }
+        let twice = String::from_utf8(file(&[])).unwrap().replace("\"一丁\":101", "\"一丁\":102");
+        for wrong in of_all_ways(twice.as_bytes()) {
+            assert_eq!(wrong.unwrap_err(), "two of its tokens have one id");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is known about a tokenizer without encoding anything.
+
+use gristmill_core::{Failure, Outcome};
+use serde::Serialize;
+
+/// Which kind of file the tokenizer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenizerKind {
+    /// `tokenizer.json`.
+    Json,
+    /// A SentencePiece `.model`.
+    SentencePiece,
+}
+
+/// What a tokenizer's file says, for reviews, reports and the identity of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TokenizerFacts {
+    /// `tokenizer.json` or SentencePiece.
+    pub kind: TokenizerKind,
+    /// The model's word: `BPE`, `Unigram`, `WordPiece`, `WordLevel`; for SentencePiece `BPE`, `Unigram`.
+    pub model: &'static str,
+    /// Tokens of the model itself, without those that were added.
+    pub base_size: u64,
+    /// Tokens of the model and those added to it, each counted once.
+    pub full_size: u64,
+    /// The greatest id that can come out; it can be above `full_size` where ids have gaps.
+    pub greatest_id: u32,
+    /// Tokens added to the model, by id.
+    pub added: Vec<AddedTokenFacts>,
+    /// The file has a normalizer.
+    pub has_normalizer: bool,
+    /// The template adds tokens before or after every text.
+    pub has_template: bool,
+    /// The file asks for cutting long texts.
+    pub has_truncation: bool,
+    /// The file asks for padding.
+    pub has_padding: bool,
+    /// A faster reader than the reference does the work, for now.
+    pub is_fast: bool,
+    /// Why the fast reader is not used for this file at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_because: Option<String>,
+    /// blake3 of the file's bytes, in hexadecimal.
+    pub hash: String,
+    /// What a person should know before packing with this tokenizer, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The warning about a tokenizer by which no text ends.
+pub(super) const NO_END: &str = "no token looks like an end of text";
+
+impl TokenizerFacts {
+    /// The warnings that matter: with an end token that the plan names, it is no matter what the tokenizer has.
+    pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
+        self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
+    }
+}
+
+/// A token that was added to the model's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AddedTokenFacts {
+    /// Its id.
+    pub id: u32,
+    /// Its spelling, raw.
+    pub text: String,
+    /// Whether it is a control token (`special`).
+    pub is_special: bool,
+}
+
+/// Ids that the file's post-processor puts around a single text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Template {
+    /// Ids before the text's own.
+    pub prefix: Vec<u32>,
+    /// Ids after the text's own.
+    pub suffix: Vec<u32>,
+}
+
+/// A side of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Where the text begins.
+    Left,
+    /// Where the text ends.
+    Right,
+}
+
+/// How long texts are cut, as stored in `tokenizer.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Truncation {
+    /// Most ids of a text, those of the template counted in.
+    pub max_length: usize,
+    /// The side on which ids are cut off.
+    pub side: Side,
+}
+
+/// How short texts are filled up, as stored in `tokenizer.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Padding {
+    /// Up to which length.
+    pub length: PaddingLength,
+    /// Lengths are rounded up to a multiple of this, where it is given and above 0.
+    pub multiple_of: Option<usize>,
+    /// The side on which ids are put.
+    pub side: Side,
+    /// The id that is put.
+    pub id: u32,
+}
+
+/// The length that padding fills up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PaddingLength {
+    /// That of the longest text of the batch.
+    Longest,
+    /// This one.
+    Fixed(usize),
+}
+
+impl Template {
+    /// Whether nothing is put around a text.
+    pub fn is_empty(&self) -> bool {
+        self.prefix.is_empty() && self.suffix.is_empty()
+    }
+
+    /// Prefix, ids and suffix, the raw ids cut first as the reference does it: to `max_length` less the template's own. Fails with a
+    /// usage failure when the template alone is longer than that.
+    pub fn around<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
+        let kept = match truncation {
+            Some(truncation) => truncation.kept(ids, self.prefix.len() + self.suffix.len())?,
+            None => ids,
+        };
+        Ok([&self.prefix, kept, &self.suffix])
+    }
+
+    /// Appends what [`around`](Self::around) gives to `out`.
+    pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
+        let parts = self.around(ids, truncation)?;
+        out.reserve(parts.iter().map(|part| part.len()).sum());
+        parts.iter().for_each(|part| out.extend_from_slice(part));
+        Ok(())
+    }
+}
+
+impl Truncation {
+    /// How many of a text's raw ids are cut off when `around` ids are to be put around them.
+    pub fn lost(&self, ids: usize, around: usize) -> usize {
+        ids.saturating_sub(self.max_length.saturating_sub(around))
+    }
+
+    /// The part of a text's raw ids that is left when `around` ids are to be put around them.
+    pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
+        if self.max_length < around {
+            let why = format!(
+                "{} at most {} no room for the {around} of the template",
+                gristmill_core::text::count(self.max_length as u64, "token"),
+                gristmill_core::text::agree(self.max_length as u64, "leaves", "leave")
+            );
+            return Err(Failure::usage("cutting texts to a length", why));
+        }
+        let cut = self.lost(ids.len(), around);
+        Ok(match self.side {
+            Side::Left => &ids[cut..],
+            Side::Right => &ids[..ids.len() - cut],
+        })
+    }
+}
+
+impl Padding {
+    /// Fills each text of a batch up, as the reference does: all to one length, nothing is cut.
+    pub fn apply(&self, batch: &mut [Vec<u32>]) {
+        let mut length = match self.length {
+            PaddingLength::Fixed(length) => length,
+            PaddingLength::Longest => batch.iter().map(Vec::len).max().unwrap_or(0),
+        };
+        if let Some(multiple) = self.multiple_of.filter(|multiple| *multiple > 0) {
+            length = length.div_ceil(multiple).saturating_mul(multiple);
+        }
+        for ids in batch {
+            let missing = length.saturating_sub(ids.len());
+            match self.side {
+                Side::Right => ids.resize(ids.len() + missing, self.id),
+                Side::Left => drop(ids.splice(..0, std::iter::repeat_n(self.id, missing))),
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
+
+use super::join::{both, Join2};
+use super::lists::{Merges, Vocab};
+use memchr::memmem;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The file. Nothing in it may be unknown, so that a reader of its parts does not pass over what matters.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File<'a> {
+    pub(super) version: String,
+    #[serde(default)]
+    pub(super) truncation: Value,
+    #[serde(default)]
+    pub(super) padding: Value,
+    #[serde(default)]
+    pub(super) added_tokens: Vec<Value>,
+    #[serde(default)]
+    pub(super) normalizer: Value,
+    #[serde(default)]
+    pub(super) pre_tokenizer: Value,
+    #[serde(default)]
+    pub(super) post_processor: Value,
+    #[serde(default)]
+    pub(super) decoder: Value,
+    #[serde(borrow)]
+    pub(super) model: ModelFile<'a>,
+}
+
+/// The model of byte pairs.
+#[derive(Debug, Deserialize)]
+pub(super) struct ModelFile<'a> {
+    #[serde(default, rename = "type", borrow)]
+    pub(super) kind: Option<Spelling<'a>>,
+    #[serde(default)]
+    pub(super) dropout: Option<f32>,
+    #[serde(default, borrow)]
+    pub(super) unk_token: Option<Spelling<'a>>,
+    #[serde(default, borrow)]
+    pub(super) continuing_subword_prefix: Option<Spelling<'a>>,
+    #[serde(default, borrow)]
+    pub(super) end_of_word_suffix: Option<Spelling<'a>>,
+    #[serde(default)]
+    pub(super) fuse_unk: Option<bool>,
+    #[serde(default)]
+    pub(super) byte_fallback: Option<bool>,
+    #[serde(default)]
+    pub(super) ignore_merges: Option<bool>,
+    #[serde(borrow)]
+    pub(super) vocab: Vocab<'a>,
+    /// The merges as they are written.
+    #[serde(borrow, rename = "merges")]
+    written: &'a RawValue,
+    /// What that says.
+    #[serde(skip)]
+    pub(super) merges: Merges<'a>,
+}
+
+/// The key of the merges.
+const KEY: &[u8] = b"\"merges\"";
+
+/// A text that lies in the file's bytes where nothing in it is escaped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spelling<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Spelling<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Spelling<'de>;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Spelling(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Spelling(Cow::Owned(text.to_owned())))
+            }
+        }
+        from.deserialize_str(Reader)
+    }
+}
+
+impl<'a> File<'a> {
+    /// Reads a file, if it is one of byte pairs in the usual form.
+    ///
+    /// The merges take as long as all the rest: where they seem to begin they are read at once, and if they do begin there that is done.
+    pub(super) fn read(json: &'a [u8], together: Join2<'_>) -> Option<Self> {
+        // Once for all, and not for each spelling.
+        let json = simdutf8::basic::from_utf8(json).ok()?;
+        let seeming = seeming_merges(json);
+        let (file, early) = both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
+        let mut file = file?;
+        let written = file.model.written.get();
+        let is_it =
+            |length: usize| seeming.and_then(|list| list.get(..length)).is_some_and(|list| std::ptr::eq(list, written));
+        file.model.merges = match early {
+            Some((merges, length)) if is_it(length) => merges,
+            _ => Merges::of(written)?,
+        };
+        Some(file)
+    }
+
+    fn without_merges(json: &'a str) -> Option<Self> {
+        let mut file: Self = serde_json::from_str(json).ok()?;
+        file.model.vocab.end(json)?;
+        file.model.kind.as_ref().is_none_or(|kind| kind.0 == "BPE").then_some(file)
+    }
+}
+
+/// The rest of a file from the list on that seems to be that of the merges.
+fn seeming_merges(json: &str) -> Option<&str> {
+    let bytes = json.as_bytes();
+    memmem::find_iter(bytes, KEY).find_map(|at| {
+        // A token of this spelling has an id behind it.
+        let behind = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
+        behind.starts_with('[').then_some(behind)
+    })
+}
+
+impl<'a> Spelling<'a> {
+    /// The two words of a line with one blank.
+    pub(super) fn halves(&self) -> Option<(Self, Self)> {
+        let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
+        let part = |from: usize, to: usize| match &self.0 {
+            Cow::Borrowed(text) => Spelling(Cow::Borrowed(&text[from..to])),
+            Cow::Owned(text) => Spelling(Cow::Owned(text[from..to].to_owned())),
+        };
+        Some((part(0, left.len()), part(self.0.len() - right.len(), self.0.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::in_turn;
+    use crate::tests::golden;
+    use serde_json::json;
+
+    /// Tokens and merges.
+    type Listed = (Vec<(String, u32)>, Vec<[String; 2]>);
+
+    /// The lists of a file, and whether its merges were where they seemed to be.
+    fn lists(json: &str) -> Option<(Listed, bool)> {
+        let file = File::read(json.as_bytes(), &in_turn)?;
+        let tokens = file.model.vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
+        let merges = file.model.merges.iter().map(|(left, right)| [left.to_owned(), right.to_owned()]).collect();
+        let is_there = seeming_merges(json).is_some_and(|list| list.as_ptr() == file.model.written.get().as_ptr());
+        Some(((tokens, merges), is_there))
+    }
+
+    /// The same as values of JSON have them.
+    fn of_values(json: &str) -> Listed {
+        let file: Value = serde_json::from_str(json).unwrap();
+        let tokens = file["model"]["vocab"].as_object().unwrap().iter();
+        let merge = |merge: &Value| match merge.as_str().and_then(|line| line.split_once(' ')) {
+            Some((left, right)) => [left.to_owned(), right.to_owned()],
+            None => [0, 1].map(|side| merge[side].as_str().unwrap().to_owned()),
+        };
+        (
+            tokens.map(|(text, id)| (text.clone(), id.as_u64().unwrap() as u32)).collect(),
+            file["model"]["merges"].as_array().unwrap().iter().map(merge).collect(),
+        )
+    }
+
+    fn with(vocab: &str, model: &str) -> String {
+        format!(r#"{{"version":"1.0","model":{{"vocab":{{{vocab}}},{model}}}}}"#)
+    }
+
+    #[test]
+    fn lists_are_read_as_they_are_written_wherever_merges_seem_to_be() {
+        let mut all = Vec::new();
+        for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
+            let json = std::fs::read_to_string(golden(&format!("{name}.json"))).unwrap();
+            let file: Value = serde_json::from_str(&json).unwrap();
+            let mut sorted = file.clone();
+            // Merges before other keys of the model, and in another form.
+            let model = sorted["model"].as_object_mut().unwrap();
+            let merges = model.remove("merges").unwrap();
+            model.shift_insert(0, "merges".to_owned(), merges);
+            all.extend([json, file.to_string(), serde_json::to_string_pretty(&file).unwrap(), sorted.to_string()]);
+        }
+        let mut seemed = 0;
+        for json in &all {
+            let (listed, is_there) = lists(json).unwrap();
+            assert_eq!(listed, of_values(json));
+            seemed += usize::from(is_there);
+        }
+        assert_eq!(seemed, all.len());
+        // Tokens and merges that look like the key, and white space where it may be; merges elsewhere, or in other words.
+        for (vocab, model, expected) in [
+            (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#, true),
+            (r#""a":0"#, "\"merges\":\n[]\n", true),
+            (r#""a]}":0"#, r#""merges":["a] }","} ]"]"#, true),
+            (r#""a":0"#, r#""merges":[["a","b"]],"dropout":null"#, true),
+            (r#""a":0"#, r#""x":{"merges":["a b"]},"merges":["b a"]"#, false),
+            (r#""a":0"#, r#""x":{"merges":[1]},"merges":["b a"]"#, false),
+            (r#""a":0"#, r#""\u006derges":["a b"],"x":{"merges":["b a"]}"#, false),
+        ] {
+            let json = with(vocab, model);
+            assert_eq!(lists(&json), Some((of_values(&json), expected)), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_of_byte_pairs_is_not_read() {
+        for (vocab, model) in [
+            (r#""a":0"#, r#""merges":["a b"],"merges":["a b"]"#),
+            (r#""a":0"#, r#""merges":["a b",]"#),
+            (r#""a":0"#, r#""merges":["a"]"#),
+            (r#""a":0"#, r#""merges":{}"#),
+            (r#""a":0"#, r#""dropout":null"#),
+            (r#""a":0,"#, r#""merges":["a b"]"#),
+            (r#""a":-1"#, r#""merges":["a b"]"#),
+            (r#""a":0"#, r#""type":"Unigram","merges":["a b"]"#),
+        ] {
+            assert!(lists(&with(vocab, model)).is_none(), "{model}");
+        }
+        for json in ["", "{", "\"merges\":[", "\"merges\":", "\"merges\":[]", "{\"merges\":[]}"] {
+            assert!(lists(json).is_none(), "{json}");
+        }
+        let more = json!({"version": "1.0", "model": {"vocab": {"a": 0}, "merges": []}, "more": 1});
+        assert!(lists(&more.to_string()).is_none());
+    }
+}

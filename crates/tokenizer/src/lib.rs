@@ -1,0 +1,41 @@
+//! Tokenizer files -> ids, fast and identical to the reference.
+//!
+//! A `tokenizer.json` is read by the crate behind the Python package (the reference). Where a faster reader knows the same kind of
+//! tokenizer, our own (`bpe`) or that of another crate, that one does the work as long as both give the same ids: a [`ParityCheck`] compares
+//! them at the start and now and then during a run; of a large vocabulary the reference gets only what a text needs (`wordwise`).
+//! SentencePiece models are read by code of our own.
+
+mod adversarial;
+mod bpe;
+mod byte_level;
+mod encoder;
+mod facts;
+mod fast;
+mod file;
+mod foreign;
+mod join;
+mod json;
+mod lazy_reference_model;
+mod lists;
+mod load;
+mod parity_check;
+mod reference;
+mod reference_model;
+mod sentencepiece;
+mod special;
+mod stored;
+mod tokenizer;
+mod warnings;
+
+pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
+pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
+#[cfg(any(test, feature = "testing"))]
+pub use fast::DIFFERS;
+pub use join::Join2;
+pub use load::meant_by;
+pub use parity_check::{Mismatch, ParityCheck};
+pub use special::SpecialTokenFinder;
+pub use tokenizer::Tokenizer;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! From what a person names to a tokenizer's bytes.
+
+use super::foreign::{foreign_kind, HINT};
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_storage::read::{read_whole, stamp_at};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A larger file is no tokenizer.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// Entries of a folder, and bytes of each, in which files of other tokenizers are looked for.
+const MAX_ENTRIES: usize = 1_000;
+const MAX_FOREIGN_BYTES: u64 = 64 << 20;
+
+/// Folders above a file from which a relative name in it may be meant.
+const ABOVE: usize = 4;
+
+/// A file that was written to less than so many nanoseconds ago may be written to again without its time of modification telling.
+const SETTLED_NS: i128 = 2_000_000_000;
+
+/// A file as it was at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileState {
+    path: PathBuf,
+    stamp: FileStamp,
+}
+
+impl FileState {
+    /// The file of this name, if it has been left alone for a while: if it looks the same later, it is. Models of the hub's cache are
+    /// not looked for.
+    pub(super) fn now(named: &str) -> Option<Self> {
+        let path = Path::new(named);
+        let path = if path.is_dir() { in_folder(path).ok()? } else { path.to_owned() };
+        let stamp = stamp_at(&path).ok()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i128;
+        (now - i128::from(stamp.modified_ns) > SETTLED_NS).then_some(Self { path, stamp })
+    }
+}
+
+/// Reads the tokenizer of this name; where it was found, and its bytes.
+pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
+    let path = Path::new(named);
+    let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
+    match read_whole(&file, MAX_FILE_BYTES)? {
+        Some(bytes) => Ok((file, bytes)),
+        None => match hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))? {
+            Some(file) => read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named)),
+            None => Err(missing(named)),
+        },
+    }
+}
+
+/// What the name of a tokenizer in a file in `folder` may mean: as it is written, or from one of the folders above. A name of the hub
+/// has no path at all.
+pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
+    let path = Path::new(name);
+    let mut meant = Vec::new();
+    if !path.is_absolute() {
+        let above = folder.ancestors().take(ABOVE).map(|folder| folder.join(path));
+        meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
+    }
+    // Where the program was called is as good a guess as any.
+    meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
+    meant
+}
+
+/// The tokenizer that a folder holds.
+fn in_folder(folder: &Path) -> Outcome<PathBuf> {
+    let json = folder.join("tokenizer.json");
+    if json.exists() {
+        return Ok(json);
+    }
+    let why = "the folder holds no tokenizer.json";
+    let failure = Failure::environment("reading the tokenizer", why).on(Subject::path(folder));
+    if let Some(model) = model_in(folder) {
+        return Err(failure.with_hint(format!("it holds a SentencePiece model; give its path: {}", model.display())));
+    }
+    Err(match foreign_in(folder) {
+        Some((path, kind)) => {
+            let why = format!("the folder holds no tokenizer.json; this is {kind}, and such files are not read");
+            Failure::data("reading the tokenizer", why).on(Subject::path(path)).with_hint(HINT)
+        }
+        None => failure,
+    })
+}
+
+/// The first file of a folder, by name, that belongs to a tokenizer and is not read. Tokens go before settings.
+fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
+    let entries = std::fs::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file() && has_foreign_name(path)).collect();
+    paths.sort();
+    let kind_of = |path: &PathBuf| foreign_kind(&read_whole(path, MAX_FOREIGN_BYTES).ok()??);
+    let found: Vec<(PathBuf, &str)> =
+        paths.into_iter().filter_map(|path| kind_of(&path).map(|kind| (path, kind))).collect();
+    let settings = |kind: &str| kind.starts_with("a config") || kind.starts_with("a tokenizer_config");
+    found.iter().find(|(_, kind)| !settings(kind)).or(found.first()).cloned()
+}
+
+/// Whether a file may belong to a tokenizer, by its suffix.
+fn has_foreign_name(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_none_or(|suffix| ["json", "txt", "tiktoken", "bpe"].contains(&suffix))
+}
+
+/// The first `.model` file of a folder, by name.
+fn model_in(folder: &Path) -> Option<PathBuf> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    names.filter(|path| path.extension().is_some_and(|ending| ending == "model")).min()
+}
+
+/// The file of a model in the local hub cache.
+fn in_hub(hub: &Path, named: &str) -> Outcome<Option<PathBuf>> {
+    let (name, revision) = named.split_once('@').unwrap_or((named, "main"));
+    let is_plain = |part: &str| !part.is_empty() && !part.contains("..") && !part.starts_with('/');
+    if !is_plain(name) || !is_plain(revision) || name.split('/').count() > 2 {
+        return Ok(None);
+    }
+    let model = hub.join(format!("models--{}", name.replace('/', "--")));
+    let commit = match read_whole(&model.join("refs").join(revision), 256)? {
+        Some(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        None => revision.to_owned(),
+    };
+    if !is_plain(&commit) {
+        return Ok(None);
+    }
+    let file = model.join("snapshots").join(commit).join("tokenizer.json");
+    Ok(file.exists().then_some(file))
+}
+
+fn hub_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("HF_HUB_CACHE")
+        .or_else(|| set("HF_HOME").map(|home| home.join("hub")))
+        .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache/huggingface/hub")))
+}
+
+fn missing(named: &str) -> Failure {
+    Failure::environment("reading the tokenizer", "no such file, and no model of this name in the local hub cache")
+        .on(Subject::path(named))
+        .with_hint("give the path of a tokenizer.json or of a SentencePiece .model; nothing is downloaded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        #[allow(clippy::disallowed_methods)]
+        std::fs::write(path, b"{}").unwrap();
+    }
+
+    #[test]
+    fn models_of_the_hub_are_found_by_name_and_revision_and_nothing_outside_of_it() {
+        let top = tempfile::tempdir().unwrap();
+        let model = top.path().join("models--some--model");
+        let file = model.join("snapshots/abc/tokenizer.json");
+        put(&file);
+        put(&top.path().join("snapshots/abc/tokenizer.json"));
+        std::fs::create_dir_all(model.join("refs")).unwrap();
+        #[allow(clippy::disallowed_methods)]
+        std::fs::write(model.join("refs/main"), b"abc\n").unwrap();
+        let found = |named: &str| in_hub(top.path(), named).unwrap();
+        assert_eq!(found("some/model"), Some(file.clone()));
+        assert_eq!(found("some/model@abc"), Some(file));
+        for wrong in
+            ["some/model@gone", "some/other", "some", "", "@", "/some/model", "some/model@../../..", "../x", "a/b/c"]
+        {
+            assert_eq!(found(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_again_unless_it_changed_or_may_have() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("tokenizer.json");
+        put(&file);
+        let set = |seconds: u64| {
+            let handle = std::fs::File::options().append(true).open(&file).unwrap();
+            handle.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+        };
+        let (by_path, by_folder) = (file.to_str().unwrap(), top.path().to_str().unwrap());
+        assert_eq!(FileState::now(by_path), None, "it was written just now");
+        set(1_000_000);
+        let seen = FileState::now(by_path);
+        assert!(seen.is_some() && seen == FileState::now(by_folder));
+        set(1_000_001);
+        assert!(FileState::now(by_path).is_some_and(|now| Some(now) != seen));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!((FileState::now(by_path), FileState::now(by_folder)), (None, None));
+    }
+
+    #[test]
+    fn a_folder_holds_a_tokenizer_or_a_hint() {
+        let top = tempfile::tempdir().unwrap();
+        let why = in_folder(top.path()).unwrap_err();
+        assert!(why.hint.is_none(), "{why:?}");
+        put(&top.path().join("spm.model"));
+        assert!(in_folder(top.path()).unwrap_err().hint.unwrap().contains("spm.model"));
+        put(&top.path().join("tokenizer.json"));
+        assert_eq!(in_folder(top.path()).unwrap(), top.path().join("tokenizer.json"));
+        let big = top.path().join("big.json");
+        #[allow(clippy::disallowed_methods)]
+        std::fs::File::create(&big).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        assert!(read(big.to_str().unwrap()).unwrap_err().why.contains("over the limit"));
+    }
+}

@@ -1,0 +1,468 @@
+//! A tokenizer that any number of threads share.
+
+use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
+use super::fast::Fast;
+use super::foreign::{foreign_kind, other_encoding, HINT};
+use super::join::{in_turn, Join2};
+use super::json::{self, LoadedTokenizer};
+use super::load::FileState;
+use super::reference::Reference;
+use super::sentencepiece::Model;
+use super::special::{make_special, SpecialTokenFinder};
+use super::warnings::warnings;
+use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
+use gristmill_core::problem::Subject;
+use gristmill_core::{did_you_mean::nearest, Failure, Outcome};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use tokenizers::AddedToken;
+
+/// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
+/// has looked at a tokenizer hands a plan on, not the tokenizer. With the file, if that was left alone before.
+static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), None));
+
+/// What reading a tokenizer is called in errors.
+const WHAT: &str = "reading the tokenizer";
+
+/// Tokens of the vocabulary among which a misspelt one is looked for.
+const MAX_COMPARED: u32 = 300_000;
+
+/// A tokenizer, ready for any number of threads. Cheap to clone.
+#[derive(Clone)]
+pub struct Tokenizer(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    facts: TokenizerFacts,
+    uses_reference: AtomicBool,
+    /// What came of [`Tokenizer::verify_against_reference`], once that was asked for.
+    proof: OnceLock<Option<Mismatch>>,
+    /// Ids of tokens that are special because a plan says so, not the file.
+    made_special: Vec<u32>,
+}
+
+/// What does the work.
+pub(super) enum Engine {
+    /// A `tokenizer.json`, and the fast reader's view of it where there is one.
+    Json(Box<Reference>, Option<Box<Fast>>),
+    /// A SentencePiece model.
+    SentencePiece(Box<Model>),
+}
+
+impl Inner {
+    fn uses_reference(&self) -> bool {
+        self.uses_reference.load(Ordering::Acquire)
+    }
+}
+
+impl Tokenizer {
+    /// Loads a `tokenizer.json`, a folder that holds one, a SentencePiece `.model`, or a model of the local hub cache by its name
+    /// (`owner/name`, or `owner/name@revision`). The network is never asked.
+    ///
+    /// Fails with an environment failure when there is no such file, and with a data failure when it cannot be used.
+    pub fn load(named: &str) -> Outcome<Self> {
+        let loaded = Self::load_unproven(named)?;
+        loaded.verify_against_reference();
+        Ok(loaded)
+    }
+
+    /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`verify_against_reference`](Self::prove)
+    /// before anything counts that was encoded.
+    pub fn load_unproven(named: &str) -> Outcome<Self> {
+        Self::load_together(named, &in_turn)
+    }
+
+    /// [`load_unproven`](Self::load_unproven) for who has threads: `together` is given two pieces of work at a time.
+    pub fn load_together(named: &str, together: Join2<'_>) -> Outcome<Self> {
+        let seen = FileState::now(named);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that was sent to the reference is not handed on: another run decides for itself.
+        let known = last.0.upgrade().filter(|known| !known.uses_reference());
+        if let Some(known) = known.clone().filter(|_| seen.is_some() && seen == last.1) {
+            return Ok(Self(known));
+        }
+        let (path, bytes) = load::read(named)?;
+        let hash = blake3::hash(&bytes).to_hex();
+        if let Some(known) = known.filter(|known| known.facts.hash == hash.as_str()) {
+            last.1 = seen;
+            return Ok(Self(known));
+        }
+        let loaded = Self::made(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
+        *last = (Arc::downgrade(&loaded.0), seen);
+        Ok(loaded)
+    }
+
+    /// [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
+    pub fn load_with_special(named: &str, tokens: &[String], together: Join2<'_>) -> Outcome<Self> {
+        let plain = Self::load_together(named, together)?;
+        let Engine::Json(reference, _) = plain.engine() else {
+            return match tokens.is_empty() {
+                true => Ok(plain),
+                false => Err(Failure::usage(WHAT, "a SentencePiece model takes no more special tokens")
+                    .on(Subject::path(named))
+                    .with_hint("add them to the model as user-defined symbols, or use its tokenizer.json")),
+            };
+        };
+        let known = reference.tokenizer().get_added_tokens_decoder();
+        let mut new = Vec::new();
+        for token in tokens {
+            let id = plain.expect_id(token)?;
+            if !known.get(&id).is_some_and(is_plainly_special) {
+                new.push((id, token.as_str()));
+            }
+        }
+        if new.is_empty() {
+            return Ok(plain);
+        }
+        let (path, bytes) = load::read(named)?;
+        let bytes = make_special(&bytes, &new).map_err(|why| Failure::data(WHAT, why).on(Subject::path(named)))?;
+        let hash = blake3::hash(&bytes).to_hex();
+        let is_new = |id: &u32| !known.get(id).is_some_and(|token| token.special);
+        let made_special = new.iter().map(|(id, _)| *id).filter(is_new).collect();
+        let inner = Self::inner(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
+        Ok(Self(Arc::new(Inner { made_special, ..inner })))
+    }
+
+    /// Makes a tokenizer of a file's bytes; `name` is for messages.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
+        let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
+        made.verify_against_reference();
+        Ok(made)
+    }
+
+    fn made(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Self> {
+        Self::inner(name, bytes, hash, together).map(|inner| Self(Arc::new(inner)))
+    }
+
+    fn inner(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Inner> {
+        let broken = |why: String| {
+            let (why, hint) = match foreign_kind(bytes) {
+                Some(kind) => (format!("it is {kind}; such files are not read"), HINT),
+                None => (why, "what is read are tokenizer.json files and SentencePiece .model files"),
+            };
+            Failure::data(WHAT, why).on(Subject::path(name)).with_hint(hint)
+        };
+        if bytes.is_empty() {
+            return Err(broken("the file is empty".into()));
+        }
+        if let Some(why) = other_encoding(bytes) {
+            let failure = Failure::data(WHAT, why).on(Subject::path(name));
+            return Err(failure.with_hint("save it as UTF-8 without a byte order mark"));
+        }
+        let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let (engine, facts) = if is_json {
+            let LoadedTokenizer { reference, fast, greatest_id } = json::made(bytes, together).map_err(broken)?;
+            let mut facts = facts_of(&reference, greatest_id, hash.to_owned());
+            facts.is_fast = fast.is_ok();
+            facts.slow_because = fast.as_ref().err().cloned();
+            (Engine::Json(Box::new(reference), fast.ok().map(Box::new)), facts)
+        } else {
+            let model = Model::parse(bytes).map_err(broken)?;
+            let facts = facts_of_model(&model, hash.to_owned());
+            (Engine::SentencePiece(Box::new(model)), facts)
+        };
+        let (uses_reference, proof, made_special) = (AtomicBool::new(false), OnceLock::new(), Vec::new());
+        Ok(Inner { engine, facts, uses_reference, proof, made_special })
+    }
+
+    /// `tokenizer.json` or SentencePiece.
+    pub fn kind(&self) -> TokenizerKind {
+        self.0.facts.kind
+    }
+
+    /// What the file says; [`TokenizerFacts::is_fast`] as it is at the moment.
+    pub fn facts(&self) -> TokenizerFacts {
+        let facts = self.0.facts.clone();
+        let found = self.0.proof.get().and_then(Option::as_ref);
+        let slow_because = facts.slow_because.or_else(|| found.map(Mismatch::to_string));
+        TokenizerFacts { is_fast: self.is_fast(), slow_because, ..facts }
+    }
+
+    /// The first difference between the fast reader and the reference on texts on which readers part ways; from then on the reference
+    /// does the work. They are compared once, whoever asks.
+    pub fn verify_against_reference(&self) -> Option<&Mismatch> {
+        let compare = || {
+            let found = self.first_mismatch()?;
+            self.use_reference();
+            Some(found)
+        };
+        self.0.proof.get_or_init(compare).as_ref()
+    }
+
+    fn first_mismatch(&self) -> Option<Mismatch> {
+        if !self.is_fast() {
+            return None;
+        }
+        let spellings: Vec<&str> = self.0.facts.added.iter().map(|token| token.text.as_str()).collect();
+        let (mut encoder, mut guard, mut ids) = (self.encoder(), self.guard(), Vec::new());
+        adversarial::texts(&spellings).iter().find_map(|text| {
+            ids.clear();
+            // A text that cannot be encoded is none to compare.
+            encoder.encode(text, &mut ids).and_then(|()| guard.check(text, &ids)).ok()?
+        })
+    }
+
+    /// Whether a faster reader than the reference does the work at the moment.
+    pub fn is_fast(&self) -> bool {
+        self.0.facts.is_fast && !self.0.uses_reference()
+    }
+
+    /// From now on every encoder of this tokenizer works with the reference.
+    pub fn use_reference(&self) {
+        self.0.uses_reference.store(true, Ordering::Release);
+    }
+
+    /// Tokens of the model itself.
+    pub fn base_size(&self) -> u64 {
+        self.0.facts.base_size
+    }
+
+    /// Tokens of the model and those added to it.
+    pub fn full_size(&self) -> u64 {
+        self.0.facts.full_size
+    }
+
+    /// The id of a token by its spelling, added tokens first.
+    pub fn id_of(&self, token: &str) -> Option<u32> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
+            Engine::SentencePiece(model) => model.id_of(token),
+        }
+    }
+
+    /// [`id_of`](Self::id_of), or a usage failure that names the token most like it.
+    pub fn expect_id(&self, token: &str) -> Outcome<u32> {
+        self.id_of(token).ok_or_else(|| {
+            let failure =
+                Failure::usage("looking up a token", format!("`{token}` is not in the tokenizer's vocabulary"));
+            match self.like(token) {
+                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                None => failure,
+            }
+        })
+    }
+
+    /// The added token most like this spelling, else the one of the vocabulary; huge vocabularies are not searched through.
+    fn like(&self, token: &str) -> Option<String> {
+        let near = nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str()));
+        near.map(str::to_owned).or_else(|| {
+            let all: Vec<String> =
+                (0..=self.0.facts.greatest_id.min(MAX_COMPARED)).filter_map(|id| self.token_of(id)).collect();
+            nearest(token, all.iter().map(String::as_str)).map(str::to_owned)
+        })
+    }
+
+    /// A token's spelling in the vocabulary (byte-level and `▁` spellings are left as they are).
+    pub fn token_of(&self, id: u32) -> Option<String> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
+            Engine::SentencePiece(model) => model.piece(id).map(str::to_owned),
+        }
+    }
+
+    /// The token for what the model does not know.
+    pub fn unknown(&self) -> Option<u32> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.unknown(),
+            Engine::SentencePiece(model) => Some(model.unknown()),
+        }
+    }
+
+    /// What the file's post-processor puts around a single text.
+    pub fn template(&self) -> Outcome<Template> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.template(),
+            Engine::SentencePiece(_) => Ok(Template::default()),
+        }
+    }
+
+    /// The truncation stored in the file.
+    pub fn truncation(&self) -> Option<Truncation> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.truncation,
+            Engine::SentencePiece(_) => None,
+        }
+    }
+
+    /// The padding stored in the file.
+    pub fn padding(&self) -> Option<Padding> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.padding,
+            Engine::SentencePiece(_) => None,
+        }
+    }
+
+    /// An encoder for one thread.
+    pub fn encoder(&self) -> Encoder {
+        Encoder::new(self.clone())
+    }
+
+    /// Finds the special tokens of the file that a text spells out; those that only a plan makes special are cut out on purpose.
+    pub fn special_token_finder(&self) -> SpecialTokenFinder {
+        let Inner { facts, made_special, .. } = &*self.0;
+        // Control pieces of SentencePiece are never found in a text.
+        let is_found =
+            |token: &&AddedTokenFacts| facts.kind == TokenizerKind::Json && !made_special.contains(&token.id);
+        SpecialTokenFinder::new(facts.added.iter().filter(is_found), facts.has_normalizer)
+    }
+
+    /// A guard for one thread.
+    pub fn guard(&self) -> ParityCheck {
+        ParityCheck::new(self)
+    }
+
+    /// The text of these ids, for screens: control tokens are spelled out, unknown ids left out, broken characters replaced.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
+            Engine::SentencePiece(model) => model.decode(ids),
+        }
+    }
+
+    /// The bytes that one id stands for; empty where there is no such id.
+    pub fn piece(&self, id: u32) -> Vec<u8> {
+        match self.engine() {
+            Engine::Json(reference, _) => reference.bytes_of(id),
+            Engine::SentencePiece(model) => model.bytes_of(id),
+        }
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+}
+
+/// Whether the reference already has a token as it adds special ones.
+fn is_plainly_special(token: &AddedToken) -> bool {
+    token.special && !(token.single_word || token.lstrip || token.rstrip || token.normalized)
+}
+
+fn facts_of(reference: &Reference, greatest_id: u32, hash: String) -> TokenizerFacts {
+    let tokenizer = reference.tokenizer();
+    let mut added: Vec<AddedTokenFacts> = tokenizer
+        .get_added_tokens_decoder()
+        .into_iter()
+        .map(|(id, token)| AddedTokenFacts { id, text: token.content, is_special: token.special })
+        .collect();
+    added.sort_by_key(|token| token.id);
+    TokenizerFacts {
+        kind: TokenizerKind::Json,
+        model: reference.model_word(),
+        base_size: tokenizer.get_vocab_size(false) as u64,
+        full_size: tokenizer.get_vocab_size(true) as u64,
+        greatest_id,
+        warnings: warnings(reference, &added, greatest_id),
+        added,
+        has_normalizer: tokenizer.get_normalizer().is_some(),
+        has_template: reference.template().is_ok_and(|template| !template.is_empty()),
+        has_truncation: reference.truncation.is_some(),
+        has_padding: reference.padding.is_some(),
+        is_fast: false,
+        slow_because: None,
+        hash,
+    }
+}
+
+fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
+    TokenizerFacts {
+        kind: TokenizerKind::SentencePiece,
+        model: model.word(),
+        base_size: model.size() as u64,
+        full_size: model.size() as u64,
+        greatest_id: u32::try_from(model.size()).map_or(u32::MAX, |size| size.saturating_sub(1)),
+        added: model.added(),
+        has_normalizer: model.has_rules(),
+        has_template: false,
+        has_truncation: false,
+        has_padding: false,
+        is_fast: false,
+        slow_because: None,
+        hash,
+        warnings: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four words, an end token that the template appends.
+    const WORDS: &str = r#"{"version":"1.0","truncation":null,"padding":null,
+        "added_tokens":[{"id":3,"content":"<|end|>","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}],
+        "normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},
+        "post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"<|end|>","type_id":0}}],
+        "pair":[{"Sequence":{"id":"A","type_id":0}},{"Sequence":{"id":"B","type_id":0}}],
+        "special_tokens":{"<|end|>":{"id":"<|end|>","ids":[3],"tokens":["<|end|>"]}}},
+        "decoder":null,"model":{"type":"WordLevel","vocab":{"a":0,"b":1,"?":2,"<|end|>":3},"unk_token":"?"}}"#;
+
+    #[test]
+    fn raw_ids_have_no_template_and_the_template_is_known() {
+        let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
+        let mut ids = Vec::new();
+        tokenizer.encoder().encode("b <|end|> zebra a", &mut ids).unwrap();
+        assert_eq!(ids, [1, 3, 2, 0]);
+        assert_eq!(tokenizer.template().unwrap(), Template { prefix: vec![], suffix: vec![3] });
+        assert_eq!((tokenizer.base_size(), tokenizer.full_size(), tokenizer.unknown()), (4, 4, Some(2)));
+        let spans = tokenizer.encoder().encode_spans_with_template("é b").unwrap();
+        let found: Vec<_> = spans.iter().map(|s| (s.id, s.chars.clone(), s.bytes.clone(), s.is_template)).collect();
+        assert_eq!(found, [(2, 0..1, 0..2, false), (1, 2..3, 3..4, false), (3, 0..0, 0..0, true)]);
+    }
+
+    #[test]
+    fn a_file_that_is_in_use_is_not_loaded_again_unless_it_changed_or_went_to_the_reference() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("words.json");
+        let put = |text: &str| {
+            #[allow(clippy::disallowed_methods)]
+            std::fs::write(&path, text).unwrap();
+        };
+        let load = || Tokenizer::load(path.to_str().unwrap()).unwrap();
+        // Other tests load theirs meanwhile, so that the one loaded last may be another.
+        let is_shared = || {
+            let held = load();
+            Arc::ptr_eq(&held.0, &load().0)
+        };
+        put(WORDS);
+        let first = load();
+        put(&WORDS.replace("\"b\":1", "\"c\":1"));
+        let second = load();
+        assert!(!Arc::ptr_eq(&first.0, &second.0));
+        assert_eq!((first.id_of("b"), second.id_of("b")), (Some(1), None));
+        assert!((0..1_000).any(|_| is_shared()));
+        let held = load();
+        held.use_reference();
+        assert!((0..100).all(|_| !Arc::ptr_eq(&load().0, &held.0)));
+    }
+
+    #[test]
+    fn a_file_that_drops_merges_is_told_and_read_by_the_reference_alone() {
+        let path = format!("{}/../../tests/golden/tokenizers/gpt2.json", env!("CARGO_MANIFEST_DIR"));
+        let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        for (dropout, is_told) in [(0.5, true), (0.001, true), (0.0, false)] {
+            file["model"]["dropout"] = dropout.into();
+            let tokenizer = Tokenizer::from_bytes("d.json", &serde_json::to_vec(&file).unwrap()).unwrap();
+            let facts = tokenizer.facts();
+            let told = facts.warnings.iter().any(|warning| warning.contains("drops merges at random"));
+            assert_eq!((told, facts.is_fast), (is_told, !is_told), "{dropout}: {:?}", facts.slow_because);
+        }
+    }
+
+    #[test]
+    fn a_file_in_another_encoding_is_told_as_such() {
+        let wide: Vec<u8> = WORDS.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let marked = [&[0xff, 0xfe], wide.as_slice()].concat();
+        let bom = [b"\xef\xbb\xbf", WORDS.as_bytes()].concat();
+        for (bytes, why) in [(wide, "UTF-16"), (marked, "UTF-16"), (bom, "byte order mark")] {
+            let failure = Tokenizer::from_bytes("w.json", &bytes).err().unwrap();
+            assert!(failure.why.contains(why) && failure.hint.unwrap().contains("save it as UTF-8"));
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_not_there_gets_a_hint() {
+        let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
+        assert_eq!(tokenizer.expect_id("<|end|>").unwrap(), 3);
+        let failure = tokenizer.expect_id("<|edn|>").unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("did you mean `<|end|>`?"));
+    }
+}
