@@ -118,7 +118,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
         ("skippable.zst", [&b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..], &zstd_of(&text)].concat(), Packing::Zstd),
         ("two streams.bz2", both(bzip2_of), Packing::Bzip2),
         ("two streams.xz", both(xz), Packing::Xz),
-        ("old.lzma", lzma(&text), Packing::Xz),
+        ("old.lzma", lzma(&text), Packing::Lzma),
         ("front.zip", zip(&text, false), Packing::Zip),
         ("behind.zip", zip(&text, true), Packing::Zip),
     ] {
