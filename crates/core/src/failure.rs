@@ -1,4 +1,4 @@
-//! Why something could not be done: one shape for every room, so that every front end prints it alike.
+//! Why something could not be done, in one shape, so that every front end prints it alike.
 
 use super::problem::{ProblemKind, Subject};
 use serde::Serialize;
@@ -75,6 +75,12 @@ impl Failure {
     /// Exit code 3: the environment refused.
     pub fn environment(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::new(ExitClass::Environment, what, why)
+    }
+
+    /// Exit code 3: a state of the program that must not occur. The run ends, rather than leave something out.
+    pub fn internal(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::environment(what, why.into() + ", which is a defect of gristmill")
+            .with_hint("report it with the command and the log (--log-level debug); nothing half-written is visible")
     }
 
     /// Exit code 3 from an I/O error on a path.

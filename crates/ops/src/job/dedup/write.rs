@@ -84,7 +84,7 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
             let of_file = wanted.iter().filter(|one| one.0 == placed.file).map(|one| one.1).collect();
             Writing::write(job, placed, sheet, piece, of_file)
         }
-        _ => Ok(()),
+        _ => Err(missing_piece()),
     })?;
     // Not collected, which would keep the memory of the sheets.
     let mut all = Vec::with_capacity(sheets.len());
@@ -120,6 +120,10 @@ fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<boo
         Some(mark) => mark.holds(&job.layout.ranges_section(number)),
         None => Ok(true),
     }
+}
+
+fn missing_piece() -> Failure {
+    Failure::internal("writing the output", "a piece of a file is not there when it is its turn")
 }
 
 fn changed(path: &Path) -> Failure {
@@ -179,7 +183,7 @@ impl<'a> Writing<'a> {
         }
         writing.lines(placed)?;
         writing.take_turn()?;
-        let Some(mut down) = writing.down.take() else { return Ok(()) };
+        let Some(mut down) = writing.down.take() else { return Err(missing_piece()) };
         down.put_ranges(job, placed.file, &mut writing.gathered)?;
         writing.hand_over(&mut down);
         down.next += 1;
@@ -196,8 +200,8 @@ impl<'a> Writing<'a> {
 
     fn lines(&mut self, placed: &PlacedFile) -> Outcome<()> {
         let (job, context) = (self.job, self.job.context);
-        let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Ok(()) };
-        let Some(part) = placed.parts.get(piece.part) else { return Ok(()) };
+        let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Err(missing_piece()) };
+        let Some(part) = placed.parts.get(piece.part) else { return Err(missing_piece()) };
         let Some(file) = job.inputs.files.get(placed.file) else { return Err(changed(Path::new(""))) };
         // Only a packed file needs one, which is one piece.
         let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
@@ -288,7 +292,7 @@ impl<'a> Writing<'a> {
 
     /// Goes on to the next file where an index says so; it is always its turn then.
     fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
-        let Some(mut down) = self.down.take() else { return Ok(()) };
+        let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
             self.hand_over(&mut down);
         }

@@ -155,7 +155,9 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
         line.wait_for_room(*number, handles.cancel)?;
-        let Some(file) = files.get(unit.file) else { return Ok(()) };
+        let Some(file) = files.get(unit.file) else {
+            return Err(Failure::internal("indexing", "a unit is of no file"));
+        };
         let mut buffer = spare().pop().unwrap_or_default();
         let open = open_as_found(file)?;
         let ends = line_ends(&open, *unit, &mut buffer, &handles)?;

@@ -13,7 +13,7 @@ use crate::job::outputs::OutputState;
 use crate::job::task::TaskContext;
 use formats::Batch;
 use gristmill_core::pack::{NanosetsTarget, PackPlan};
-use gristmill_core::{Outcome, PackFormat, Problem, ProblemKind, Severity};
+use gristmill_core::{Failure, Outcome, PackFormat, Problem, ProblemKind, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -99,6 +99,10 @@ pub(super) struct Assembler<'a> {
     is_quiet: bool,
     /// A piece was begun and not finished: nothing may be recorded any more.
     is_torn: bool,
+}
+
+fn missing_file() -> Failure {
+    Failure::internal("packing", "a block is of no file of this pass")
 }
 
 impl<'a> Assembler<'a> {
@@ -216,12 +220,12 @@ impl<'a> Assembler<'a> {
     /// Adds the next piece.
     pub(super) fn take(&mut self, fed: &Fed, packed: &PackedPiece) -> Outcome<()> {
         self.is_torn = true;
-        let Some(pass) = self.pass else { return Ok(()) };
+        let Some(pass) = self.pass else { return Err(missing_file()) };
         let file = fed.piece.file;
         if self.begun != Some(file) {
             self.begin(pass, file)?;
         }
-        let Some((input, role)) = pass.files.get(file).zip(pass.roles.get(file)) else { return Ok(()) };
+        let Some((input, role)) = pass.files.get(file).zip(pass.roles.get(file)) else { return Err(missing_file()) };
         let recipes = self.recipes;
         for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
             let Some(recipe) = recipes.get(*number) else { continue };
@@ -345,7 +349,7 @@ impl<'a> Assembler<'a> {
     fn begin(&mut self, pass: &Pass, file: usize) -> Outcome<()> {
         self.begun = Some(file);
         self.batch = Batch::default();
-        let Some(role) = pass.roles.get(file) else { return Ok(()) };
+        let Some(role) = pass.roles.get(file) else { return Err(missing_file()) };
         for recipe in pass.recipes.iter().filter_map(|number| self.recipes.get(*number)) {
             match recipe.format {
                 PackFormat::Modalities => {

@@ -152,7 +152,9 @@ fn scan_missing(
     let missing: Vec<usize> = selection.positions.iter().copied().filter(|&p| !has(collected, p)).collect();
     let shared = &context.shared;
     pool::run_units(&missing, shared.options.threads, &shared.cancel, |&position| {
-        let Some(shard) = shared.lock().shards.get(position).cloned() else { return Ok(()) };
+        let Some(shard) = shared.lock().shards.get(position).cloned() else {
+            return Err(Failure::internal("scanning the shards", "a shard of the selection is not known"));
+        };
         let spooled = if selection.unchanged.contains(&shard.name) {
             shared.respool_one(position, folder)?
         } else {
