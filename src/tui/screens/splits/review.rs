@@ -6,7 +6,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, problem_lines};
 use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
 use crate::tui::work::Latest;
-use gristmill_core::text::{bytes, count};
+use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Failure, Problem, ProblemKind};
 use gristmill_ops::engine::splits::{DiffKind, DiffLine, SplitEditor};
 use gristmill_ops::job::splits::SplitFile;
@@ -198,7 +198,11 @@ pub fn draw_changes(
         None => "What would be written".to_owned(),
         Some(changes) => {
             let edits = count(changes.titles.len() as u64, "change");
-            format!("What would be written: {edits}, lines +{added} -{removed}")
+            let more = changes.lines.iter().find_map(|line| match line.kind {
+                DiffKind::More(more) => Some(format!(" and {} more", grouped(more))),
+                _ => None,
+            });
+            format!("What would be written: {edits}, lines +{added} -{removed}{}", more.unwrap_or_default())
         }
     };
     let block = panel(&title, true, ui);
