@@ -182,7 +182,7 @@ impl Command {
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),
-            Self::Nanosets(args) => args.name(),
+            Self::Nanosets(args) => args.0.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",
             Self::Keys => "keys",

@@ -5,7 +5,7 @@ use super::exit::{fields, Done, Finished};
 use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
 use super::printer::{paint, Tone};
-use super::{jsonl, mix, modalities, nanosets, outputs, paths};
+use super::{jsonl, kinds, mix, modalities, nanosets, outputs, paths};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
 use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
@@ -57,7 +57,7 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     if let Some(kind) = outputs::kind(&path) {
         return outputs::info(&path, kind, context);
     }
-    paths::only_folders(&path)?;
+    kinds::only_folders(&path)?;
     let finished = ProblemLog::default();
     before_looking(Path::new(&path), &finished)?;
     for note in finished.kept() {

@@ -5,7 +5,7 @@ use super::exit::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
-use super::{dedup, jsonl, mix, modalities, nanosets, paths};
+use super::{dedup, jsonl, kinds, mix, modalities, nanosets, paths};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
 use gristmill_ops::engine::check::{Checked, LintOptions};
@@ -62,7 +62,7 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
         let work = |handles: &Handles<'_>| check::run_single_shard(Path::new(&path), &context.run_options(), handles);
         return checked(context, SHARDS, |handles| work(handles).map(|info| info.unwrap_or_default().checked()));
     }
-    paths::only_folders(&path)?;
+    kinds::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
@@ -94,7 +94,7 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     if dedup::check::is_ours(&path) {
         return dedup::check::verify(&path, context);
     }
-    paths::only_folders(&path)?;
+    kinds::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_verify(Path::new(&path), threads, handles))
 }

@@ -4,6 +4,7 @@
 //! and checks; decides nothing that a plan does not say.
 
 mod args;
+mod arguments;
 mod browse;
 mod context;
 mod dedup;
@@ -17,6 +18,7 @@ mod info;
 mod jobs;
 mod jsonl;
 mod keys;
+mod kinds;
 mod lint;
 mod logging;
 mod media;
@@ -24,6 +26,7 @@ mod misc;
 mod mix;
 mod modalities;
 mod nanosets;
+mod operation;
 mod outputs;
 mod pack;
 mod panic;
@@ -108,7 +111,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
-        Some(Command::Nanosets(args)) => nanosets::run(args, context),
+        Some(Command::Nanosets(args)) => operation::execute(&*args.0.plan()?, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

@@ -2,9 +2,11 @@
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{dedup, jsonl, media, mix, nanosets, pack, paths, prepare};
+use super::{dedup, jsonl, kinds, media, mix, operation, pack, paths, prepare};
+use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use gristmill_ops::engine::plan::file::{self, PlanFile};
+use gristmill_ops::operations::read_plan;
 use std::path::Path;
 
 /// A plan file is at most this large.
@@ -19,14 +21,17 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")
         }
     })?;
-    let plan = file::read(&text).map_err(|failure| {
-        if failure.subject.is_empty() {
-            failure.on(Subject::path(path))
-        } else {
-            failure
+    let in_file = |failure: Failure| match failure.subject.is_empty() {
+        true => failure.on(Subject::path(path)),
+        false => failure,
+    };
+    if let Some(mut plan) = read_plan(&text).map_err(in_file)? {
+        if overwrite {
+            plan.set("force-overwrite", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
         }
-    })?;
-    match plan {
+        return operation::execute(&*plan, context);
+    }
+    match file::read(&text).map_err(in_file)? {
         PlanFile::Prepare(mut plan) => {
             if overwrite {
                 plan.rerun = Rerun::Overwrite;
@@ -53,14 +58,6 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             plan.overwrite |= overwrite;
             plan.compat |= context.globals.compat;
             pack::execute(&plan, context)
-        }
-        PlanFile::NanosetsMerge(mut plan) => {
-            plan.overwrite |= overwrite;
-            nanosets::merge(plan, context)
-        }
-        PlanFile::NanosetsShuffle(mut plan) => {
-            plan.overwrite |= overwrite;
-            nanosets::shuffle(plan, context)
         }
         PlanFile::MixIndex(mut plan) => {
             plan.overwrite |= overwrite;
@@ -91,7 +88,7 @@ fn run_prepare(mut plan: PreparePlan, path: &Path, context: &Context) -> Finishe
     if mix::is_metadataset(&plan.path) {
         return mix::prepare(&plan, context);
     }
-    paths::only_folders(&plan.path)?;
+    kinds::only_folders(&plan.path)?;
     prepare::refuse_missing(&plan, context, prepare::Confirmation::Given)?;
     prepare::execute(plan, None, context)
 }

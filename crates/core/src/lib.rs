@@ -16,6 +16,7 @@ pub mod options;
 pub mod pack;
 pub mod plan;
 pub mod problem;
+pub mod run_options;
 mod safe;
 pub mod sample;
 pub mod sample_type;
@@ -33,9 +34,9 @@ pub use handles::{
 };
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};
-pub use options::RunOptions;
 pub use pack::{PackFormat, PackPlan};
 pub use plan::{Duplicates, Loading, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
 pub use problem::{Problem, ProblemKind, Severity, Subject};
+pub use run_options::RunOptions;
 pub use sample::{HiddenSample, PartRow, SampleRow, SampleSketch};
 pub use shard::{FileStamp, Shard, ShardId};

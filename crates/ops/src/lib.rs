@@ -1,9 +1,10 @@
 //! What Gristmill does, below its front ends.
 //!
-//! The layers, from the top down; each imports only from layers below it: `job` → `engine` → `preview` → `source` → `formats`.
+//! The layers, from the top down; each imports only from layers below it: `operations` → `job` → `engine` → `preview` → `source` → `formats`.
 
 pub mod engine;
 pub mod formats;
 pub mod job;
+pub mod operations;
 pub mod preview;
 pub mod source;

@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
-use super::super::{info, jsonl, lint, media, mix, paths, prepare};
+use super::super::{info, jsonl, kinds, lint, media, mix, paths, prepare};
 use super::fix_duplicates::without_renames;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
@@ -312,7 +312,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         return prepare_metadataset(args, context);
     }
     let mut plan = plan(args, context)?;
-    paths::only_folders(&plan.path)?;
+    kinds::only_folders(&plan.path)?;
     let prepared = is_prepared(Path::new(&plan.path));
     if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_ask() {
         return Err(Failure::data("preparing", "the data set is prepared already")

@@ -6,7 +6,7 @@ use super::super::prepare::{self, summary};
 use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
-use super::super::{jsonl, nanosets, paths};
+use super::super::{jsonl, paths};
 use super::args::IndexArgs;
 use crate::tui::Start;
 use gristmill_core::text::{count, display_safe, grouped};
@@ -39,7 +39,8 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
 /// Makes the index of a plan.
 pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     if let Some(path) = &context.globals.save_plan {
-        nanosets::save(path, &file::index_to_yaml(&replayable(&plan)?)?, context)?;
+        prepare::write_plan(path, &file::index_to_yaml(&replayable(&plan)?)?)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
     }
     let dry = context.globals.dry_run;
     let options = context.run_options();

@@ -32,7 +32,7 @@ pub fn run(args: MixArgs, context: &Context) -> Finished {
         MixCommand::Index(args) => index::run(&args, context),
         MixCommand::Check { path } => {
             let path = super::paths::local(&path)?;
-            super::paths::only_metadatasets(&path)?;
+            super::kinds::only_metadatasets(&path)?;
             check::check(&path, context)
         }
     }

@@ -17,7 +17,7 @@ pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{jsonl, mix, paths};
+use super::{jsonl, kinds, mix};
 use gristmill_core::PreparePlan;
 
 /// Prepares a data set: by questions where they may be asked, else from the flags alone.
@@ -34,7 +34,7 @@ pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
     if mix::is_metadataset(&plan.path) {
         return mix::prepare(&plan, context);
     }
-    paths::only_folders(&plan.path)?;
+    kinds::only_folders(&plan.path)?;
     if context.may_ask() && !context.globals.dry_run {
         return guided(plan, context);
     }

@@ -26,6 +26,7 @@ mod publish;
 mod rate;
 mod record;
 pub mod recover;
+pub mod report;
 pub mod scan;
 pub mod splits;
 mod status;

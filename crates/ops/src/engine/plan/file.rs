@@ -1,7 +1,6 @@
 //! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
 
 use crate::engine::nanosets::mixture::IndexPlan;
-use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
 use serde::{Deserialize, Serialize};
@@ -51,22 +50,13 @@ pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
     Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan of `nanosets merge`, as a file.
-pub fn merge_to_yaml(plan: &MergePlan) -> Outcome<String> {
-    tokens_to_yaml("merging token files", "nanosets-merge", plan)
-}
-
-/// A plan of `nanosets shuffle`, as a file.
-pub fn windows_to_yaml(plan: &WindowsPlan) -> Outcome<String> {
-    tokens_to_yaml("shuffling windows of token files", "nanosets-shuffle", plan)
-}
-
 /// A plan of `mix index`, as a file.
 pub fn index_to_yaml(plan: &IndexPlan) -> Outcome<String> {
-    tokens_to_yaml("the index of a mixture", "mix-index", plan)
+    typed_to_yaml("the index of a mixture", "mix-index", plan)
 }
 
-fn tokens_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
+/// A plan of `what`, of the command that a plan file calls `command`, as a file.
+pub fn typed_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     let head = PACK_HEADER.replace("packing text into tokens", what);
     Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
@@ -90,10 +80,6 @@ pub enum PlanFile {
     Mix(MixPlan),
     /// Of `pack`.
     Pack(Box<PackPlan>),
-    /// Of `nanosets merge`.
-    NanosetsMerge(MergePlan),
-    /// Of `nanosets shuffle`.
-    NanosetsShuffle(WindowsPlan),
     /// Of `mix index`.
     MixIndex(IndexPlan),
     /// Of `dedup`.
@@ -108,16 +94,30 @@ impl PlanFile {
             Self::PrepareMedia(_) => "prepare-media",
             Self::Mix(_) => "mix new",
             Self::Pack(_) => "pack",
-            Self::NanosetsMerge(_) => "nanosets merge",
-            Self::NanosetsShuffle(_) => "nanosets shuffle",
             Self::MixIndex(_) => "mix index",
             Self::Dedup(_) => "dedup",
         }
     }
 }
 
-/// Reads the plan of whatever command. A newer version, an unknown key or a value of the wrong kind is refused, with its line.
+/// Reads the plan of a command that is no [operation](crate::operations). A newer version, an unknown key or a value of the wrong kind
+/// is refused, with its line.
 pub fn read(text: &str) -> Outcome<PlanFile> {
+    let Some(command) = command_of(text)? else { return parse(text).map(PlanFile::Prepare) };
+    parse(text).map_err(|mut failure| {
+        if let Some((_, typed)) = COMMANDS.iter().find(|(written, _)| *written == command) {
+            failure.hint = Some(writes_a_good_one(typed));
+        }
+        // Where several kinds of plans are possible the reader does not know the line any more.
+        if failure.subject.is_empty() {
+            failure.subject.line = line_of_unknown(&failure.why, text);
+        }
+        failure
+    })
+}
+
+/// The command that a plan is of, as the file spells it; `None` where it names none. A newer version is refused.
+pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
     if text.len() > MAX_PLAN_BYTES {
         return Err(refuse("it is larger than 64 MiB".into()));
@@ -139,22 +139,25 @@ pub fn read(text: &str) -> Outcome<PlanFile> {
         }
         Some(_) => {}
     }
-    let Some(command) = head.command else { return parse(text).map(PlanFile::Prepare) };
-    parse(text).map_err(|mut failure| {
-        if COMMANDS.contains(&command.as_str()) {
-            failure.hint = Some(writes_a_good_one(&command));
-        }
-        // Where several kinds of plans are possible the reader does not know the line any more.
-        if failure.subject.is_empty() {
-            failure.subject.line = line_of_unknown(&failure.why, text);
-        }
-        failure
-    })
+    Ok(head.command)
 }
 
-/// Every command that a plan may be of.
-const COMMANDS: [&str; 8] =
-    ["prepare", "prepare-media", "mix new", "pack", "nanosets merge", "nanosets shuffle", "mix index", "dedup"];
+/// Reads the plan of the command that is typed as `command`; the line that names the command is passed over.
+pub fn read_typed<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Outcome<P> {
+    let is_command = |line: &str| line.starts_with("command:");
+    let lines: Vec<&str> = text.lines().map(|line| if is_command(line) { "" } else { line }).collect();
+    parse(&lines.join("\n")).map_err(|failure| failure.with_hint(writes_a_good_one(command)))
+}
+
+/// Commands of [`PlanFile`], as a file spells them and as they are typed.
+const COMMANDS: [(&str, &str); 6] = [
+    ("prepare", "prepare"),
+    ("prepare-media", "prepare-media"),
+    ("mix", "mix new"),
+    ("pack", "pack"),
+    ("mix-index", "mix index"),
+    ("dedup", "dedup"),
+];
 
 fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")

@@ -6,13 +6,13 @@ use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedFile, Mer
 use crate::formats::nanosets::names::merged_total;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::prepare::OutputFile;
-use crate::job::task::{Task, TaskContext};
+use crate::job::report::{Report, ReportLine};
+use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_core::text::{bytes, count, count_verb, display_safe};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What a run did, or would do.
@@ -30,6 +30,12 @@ pub struct FilesReport {
     pub units: u64,
     /// Tokens of the input that are in none of the files.
     pub left_tokens: u64,
+    /// What the units are, in the singular.
+    #[serde(skip)]
+    pub unit: &'static str,
+    /// What was done, and what would be: `Merged`, `merge`.
+    #[serde(skip)]
+    pub verbs: (&'static str, &'static str),
     /// Bytes of one token.
     pub token_bytes: u64,
     /// The very same files were there already; nothing was written.
@@ -44,31 +50,45 @@ pub struct FilesReport {
     pub elapsed: Duration,
 }
 
-/// Merges the token files of a folder, in the background. A merge of the same name is refused unless the plan says to replace it; then
-/// all of its files go.
-pub fn start_merge(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
-    start_merge_on(plan, options, Arc::new(RealFs))
-}
+impl Report for FilesReport {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let what = format!(
+            "{} with {} of {}",
+            count(self.units, self.unit),
+            count(self.tokens, "token"),
+            count(self.inputs, "file")
+        );
+        let output = display_safe(&self.output.to_string_lossy()).into_owned();
+        let (done, would) = self.verbs;
+        let mut lines = vec![match (is_preview, self.nothing_to_do) {
+            (true, _) => ReportLine::plain(format!("Would {would} {what} into {output}. Nothing was written.")),
+            (false, true) => {
+                ReportLine { lead: "Nothing to do.", rest: format!("{output} holds the same files already: {what}.") }
+            }
+            (false, false) => {
+                let size = bytes(self.files.iter().map(|file| file.bytes).sum());
+                let files = count(self.files.len() as u64, "file");
+                ReportLine { lead: done, rest: format!("{what} into {output}: {files}, {size}.") }
+            }
+        }];
+        if self.left_tokens > 0 {
+            lines
+                .push(ReportLine::plain(format!("{} left out.", count_verb(self.left_tokens, "token", "was", "were"))));
+        }
+        lines
+    }
 
-/// As [`start_merge`], writing through `fs`: tests let it fail.
-pub fn start_merge_on(plan: MergePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<FilesReport>> {
-    Task::start("merge", options, fs, move |context| run_merge(&plan, true, context))
-}
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
 
-/// Looks at the files and says what a merge would take.
-pub fn start_merge_dry(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
-    Task::start("merge", options, Arc::new(RealFs), move |context| run_merge(&plan, false, context))
-}
+    fn is_nothing_to_do(&self) -> bool {
+        self.nothing_to_do
+    }
 
-/// Shuffles the windows of each token file of a folder, in the background. Files of the same names are refused unless the plan says to
-/// replace them.
-pub fn start_windows(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
-    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, true, context))
-}
-
-/// Looks at the files and says what a shuffle would take.
-pub fn start_windows_dry(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
-    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, false, context))
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
 }
 
 /// Refuses an output that is the input: readers would take the new files for old ones.
@@ -92,7 +112,9 @@ fn is_of_merge(file: &str, name: &str) -> bool {
     is_numbered && rest.strip_prefix(name).is_some_and(|end| ends.contains(&end))
 }
 
-fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
+/// Merges the token files of a folder, or finds out what that would take. A merge of the same name is refused unless the plan says to
+/// replace it; then all of its files go.
+pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
         return Err(Failure::usage(WHAT, "the name cannot be that of a file").on(Subject::field("--name")));
@@ -116,6 +138,8 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
         files: Vec::new(),
         tokens: if plan.max_tokens > 0 { all.min(plan.max_tokens) } else { all },
         units: found.units.iter().sum(),
+        unit: if plan.chunk.is_some() { "chunk" } else { "document" },
+        verbs: ("Merged", "merge"),
         left_tokens: 0,
         token_bytes: size,
         nothing_to_do: false,
@@ -154,7 +178,9 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
     Ok(end(report, context))
 }
 
-fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
+/// Shuffles the windows of each token file of a folder, or finds out what that would take. Files of the same names are refused unless
+/// the plan says to replace them.
+pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "shuffling windows";
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
@@ -176,6 +202,8 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
         files: outputs(files.into_iter(), &before.names),
         tokens: units * plan.window,
         units,
+        unit: "window",
+        verbs: ("Shuffled", "shuffle"),
         left_tokens: found.iter().map(|file| file.tokens - windows(file) * plan.window).sum(),
         token_bytes: found.first().and_then(|file| file.metadata.as_ref()).map_or(2, |m| m.token_size.bytes()),
         nothing_to_do: false,

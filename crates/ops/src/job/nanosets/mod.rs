@@ -5,7 +5,8 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-pub use files::{start_merge, start_merge_dry, start_merge_on, start_windows, start_windows_dry, FilesReport};
+pub use files::FilesReport;
+pub(crate) use files::{run_merge, run_windows};
 pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
 
 use super::exclusive_output::ExclusiveOutput;

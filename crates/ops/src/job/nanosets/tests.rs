@@ -1,8 +1,10 @@
 use super::*;
 use crate::engine::nanosets::mixture::{IndexPlan, Member};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
+use crate::operations::{start, NanosetsMerge, NanosetsShuffle, Operation};
 use gristmill_core::{ExitClass, RunOptions};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::RealFs;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,17 +24,19 @@ fn merge_plan() -> MergePlan {
 }
 
 fn merge_all(plan: MergePlan, output: &Path, overwrite: bool) -> Outcome<FilesReport> {
-    start_merge(MergePlan { output: output.to_owned(), overwrite, ..plan }, RunOptions::default())?.wait()
+    run::<NanosetsMerge>(MergePlan { output: output.to_owned(), overwrite, ..plan })
+}
+
+fn run<O: Operation>(plan: O::Plan) -> Outcome<O::Report> {
+    start::<O>(plan, false, RunOptions::default(), Arc::new(RealFs))?.wait()
 }
 
 #[test]
 fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("deep/merged");
-    let dry = start_merge_dry(MergePlan { output: output.clone(), ..merge_plan() }, RunOptions::default())
-        .unwrap()
-        .wait()
-        .unwrap();
+    let plan = MergePlan { output: output.clone(), ..merge_plan() };
+    let dry = start::<NanosetsMerge>(plan, true, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((dry.tokens, dry.units, dry.inputs, output.exists()), (1124, 30, 3, false));
     let report = merge_all(merge_plan(), &output, false).unwrap();
     assert_eq!(files_in(&output), files_in(&golden("06_merge/merged")));
@@ -90,7 +94,7 @@ fn at_every_fault(run: impl Fn(Arc<FaultFs>, &Path) -> Outcome<()>, expected: &B
 fn a_full_disk_never_leaves_half_a_merge() {
     let run = |fs: Arc<FaultFs>, output: &Path| {
         let plan = MergePlan { output: output.to_owned(), ..merge_plan() };
-        start_merge_on(plan, RunOptions::default(), fs)?.wait().map(drop)
+        start::<NanosetsMerge>(plan, false, RunOptions::default(), fs)?.wait().map(drop)
     };
     at_every_fault(run, &files_in(&golden("06_merge/merged")));
 }
@@ -173,11 +177,11 @@ fn windows_are_published_without_descriptions() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("shuffled");
     let plan = WindowsPlan::new(golden("02_modern_noshuffle/expected"), &output, 33, 1);
-    let report = start_windows(plan.clone(), RunOptions::default()).unwrap().wait().unwrap();
+    let report = run::<NanosetsShuffle>(plan.clone()).unwrap();
     assert_eq!((report.units, report.tokens), (35, 35 * 33));
     let names: Vec<String> = files_in(&output).into_keys().collect();
     assert_eq!(names, ["00000_unshuffled.ds", "00001_unshuffled.ds", "00002_unshuffled.ds"]);
-    let again = |plan| start_windows(plan, RunOptions::default()).unwrap().wait();
+    let again = |plan| run::<NanosetsShuffle>(plan);
     assert!(again(plan.clone()).unwrap().nothing_to_do);
     assert!(again(WindowsPlan { seed: 2, ..plan.clone() }).is_err());
     assert!(again(WindowsPlan { overwrite: true, seed: 2, ..plan }).is_ok_and(|report| !report.nothing_to_do));

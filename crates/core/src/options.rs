@@ -1,0 +1,255 @@
+//! Options as data: what a plan is made of, in which order, and how each answer gets into the plan and out of it. The arguments of the
+//! command line, the printed command and the checks of answers are derived from these tables.
+
+/// What would be typed for an option.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing: the option has its default.
+    #[default]
+    Unset,
+    /// The bare flag.
+    On,
+    /// A value.
+    Text(String),
+}
+
+/// One value of an option that has few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// As it is typed.
+    pub name: &'static str,
+    /// What it means, in one line without full stop.
+    pub help: &'static str,
+}
+
+/// What kind of value an option has, and how it is read from a plan and written to it. `get` gives nothing for the default.
+pub enum Access<P: 'static> {
+    /// Given or not.
+    Switch {
+        /// Whether it is on.
+        get: fn(&P) -> bool,
+        /// Switches it.
+        set: fn(&mut P, bool),
+    },
+    /// A number in a range.
+    Number {
+        /// The smallest that is accepted.
+        least: u64,
+        /// The value, where it is not the default.
+        get: fn(&P) -> Option<u64>,
+        /// Takes a value; `None` is the default.
+        set: fn(&mut P, Option<u64>),
+    },
+    /// Any text.
+    Text {
+        /// The value, where there is one.
+        get: fn(&P) -> Option<String>,
+        /// Takes a value; `None` is the default.
+        set: fn(&mut P, Option<String>),
+    },
+    /// A local path.
+    Path {
+        /// The value, where there is one.
+        get: fn(&P) -> Option<String>,
+        /// Takes a value; `None` is the default.
+        set: fn(&mut P, Option<String>),
+    },
+    /// One of few values.
+    Choice {
+        /// All of them; the first is the default.
+        choices: &'static [Choice],
+        /// The value, where it is not the default.
+        get: fn(&P) -> Option<&'static str>,
+        /// Takes the name of a choice.
+        set: fn(&mut P, &'static str),
+    },
+}
+
+/// What front ends show of an option. It has no type parameter, so they can hold options of different plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// The flag without its hyphens; of a positional option its name in messages.
+    pub name: &'static str,
+    /// What stands for the value in help.
+    pub value_name: &'static str,
+    /// What it does, in one line without full stop.
+    pub help: &'static str,
+    /// The value that it has when nothing is given; empty where there is none.
+    pub default: &'static str,
+    /// The flag of one letter.
+    pub short: Option<char>,
+    /// It is given by its place among the arguments, without a flag.
+    pub is_positional: bool,
+    /// A plan without it is not complete.
+    pub is_required: bool,
+}
+
+/// One option of a plan.
+pub struct OptionSpec<P: 'static> {
+    /// What is shown.
+    pub info: OptionInfo,
+    /// How a plan holds it.
+    pub access: Access<P>,
+}
+
+/// The kind of an option's value, without the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// No value.
+    Switch,
+    /// A number that is not smaller than this.
+    Number(u64),
+    /// Any text.
+    Text,
+    /// A local path.
+    Path,
+    /// One of these.
+    Choice(&'static [Choice]),
+}
+
+impl<P> OptionSpec<P> {
+    /// An option without default, short flag or requirement.
+    pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, access: Access<P>) -> Self {
+        let info =
+            OptionInfo { name, value_name, help, default: "", short: None, is_positional: false, is_required: false };
+        Self { info, access }
+    }
+
+    /// Names the value that it has when nothing is given.
+    #[must_use]
+    pub const fn default(mut self, default: &'static str) -> Self {
+        self.info.default = default;
+        self
+    }
+
+    /// Gives it a flag of one letter.
+    #[must_use]
+    pub const fn short(mut self, short: char) -> Self {
+        self.info.short = Some(short);
+        self
+    }
+
+    /// Takes it by its place.
+    #[must_use]
+    pub const fn positional(mut self) -> Self {
+        self.info.is_positional = true;
+        self
+    }
+
+    /// Requires an answer.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.info.is_required = true;
+        self
+    }
+
+    /// The kind of its value.
+    pub fn kind(&self) -> ValueKind {
+        match self.access {
+            Access::Switch { .. } => ValueKind::Switch,
+            Access::Number { least, .. } => ValueKind::Number(least),
+            Access::Text { .. } => ValueKind::Text,
+            Access::Path { .. } => ValueKind::Path,
+            Access::Choice { choices, .. } => ValueKind::Choice(choices),
+        }
+    }
+
+    /// The answer that a plan holds.
+    pub fn get(&self, plan: &P) -> Answer {
+        let text = |text: Option<String>| text.map_or(Answer::Unset, Answer::Text);
+        match &self.access {
+            Access::Switch { get, .. } if get(plan) => Answer::On,
+            Access::Switch { .. } => Answer::Unset,
+            Access::Number { get, .. } => text(get(plan).map(|number| number.to_string())),
+            Access::Text { get, .. } | Access::Path { get, .. } => text(get(plan)),
+            Access::Choice { get, .. } => text(get(plan).map(str::to_owned)),
+        }
+    }
+
+    /// Puts an answer into a plan.
+    ///
+    /// # Errors
+    /// Why the answer is none for this option.
+    pub fn set(&self, plan: &mut P, answer: &Answer) -> Result<(), String> {
+        let value = match answer {
+            Answer::Unset => None,
+            Answer::On => Some(""),
+            Answer::Text(text) => Some(text.as_str()),
+        };
+        match &self.access {
+            Access::Switch { set, .. } => set(plan, value.is_some()),
+            Access::Number { least, set, .. } => {
+                let parse = |text: &str| text.parse().ok().filter(|number| number >= least);
+                let number = value.map(|text| parse(text).ok_or_else(|| not_a_number(text, *least))).transpose()?;
+                set(plan, number);
+            }
+            Access::Text { set, .. } | Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
+            Access::Choice { choices, set, .. } => {
+                let names = || choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ");
+                let chosen = match value {
+                    None => choices.first(),
+                    Some(name) => choices.iter().find(|choice| choice.name == name),
+                };
+                set(
+                    plan,
+                    chosen.ok_or_else(|| format!("'{}' is none of {}", value.unwrap_or_default(), names()))?.name,
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn not_a_number(text: &str, least: u64) -> String {
+    match least {
+        0 => format!("'{text}' is not a number"),
+        least => format!("'{text}' is not a number from {least} on"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Plan {
+        count: Option<u64>,
+        way: &'static str,
+    }
+
+    const WAYS: &[Choice] = &[Choice { name: "fast", help: "at once" }, Choice { name: "slow", help: "later" }];
+    const COUNT: OptionSpec<Plan> = OptionSpec::new(
+        "count",
+        "N",
+        "How many",
+        Access::Number { least: 2, get: |plan| plan.count, set: |plan, count| plan.count = count },
+    );
+    const WAY: OptionSpec<Plan> = OptionSpec::new(
+        "way",
+        "WAY",
+        "How",
+        Access::Choice {
+            choices: WAYS,
+            get: |plan| (plan.way == "slow").then_some("slow"),
+            set: |plan, way| plan.way = way,
+        },
+    );
+
+    #[test]
+    fn answers_are_checked_and_the_default_is_no_answer() {
+        let mut plan = Plan::default();
+        for (text, error) in [("1", "'1' is not a number from 2 on"), ("-3", "'-3' is not a number from 2 on")] {
+            assert_eq!(COUNT.set(&mut plan, &Answer::Text(text.to_owned())).unwrap_err(), error);
+        }
+        COUNT.set(&mut plan, &Answer::Text("2".to_owned())).unwrap();
+        assert_eq!(COUNT.get(&plan), Answer::Text("2".to_owned()));
+        COUNT.set(&mut plan, &Answer::Unset).unwrap();
+        assert_eq!(COUNT.get(&plan), Answer::Unset);
+        let error = WAY.set(&mut plan, &Answer::Text("later".to_owned())).unwrap_err();
+        assert_eq!(error, "'later' is none of fast, slow");
+        WAY.set(&mut plan, &Answer::Text("slow".to_owned())).unwrap();
+        assert_eq!(WAY.get(&plan), Answer::Text("slow".to_owned()));
+        WAY.set(&mut plan, &Answer::Unset).unwrap();
+        assert_eq!((plan.way, WAY.get(&plan)), ("fast", Answer::Unset));
+    }
+}

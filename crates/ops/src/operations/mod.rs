@@ -1,0 +1,300 @@
+//! Operations: what a plan can be of. Each is a table of options, a preview and a run; front ends know them by [`OPERATIONS`] only.
+//!
+//! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
+//! `--dry-run` and `--json` are derived from it.
+
+/// The access to a field that is a path.
+macro_rules! path {
+    ($field:ident) => {
+        Access::Path {
+            get: |plan| Some(plan.$field.to_string_lossy().into_owned()).filter(|path| !path.is_empty()),
+            set: |plan, path| plan.$field = path.unwrap_or_default().into(),
+        }
+    };
+}
+
+/// The access to a field that is on or off.
+macro_rules! switch {
+    ($field:ident) => {
+        Access::Switch { get: |plan| plan.$field, set: |plan, is_on| plan.$field = is_on }
+    };
+}
+
+mod nanosets_merge;
+mod nanosets_shuffle;
+
+pub use nanosets_merge::NanosetsMerge;
+pub use nanosets_shuffle::NanosetsShuffle;
+
+use crate::engine::plan::{file, CommandLine};
+use crate::job::report::Report;
+use crate::job::task::{Task, TaskContext};
+use gristmill_core::options::{Answer, OptionInfo, OptionSpec, ValueKind};
+use gristmill_core::{Failure, Outcome, RunOptions};
+use gristmill_storage::fs::{Fs, RealFs};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+
+/// All operations, in the order of the help.
+pub static OPERATIONS: &[&dyn AnyOperation] = &[&Entry::<NanosetsMerge>::NEW, &Entry::<NanosetsShuffle>::NEW];
+
+/// Answers that decide bytes.
+pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// A plan without any answer.
+    fn blank() -> Self;
+}
+
+/// What a plan can be of.
+pub trait Operation: Sized + Send + Sync + 'static {
+    /// The answers.
+    type Plan: Plan;
+    /// What came of them.
+    type Report: Report;
+    /// The command: `nanosets merge`.
+    const NAME: &'static str;
+    /// What it does, in one line without full stop.
+    const ABOUT: &'static str;
+    /// What is being done while it runs: `merging`.
+    const DOING: &'static str;
+    /// What a plan file says that it is a plan of: `merging token files`.
+    const PLAN_OF: &'static str;
+    /// Its options, in the order in which they are typed, printed and applied.
+    const OPTIONS: &'static [OptionSpec<Self::Plan>];
+
+    /// What a run would do. Writes nothing.
+    ///
+    /// # Errors
+    /// As those of [`run`](Self::run), as far as they can be known before.
+    fn preview(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
+    /// Does it.
+    ///
+    /// # Errors
+    /// A plan that cannot be followed; input that cannot be read; output that cannot be written, or is there already.
+    fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
+}
+
+/// Runs a plan in the background, writing through `fs`; a preview writes nothing.
+pub fn start<O: Operation>(
+    plan: O::Plan,
+    is_preview: bool,
+    options: RunOptions,
+    fs: Arc<dyn Fs>,
+) -> Outcome<Task<O::Report>> {
+    Task::start(O::DOING, options, fs, move |context| match is_preview {
+        true => O::preview(&plan, context),
+        false => O::run(&plan, context),
+    })
+}
+
+/// An [`Operation`] without its types.
+pub trait AnyOperation: Sync {
+    /// The command: `nanosets merge`.
+    fn name(&self) -> &'static str;
+    /// What it does, in one line without full stop.
+    fn about(&self) -> &'static str;
+    /// What is being done while it runs.
+    fn doing(&self) -> &'static str;
+    /// Its options, in the order in which they are typed and applied.
+    fn options(&self) -> Vec<(OptionInfo, ValueKind)>;
+    /// A plan without any answer.
+    fn blank(&self) -> Box<dyn AnyPlan>;
+    /// The plan of a plan file of this operation.
+    ///
+    /// # Errors
+    /// A file that is none, with the line of the mistake.
+    fn read(&self, text: &str) -> Outcome<Box<dyn AnyPlan>>;
+}
+
+/// A plan of some operation.
+pub trait AnyPlan: Debug + Send + Sync {
+    /// What it is a plan of.
+    fn operation(&self) -> &'static dyn AnyOperation;
+    /// The answer to an option.
+    fn get(&self, option: &str) -> Answer;
+    /// Puts an answer in.
+    ///
+    /// # Errors
+    /// Why the answer is none for this option.
+    fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String>;
+    /// The command that says exactly this plan.
+    fn command_line(&self) -> CommandLine;
+    /// The plan as a file that may be run from any folder.
+    ///
+    /// # Errors
+    /// Where the current folder is gone.
+    fn to_yaml(&self) -> Outcome<String>;
+    /// The plan in the result object.
+    fn to_json(&self) -> serde_json::Value;
+    /// Runs it in the background; a preview writes nothing.
+    ///
+    /// # Errors
+    /// Where no thread can be started.
+    fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>>;
+    /// Whether another plan is of the same operation and has the same answers.
+    fn is_same(&self, other: &dyn AnyPlan) -> bool {
+        self.operation().name() == other.operation().name() && self.to_json() == other.to_json()
+    }
+}
+
+/// The operation of a command.
+pub fn operation(name: &str) -> Option<&'static dyn AnyOperation> {
+    OPERATIONS.iter().copied().find(|operation| operation.name() == name)
+}
+
+/// The plan in a plan file, where that is of an operation of the table; `None` where another command reads it.
+///
+/// # Errors
+/// A file that is no plan, or one of a newer version.
+pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
+    let command = file::command_of(text)?;
+    let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&file_name(operation.name())));
+    wanted.map(|operation| operation.read(text)).transpose()
+}
+
+/// How a plan file spells a command.
+fn file_name(name: &str) -> String {
+    name.replace(' ', "-")
+}
+
+/// The row of an operation in [`OPERATIONS`].
+struct Entry<O>(PhantomData<fn() -> O>);
+
+impl<O: Operation> Entry<O> {
+    const NEW: Self = Self(PhantomData);
+}
+
+impl<O: Operation> AnyOperation for Entry<O> {
+    fn name(&self) -> &'static str {
+        O::NAME
+    }
+
+    fn about(&self) -> &'static str {
+        O::ABOUT
+    }
+
+    fn doing(&self) -> &'static str {
+        O::DOING
+    }
+
+    fn options(&self) -> Vec<(OptionInfo, ValueKind)> {
+        O::OPTIONS.iter().map(|option| (option.info, option.kind())).collect()
+    }
+
+    fn blank(&self) -> Box<dyn AnyPlan> {
+        Box::new(TypedPlan::<O>(O::Plan::blank()))
+    }
+
+    fn read(&self, text: &str) -> Outcome<Box<dyn AnyPlan>> {
+        Ok(Box::new(TypedPlan::<O>(file::read_typed(text, O::NAME)?)))
+    }
+}
+
+/// The plan of an operation as an [`AnyPlan`].
+struct TypedPlan<O: Operation>(O::Plan);
+
+impl<O: Operation> Debug for TypedPlan<O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<O: Operation> TypedPlan<O> {
+    fn option(name: &str) -> Option<&'static OptionSpec<O::Plan>> {
+        O::OPTIONS.iter().find(|option| option.info.name == name)
+    }
+
+    /// The plan with absolute paths.
+    fn absolute(&self) -> Outcome<O::Plan> {
+        let mut plan = self.0.clone();
+        for option in O::OPTIONS.iter().filter(|option| option.kind() == ValueKind::Path) {
+            let Answer::Text(path) = option.get(&plan) else { continue };
+            let path = std::path::absolute(&path).map_err(|error| Failure::io("writing the plan", &path, &error))?;
+            let answer = Answer::Text(path.to_string_lossy().into_owned());
+            option.set(&mut plan, &answer).map_err(|why| Failure::usage("writing the plan", why))?;
+        }
+        Ok(plan)
+    }
+}
+
+impl<O: Operation> AnyPlan for TypedPlan<O> {
+    fn operation(&self) -> &'static dyn AnyOperation {
+        &Entry::<O>::NEW
+    }
+
+    fn get(&self, option: &str) -> Answer {
+        Self::option(option).map_or(Answer::Unset, |option| option.get(&self.0))
+    }
+
+    fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String> {
+        let spec = Self::option(option).ok_or_else(|| format!("{} has no option '{option}'", O::NAME))?;
+        spec.set(&mut self.0, answer)
+    }
+
+    fn command_line(&self) -> CommandLine {
+        let words: Vec<&str> = std::iter::once("gristmill").chain(O::NAME.split(' ')).collect();
+        let mut line = CommandLine::of_words(&words);
+        for option in O::OPTIONS {
+            let flag = format!("--{}", option.info.name);
+            match option.get(&self.0) {
+                Answer::Unset => {}
+                Answer::On => line.flag_if(true, &flag),
+                Answer::Text(path) if option.info.is_positional => line.path(Path::new(&path)),
+                Answer::Text(text) => line.value(&flag, &text),
+            }
+        }
+        line
+    }
+
+    fn to_yaml(&self) -> Outcome<String> {
+        file::typed_to_yaml(O::PLAN_OF, &file_name(O::NAME), &self.absolute()?)
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(&self.0).unwrap_or_default()
+    }
+
+    fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
+        let plan = self.0.clone();
+        Task::start(O::DOING, options, Arc::new(RealFs), move |context| {
+            let report = if is_preview { O::preview(&plan, context) } else { O::run(&plan, context) };
+            report.map(|report| Box::new(report) as Box<dyn Report>)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_changes_the_plan_and_its_file_and_is_read_back() {
+        for operation in OPERATIONS {
+            for (info, kind) in operation.options() {
+                let (blank, mut plan) = (operation.blank(), operation.blank());
+                let answer = match kind {
+                    ValueKind::Switch => Answer::On,
+                    ValueKind::Number(least) => Answer::Text((least + 77).to_string()),
+                    ValueKind::Text => Answer::Text("-some text".to_owned()),
+                    ValueKind::Path => Answer::Text("/some/path".to_owned()),
+                    ValueKind::Choice(choices) => Answer::Text(choices.last().unwrap().name.to_owned()),
+                };
+                plan.set(info.name, &answer).unwrap();
+                let name = format!("{} --{}", operation.name(), info.name);
+                assert_eq!(plan.get(info.name), answer, "{name}");
+                assert!(!plan.is_same(&*blank), "{name}");
+                let yaml = plan.to_yaml().unwrap();
+                assert!(read_plan(&yaml).unwrap().unwrap().is_same(&*plan), "{name}: {yaml}");
+                plan.set(info.name, &Answer::Unset).unwrap();
+                assert!(plan.is_same(&*blank), "{name}");
+                if !info.default.is_empty() {
+                    plan.set(info.name, &Answer::Text(info.default.to_owned())).unwrap();
+                    assert!(plan.is_same(&*blank), "{name}: {} is the default", info.default);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The arguments of operations, made from their tables.
+
+use super::paths;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use gristmill_core::options::{Answer, OptionInfo, ValueKind};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
+use std::path::PathBuf;
+
+/// The answers that a command line gives to the options of an operation.
+#[derive(Clone)]
+pub struct GivenPlan {
+    operation: &'static dyn AnyOperation,
+    answers: Vec<(&'static str, GivenAnswer)>,
+}
+
+#[derive(Clone, Debug)]
+enum GivenAnswer {
+    Answer(Answer),
+    Path(PathBuf),
+}
+
+impl std::fmt::Debug for GivenPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct(self.operation.name()).field("answers", &self.answers).finish()
+    }
+}
+
+impl GivenPlan {
+    /// The command that was typed.
+    pub fn name(&self) -> &'static str {
+        self.operation.name()
+    }
+
+    /// The plan: the answers are applied in the order of the table.
+    ///
+    /// # Errors
+    /// A path that is not local, or a value that the option does not take.
+    pub fn plan(&self) -> Outcome<Box<dyn AnyPlan>> {
+        let mut plan = self.operation.blank();
+        for (name, given) in &self.answers {
+            let answer = match given {
+                GivenAnswer::Answer(answer) => answer.clone(),
+                GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
+            };
+            let refuse = |why| Failure::usage("reading the arguments", why).on(Subject::field(format!("--{name}")));
+            plan.set(name, &answer).map_err(refuse)?;
+        }
+        Ok(plan)
+    }
+}
+
+/// The commands of a group, as `merge` and `shuffle` of `nanosets`.
+pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
+    OPERATIONS.iter().filter_map(move |operation| {
+        let name = operation.name().strip_prefix(group)?.strip_prefix(' ')?;
+        let command = Command::new(name).about(operation.about());
+        Some(operation.options().iter().fold(command, |command, (info, kind)| command.arg(argument(info, *kind))))
+    })
+}
+
+/// What was typed for a command of a group.
+pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
+    let (name, matches) = matches.subcommand()?;
+    let operation = operation(&format!("{group} {name}"))?;
+    let options = operation.options();
+    let answers = options.iter().filter_map(|(info, kind)| Some((info.name, answer(matches, info.name, *kind)?)));
+    Some(GivenPlan { operation, answers: answers.collect() })
+}
+
+fn argument(info: &OptionInfo, kind: ValueKind) -> Arg {
+    let mut arg = Arg::new(info.name).help(info.help).required(info.is_required);
+    if !info.is_positional {
+        arg = arg.long(info.name);
+    }
+    if let Some(short) = info.short {
+        arg = arg.short(short);
+    }
+    if !info.default.is_empty() {
+        arg = arg.default_value(info.default);
+    }
+    let arg = match kind {
+        ValueKind::Switch => return arg.action(ArgAction::SetTrue),
+        ValueKind::Number(least) => arg.value_parser(clap::value_parser!(u64).range(least..)),
+        ValueKind::Text => arg.value_parser(clap::value_parser!(String)),
+        ValueKind::Path => arg.value_parser(clap::value_parser!(PathBuf)),
+        ValueKind::Choice(choices) => {
+            let values = choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help));
+            arg.value_parser(PossibleValuesParser::new(values))
+        }
+    };
+    arg.value_name(info.value_name)
+}
+
+fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnswer> {
+    if matches.value_source(name) != Some(ValueSource::CommandLine) {
+        return None;
+    }
+    let text = |text: String| GivenAnswer::Answer(Answer::Text(text));
+    match kind {
+        ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
+        ValueKind::Number(_) => matches.get_one::<u64>(name).map(|number| text(number.to_string())),
+        ValueKind::Path => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
+        ValueKind::Text | ValueKind::Choice(_) => matches.get_one::<String>(name).cloned().map(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_ops::operations::read_plan;
+    use proptest::prelude::*;
+
+    /// A value of an option, from a few random bytes; of some, nothing.
+    fn value(kind: ValueKind, is_required: bool, draw: (u8, u32)) -> Answer {
+        let (kind_of_text, number) = draw;
+        if kind_of_text % 3 == 0 && !is_required {
+            return Answer::Unset;
+        }
+        let odd = ["-x", "a b", "it's", "$HOME", "\"", "é世", "--name", "#", "a=b"];
+        let text = || odd[kind_of_text as usize % odd.len()].to_owned();
+        match kind {
+            ValueKind::Switch => Answer::On,
+            ValueKind::Number(least) => Answer::Text((u64::from(number) + least).to_string()),
+            ValueKind::Text => Answer::Text(text()),
+            ValueKind::Path => Answer::Text(format!("/data/{}", text())),
+            ValueKind::Choice(choices) => Answer::Text(choices[number as usize % choices.len()].name.to_owned()),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_printed_command_says_exactly_the_plan(
+            row in 0..OPERATIONS.len(),
+            draws in proptest::collection::vec(any::<(u8, u32)>(), 40),
+        ) {
+            let operation = OPERATIONS[row];
+            let mut plan = operation.blank();
+            for ((info, kind), draw) in operation.options().iter().zip(&draws) {
+                plan.set(info.name, &value(*kind, info.is_required, *draw)).unwrap();
+            }
+            let words = plan.command_line().arguments;
+            let (group, _) = operation.name().split_once(' ').unwrap();
+            let command = Command::new("gristmill").subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
+            let matches = command.try_get_matches_from(&words).unwrap();
+            let given = given_of(group, matches.subcommand().unwrap().1).unwrap();
+            prop_assert!(given.plan().unwrap().is_same(&*plan), "{words:?}");
+            prop_assert!(read_plan(&plan.to_yaml().unwrap()).unwrap().unwrap().is_same(&*plan));
+        }
+    }
+}
