@@ -82,16 +82,21 @@ impl Stage {
         stage
     }
 
-    /// Lets the workers answer until nothing on the screen moves any more.
+    /// Lets the workers answer until nothing on the screen moves any more. The clock of a running job never stops, so a screen that only
+    /// moves is waited for no longer than a second.
     fn settle(&mut self) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let start = Instant::now();
         let mut before = String::new();
         let mut still = 0;
-        while still < 4 && Instant::now() < end {
+        loop {
             self.app.handle(Event::Woken);
             let now = self.screen(100, 30);
             let looking = now.contains(" reading  ") || now.contains(" looking  ");
             still = if now == before && !looking { still + 1 } else { 0 };
+            let longest = Duration::from_secs(if looking { 20 } else { 1 });
+            if still == 4 || start.elapsed() > longest {
+                return;
+            }
             before = now;
             std::thread::sleep(Duration::from_millis(2));
         }
