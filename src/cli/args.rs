@@ -1,5 +1,6 @@
 //! What can be typed: the flags that hold everywhere, and one variant per command.
 
+use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
 use super::dedup::DedupArgs;
 use super::dropin::energon::EnergonArgs;
@@ -54,6 +55,9 @@ pub enum Command {
     PrepareMedia(Box<PrepareMediaArgs>),
     /// Turn JSONL text into tokens for Modalities, Nanosets and Forager
     Pack(Box<PackArgs>),
+    /// Commands that are defined by a table.
+    #[command(flatten)]
+    Operation(GivenPlan),
     /// Remove text that repeats, and keep its first place: the same files come out
     Dedup(Box<DedupArgs>),
     /// Write an index next to text: where each line begins, for Modalities or Forager
@@ -73,6 +77,11 @@ pub enum Command {
         /// Of a folder of .ds files: count the windows of this many tokens, and one more, that nanotron reads
         #[arg(long, value_name = "N")]
         sequence_length: Option<u64>,
+    },
+    /// Print how samples, parts, media and texts are spread: the figures of the facts view
+    Facts {
+        /// Prepared data set, folder of tar shards, folder of described media, or .jsonl file
+        path: PathBuf,
     },
     /// Check prepared data, packed tokens or an index against themselves, in seconds
     Lint {
@@ -153,14 +162,19 @@ impl Command {
     pub fn has_plan(&self) -> bool {
         match self {
             Self::Prepare(_) | Self::PrepareMedia(_) | Self::Pack(_) | Self::Dedup(_) | Self::Index(_) => true,
-            Self::Run { .. } | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
+            Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.name() == "modalities data pack_encoded_data",
             Self::Energon(args) => matches!(args.name(), "energon prepare" | "energon prepare-media"),
             Self::Info { .. } | Self::Lint { .. } | Self::Verify { .. } | Self::Repair { .. } | Self::Browse(_) => {
                 false
             }
-            Self::Splits(_) | Self::Jobs { .. } | Self::Keys | Self::Doctor { .. } | Self::BugReport => false,
+            Self::Facts { .. }
+            | Self::Splits(_)
+            | Self::Jobs { .. }
+            | Self::Keys
+            | Self::Doctor { .. }
+            | Self::BugReport => false,
             Self::Completions { .. } | Self::Man { .. } | Self::Help { .. } => false,
         }
     }
@@ -175,6 +189,7 @@ impl Command {
             Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
+            Self::Facts { .. } => "facts",
             Self::Lint { .. } => "lint",
             Self::Verify { .. } => "verify",
             Self::Repair { .. } => "repair",
@@ -183,6 +198,7 @@ impl Command {
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),
             Self::Nanosets(args) => args.0.name(),
+            Self::Operation(given) => given.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",
             Self::Keys => "keys",

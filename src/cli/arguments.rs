@@ -2,8 +2,9 @@
 
 use super::paths;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use gristmill_core::options::{Answer, OptionInfo, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
@@ -20,6 +21,7 @@ pub struct GivenPlan {
 enum GivenAnswer {
     Answer(Answer),
     Path(PathBuf),
+    Paths(Vec<PathBuf>),
 }
 
 impl std::fmt::Debug for GivenPlan {
@@ -44,6 +46,9 @@ impl GivenPlan {
             let answer = match given {
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
+                GivenAnswer::Paths(all) => {
+                    Answer::List(all.iter().map(|path| paths::local(path)).collect::<Outcome<_>>()?)
+                }
             };
             let refuse = |why| Failure::usage("reading the arguments", why).on(Subject::field(format!("--{name}")));
             plan.set(name, &answer).map_err(refuse)?;
@@ -52,10 +57,39 @@ impl GivenPlan {
     }
 }
 
-/// The commands of a group, as `merge` and `shuffle` of `nanosets`.
+impl FromArgMatches for GivenPlan {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        given_of("", matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The operations that are commands of their own.
+impl Subcommand for GivenPlan {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(commands_of(""))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        operation(name).is_some()
+    }
+}
+
+/// The commands of a group, as `merge` and `shuffle` of `nanosets`; of the group without a name those that are in none.
 pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     OPERATIONS.iter().filter_map(move |operation| {
-        let name = operation.name().strip_prefix(group)?.strip_prefix(' ')?;
+        let (of, name) = operation.name().split_once(' ').unwrap_or(("", operation.name()));
+        if of != group {
+            return None;
+        }
         let command = Command::new(name).about(operation.about());
         Some(operation.options().iter().fold(command, |command, (info, kind)| command.arg(argument(info, *kind))))
     })
@@ -64,7 +98,7 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
 /// What was typed for a command of a group.
 pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
-    let operation = operation(&format!("{group} {name}"))?;
+    let operation = operation(format!("{group} {name}").trim_start())?;
     let options = operation.options();
     let answers = options.iter().filter_map(|(info, kind)| Some((info.name, answer(matches, info.name, *kind)?)));
     Some(GivenPlan { operation, answers: answers.collect() })
@@ -86,6 +120,7 @@ fn argument(info: &OptionInfo, kind: ValueKind) -> Arg {
         ValueKind::Number(least) => arg.value_parser(clap::value_parser!(u64).range(least..)),
         ValueKind::Text => arg.value_parser(clap::value_parser!(String)),
         ValueKind::Path => arg.value_parser(clap::value_parser!(PathBuf)),
+        ValueKind::Paths => arg.value_parser(clap::value_parser!(PathBuf)).num_args(1..),
         ValueKind::Choice(choices) => {
             let values = choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help));
             arg.value_parser(PossibleValuesParser::new(values))
@@ -102,6 +137,7 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
     match kind {
         ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
         ValueKind::Number(_) => matches.get_one::<u64>(name).map(|number| text(number.to_string())),
+        ValueKind::Paths => matches.get_many::<PathBuf>(name).map(|paths| GivenAnswer::Paths(paths.cloned().collect())),
         ValueKind::Path => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
         ValueKind::Text | ValueKind::Choice(_) => matches.get_one::<String>(name).cloned().map(text),
     }
@@ -126,6 +162,7 @@ mod tests {
             ValueKind::Number(least) => Answer::Text((u64::from(number) + least).to_string()),
             ValueKind::Text => Answer::Text(text()),
             ValueKind::Path => Answer::Text(format!("/data/{}", text())),
+            ValueKind::Paths => Answer::List(vec![format!("/data/{}", text()), "/data".to_owned()]),
             ValueKind::Choice(choices) => Answer::Text(choices[number as usize % choices.len()].name.to_owned()),
         }
     }
@@ -142,10 +179,15 @@ mod tests {
                 plan.set(info.name, &value(*kind, info.is_required, *draw)).unwrap();
             }
             let words = plan.command_line().arguments;
-            let (group, _) = operation.name().split_once(' ').unwrap();
-            let command = Command::new("gristmill").subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
-            let matches = command.try_get_matches_from(&words).unwrap();
-            let given = given_of(group, matches.subcommand().unwrap().1).unwrap();
+            let command = Command::new("gristmill").subcommands(commands_of(""));
+            let given = match operation.name().split_once(' ') {
+                None => given_of("", &command.try_get_matches_from(&words).unwrap()),
+                Some((group, _)) => {
+                    let command = command.subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
+                    given_of(group, command.try_get_matches_from(&words).unwrap().subcommand().unwrap().1)
+                }
+            };
+            let given = given.unwrap();
             prop_assert!(given.plan().unwrap().is_same(&*plan), "{words:?}");
             prop_assert!(read_plan(&plan.to_yaml().unwrap()).unwrap().unwrap().is_same(&*plan));
         }

@@ -13,6 +13,7 @@ mod doctor;
 mod dropin;
 mod exit;
 mod facts;
+mod figures;
 mod index;
 mod info;
 mod jobs;
@@ -99,6 +100,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Index(args)) => index::run(&args, context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
+        Some(Command::Facts { path }) => figures::run(&path, context),
         Some(Command::Lint { path, decode }) => {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
         }
@@ -111,6 +113,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
+        Some(Command::Operation(given)) => operation::execute(&*given.plan()?, context),
         Some(Command::Nanosets(args)) => operation::execute(&*args.0.plan()?, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),

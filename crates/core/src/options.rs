@@ -11,6 +11,8 @@ pub enum Answer {
     On,
     /// A value.
     Text(String),
+    /// Several values.
+    List(Vec<String>),
 }
 
 /// One value of an option that has few.
@@ -53,6 +55,13 @@ pub enum Access<P: 'static> {
         get: fn(&P) -> Option<String>,
         /// Takes a value; `None` is the default.
         set: fn(&mut P, Option<String>),
+    },
+    /// Local paths, at least one where the option is required.
+    Paths {
+        /// The values.
+        get: fn(&P) -> Vec<String>,
+        /// Takes all values.
+        set: fn(&mut P, Vec<String>),
     },
     /// One of few values.
     Choice {
@@ -103,6 +112,8 @@ pub enum ValueKind {
     Text,
     /// A local path.
     Path,
+    /// Local paths.
+    Paths,
     /// One of these.
     Choice(&'static [Choice]),
 }
@@ -150,6 +161,7 @@ impl<P> OptionSpec<P> {
             Access::Number { least, .. } => ValueKind::Number(least),
             Access::Text { .. } => ValueKind::Text,
             Access::Path { .. } => ValueKind::Path,
+            Access::Paths { .. } => ValueKind::Paths,
             Access::Choice { choices, .. } => ValueKind::Choice(choices),
         }
     }
@@ -162,6 +174,10 @@ impl<P> OptionSpec<P> {
             Access::Switch { .. } => Answer::Unset,
             Access::Number { get, .. } => text(get(plan).map(|number| number.to_string())),
             Access::Text { get, .. } | Access::Path { get, .. } => text(get(plan)),
+            Access::Paths { get, .. } => match get(plan) {
+                paths if paths.is_empty() => Answer::Unset,
+                paths => Answer::List(paths),
+            },
             Access::Choice { get, .. } => text(get(plan).map(str::to_owned)),
         }
     }
@@ -175,6 +191,7 @@ impl<P> OptionSpec<P> {
             Answer::Unset => None,
             Answer::On => Some(""),
             Answer::Text(text) => Some(text.as_str()),
+            Answer::List(values) => values.first().map(String::as_str),
         };
         match &self.access {
             Access::Switch { set, .. } => set(plan, value.is_some()),
@@ -184,6 +201,10 @@ impl<P> OptionSpec<P> {
                 set(plan, number);
             }
             Access::Text { set, .. } | Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
+            Access::Paths { set, .. } => match answer {
+                Answer::List(paths) => set(plan, paths.clone()),
+                _ => set(plan, value.map(str::to_owned).into_iter().collect()),
+            },
             Access::Choice { choices, set, .. } => {
                 let names = || choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ");
                 let chosen = match value {

@@ -13,6 +13,7 @@ use gristmill_ops::engine::plan::{command_line_after_run, file, inherited, valid
 use gristmill_ops::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::times;
+use gristmill_ops::operations::is_plan;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -139,7 +140,7 @@ pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
         Ok(facts) if facts.is_dir() => false,
         Ok(facts) if facts.len() > 0 => {
             let there = read_whole(path, MAX_PLAN_BYTES).ok().flatten().unwrap_or_default();
-            std::str::from_utf8(&there).is_ok_and(|text| file::read(text).is_ok())
+            std::str::from_utf8(&there).is_ok_and(is_plan)
         }
         _ => true,
     };

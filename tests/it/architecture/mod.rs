@@ -26,18 +26,18 @@ const LAYERS: &[&[&str]] = &[
 
 /// Lines of code in each folder, at most.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 10_060),
-    ("core", 2_395),
+    ("cli", 10_150),
+    ("core", 2_410),
     ("dedup", 2_735),
     ("engine", 29_360),
     ("formats", 6_200),
-    ("job", 15_310),
+    ("job", 15_740),
     ("media", 13_530),
-    ("operations", 330),
+    ("operations", 440),
     ("preview", 3_590),
     ("prompt", 1_615),
     ("pycompat", 4_275),
-    ("source", 7_360),
+    ("source", 7_370),
     ("storage", 2_235),
     ("tokenizer", 6_470),
     ("tui", 33_105),

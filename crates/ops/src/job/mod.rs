@@ -2,9 +2,11 @@
 
 pub mod browse;
 pub mod check;
+pub mod count;
 pub mod dedup;
 mod exclusive_output;
 pub mod export;
+pub mod figures;
 mod in_order;
 pub mod index;
 pub mod journal;

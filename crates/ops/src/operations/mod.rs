@@ -20,9 +20,11 @@ macro_rules! switch {
     };
 }
 
+mod count;
 mod nanosets_merge;
 mod nanosets_shuffle;
 
+pub use count::Count;
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 
@@ -40,7 +42,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// All operations, in the order of the help.
-pub static OPERATIONS: &[&dyn AnyOperation] = &[&Entry::<NanosetsMerge>::NEW, &Entry::<NanosetsShuffle>::NEW];
+pub static OPERATIONS: &[&dyn AnyOperation] =
+    &[&Entry::<Count>::NEW, &Entry::<NanosetsMerge>::NEW, &Entry::<NanosetsShuffle>::NEW];
 
 /// Answers that decide bytes.
 pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -155,6 +158,15 @@ pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
     wanted.map(|operation| operation.read(text)).transpose()
 }
 
+/// Whether a text is the plan of any command.
+pub fn is_plan(text: &str) -> bool {
+    match read_plan(text) {
+        Ok(Some(_)) => true,
+        Ok(None) => file::read(text).is_ok(),
+        Err(_) => false,
+    }
+}
+
 /// How a plan file spells a command.
 fn file_name(name: &str) -> String {
     name.replace(' ', "-")
@@ -210,10 +222,17 @@ impl<O: Operation> TypedPlan<O> {
     /// The plan with absolute paths.
     fn absolute(&self) -> Outcome<O::Plan> {
         let mut plan = self.0.clone();
-        for option in O::OPTIONS.iter().filter(|option| option.kind() == ValueKind::Path) {
-            let Answer::Text(path) = option.get(&plan) else { continue };
-            let path = std::path::absolute(&path).map_err(|error| Failure::io("writing the plan", &path, &error))?;
-            let answer = Answer::Text(path.to_string_lossy().into_owned());
+        let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);
+        for option in O::OPTIONS.iter().filter(|option| is_path(option.kind())) {
+            let absolute = |path: String| match std::path::absolute(&path) {
+                Ok(path) => Ok(path.to_string_lossy().into_owned()),
+                Err(error) => Err(Failure::io("writing the plan", &path, &error)),
+            };
+            let answer = match option.get(&plan) {
+                Answer::Text(path) => Answer::Text(absolute(path)?),
+                Answer::List(paths) => Answer::List(paths.into_iter().map(absolute).collect::<Outcome<_>>()?),
+                answer => answer,
+            };
             option.set(&mut plan, &answer).map_err(|why| Failure::usage("writing the plan", why))?;
         }
         Ok(plan)
@@ -244,6 +263,7 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
                 Answer::On => line.flag_if(true, &flag),
                 Answer::Text(path) if option.info.is_positional => line.path(Path::new(&path)),
                 Answer::Text(text) => line.value(&flag, &text),
+                Answer::List(paths) => paths.iter().for_each(|path| line.path(Path::new(path))),
             }
         }
         line
@@ -280,6 +300,7 @@ mod tests {
                     ValueKind::Number(least) => Answer::Text((least + 77).to_string()),
                     ValueKind::Text => Answer::Text("-some text".to_owned()),
                     ValueKind::Path => Answer::Text("/some/path".to_owned()),
+                    ValueKind::Paths => Answer::List(vec!["/some/path".to_owned(), "/-x".to_owned()]),
                     ValueKind::Choice(choices) => Answer::Text(choices.last().unwrap().name.to_owned()),
                 };
                 plan.set(info.name, &answer).unwrap();

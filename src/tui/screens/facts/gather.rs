@@ -8,14 +8,13 @@ use gristmill_ops::engine::jsonl::{self, JsonlFacts};
 use gristmill_ops::engine::media::{self, MediaSpread};
 use gristmill_ops::engine::spread::{spread_of, DatasetSpread};
 use gristmill_ops::engine::texts::text_lengths;
+use gristmill_ops::job::figures::MAX_JSONL_RECORDS;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::source::decode::{part_class, PartClass};
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 use std::time::Duration;
 
-/// Records of a JSONL file that are looked at.
-const JSONL_RECORDS: u64 = 100_000;
 /// Parts that are drawn one by one.
 const PARTS: usize = 6;
 /// Texts that are drawn one by one.
@@ -86,7 +85,7 @@ pub fn gather(path: &Path, piece: FactsTask, options: &RunOptions, cancel: &Canc
 
 pub(super) fn counted(path: &Path, piece: FactsTask, cancel: &Cancel) -> FactsSheet {
     let sheet = kind_of(path).and_then(|kind| match (piece, kind) {
-        (FactsTask::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
+        (FactsTask::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, MAX_JSONL_RECORDS)?)),
         (FactsTask::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
         (FactsTask::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
         (FactsTask::Media, DatasetKind::PlainFolder) => Ok(not_described()),

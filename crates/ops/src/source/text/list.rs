@@ -109,6 +109,11 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
     Ok(listing)
 }
 
+/// [`list`] of files that are read for no format: those whose names end in `.jsonl`, where no pattern says otherwise.
+pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Listing> {
+    list(inputs, selection, PackFormat::Modalities, cancel)
+}
+
 /// Reports zip archives of which only a part is read.
 fn report_archives(listing: &mut Listing) -> Outcome<()> {
     for file in listing.files.iter().filter(|file| file.packing == Packing::Zip) {

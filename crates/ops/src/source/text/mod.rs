@@ -27,7 +27,7 @@ pub(in crate::source) use zip::member_count;
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, ParsedLine, Text};
 pub use layout::{layout_of, Layout};
-pub use list::{list, Listing, Selection};
+pub use list::{list, list_jsonl, Listing, Selection};
 pub use packing::Packing;
 pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};

@@ -108,6 +108,17 @@ pub enum Verdict<'a> {
 const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
+    /// The text, where it has one that some format takes; else why not. A blank line has an empty one.
+    pub fn usable_text(&self) -> Result<&'a str, &'static str> {
+        match self.text {
+            Text::Blank => Ok(""),
+            _ => match self.verdict(PackFormat::Modalities) {
+                Verdict::Take(text) => Ok(text),
+                Verdict::Skip(why) | Verdict::Refuse(why) => Err(why),
+            },
+        }
+    }
+
     /// What `format` makes of it.
     pub fn verdict(&self, format: PackFormat) -> Verdict<'a> {
         let skips = format == PackFormat::Nanosets;

@@ -1,0 +1,396 @@
+//! Counts documents, bytes and tokens of text, and finds the longest document of each file.
+
+use super::pool::{run_units, together};
+use super::report::{Report, ReportLine};
+use super::task::TaskContext;
+use super::Phase;
+use crate::source::text::{
+    list_jsonl, plain_units, read_unit, Block, Blocks, Extractor, Line, Position, Selection, TextFile,
+};
+use gristmill_core::pack::TextField;
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::open_read;
+use gristmill_tokenizer::{Encoder, Tokenizer};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const WHAT: &str = "counting";
+/// Text that one thread takes at a time, in bytes.
+const UNIT_BYTES: u64 = 8 << 20;
+/// Text that is encoded at a time, in bytes.
+const BLOCK_BYTES: usize = 1 << 20;
+/// Files that are printed one by one.
+const MAX_PRINTED_FILES: usize = 40;
+/// Permission bits of the file of counts.
+const FILE_MODE: u32 = 0o644;
+
+/// The key of the text where nothing else is given.
+pub(crate) const TEXT_KEY: &str = "text";
+
+/// What to count, and by which tokenizer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CountPlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// Files and folders of JSONL.
+    pub inputs: Vec<PathBuf>,
+    /// The tokenizer, as `pack` takes it.
+    pub tokenizer: String,
+    /// The key of the text.
+    pub text_key: String,
+    /// Which files of folders are read, by their relative paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glob: Option<String>,
+    /// The file that the counts are written to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// Replace a file that is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// The figures of one file, or of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TextCount {
+    /// Lines with a text that is not empty.
+    pub documents: u64,
+    /// Bytes of these texts in UTF-8.
+    pub text_bytes: u64,
+    /// Tokens of these texts, without template and end tokens.
+    pub tokens: u64,
+    /// Tokens of the longest document.
+    pub longest_tokens: u64,
+    /// The line of the longest document, counted from 1; 0 where there is none.
+    pub longest_line: u64,
+}
+
+/// The figures of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileCount {
+    /// Its path below the input.
+    pub name: String,
+    /// Its size on disk in bytes.
+    pub bytes: u64,
+    /// What is in it.
+    #[serde(flatten)]
+    pub count: TextCount,
+}
+
+/// What was counted.
+#[derive(Clone, Debug, Serialize)]
+pub struct CountReport {
+    /// Each file, in the order in which `pack` reads them.
+    pub files: Vec<FileCount>,
+    /// All of them together; the line is that of `longest_file`.
+    pub total: TextCount,
+    /// The file with the longest document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_file: Option<String>,
+    /// The file that the counts were written to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// What is written to the file of counts.
+#[derive(Serialize)]
+struct CountFile<'a> {
+    tokenizer: &'a str,
+    total: &'a TextCount,
+    files: &'a [FileCount],
+}
+
+/// Counts as a plan says, or lists what would be counted.
+pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
+    context.phase_of(Phase::Open, "file", "looking for text files");
+    refuse_existing(plan)?;
+    let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
+    let selection = Selection { glob: plan.glob.as_deref(), ..Selection::default() };
+    let listing = list_jsonl(&plan.inputs, selection, &context.cancel)?;
+    listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
+    let mut report = CountReport {
+        files: listing.files.iter().map(empty_count).collect(),
+        total: TextCount::default(),
+        longest_file: None,
+        output: plan.output.clone(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::ZERO,
+    };
+    if is_written {
+        tokenizer.verify_against_reference();
+        count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
+        if let Some(output) = &plan.output {
+            context.phase_of(Phase::Publish, "file", "writing the counts");
+            let file = CountFile { tokenizer: &plan.tokenizer, total: &report.total, files: &report.files };
+            let json = serde_json::to_vec_pretty(&file);
+            let json = json.map_err(|error| Failure::environment("writing the counts", error.to_string()))?;
+            refuse_existing(plan)?;
+            write_file(&*context.fs, output, &[&json[..], b"\n"].concat(), FILE_MODE)?;
+        }
+    }
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    Ok(report)
+}
+
+fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
+    match &plan.output {
+        Some(output) if !plan.overwrite && output.symlink_metadata().is_ok() => {
+            Err(Failure::data(WHAT, "there is a file of that name already")
+                .on(Subject::path(output))
+                .with_hint("give another --output, or --force-overwrite replaces it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn empty_count(file: &TextFile) -> FileCount {
+    FileCount { name: file.name.clone(), bytes: file.bytes, count: TextCount::default() }
+}
+
+/// A piece of a file that one thread counts: a range of a plain file, or all of a packed one.
+struct Unit<'a> {
+    number: usize,
+    file: &'a TextFile,
+    range: Option<crate::source::jsonl::Unit>,
+}
+
+/// What a unit holds; lines are counted from its beginning.
+struct UnitCount {
+    file: usize,
+    lines: u64,
+    count: TextCount,
+    /// Lines without a text that is read, and why.
+    bad_lines: Vec<(u64, String)>,
+    bad_count: u64,
+    damage: Option<Problem>,
+}
+
+fn count_files(
+    plan: &CountPlan,
+    files: &[TextFile],
+    tokenizer: &Tokenizer,
+    context: &TaskContext,
+    report: &mut CountReport,
+) -> Outcome<()> {
+    let units: Vec<Unit<'_>> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(number, file)| {
+            let ranges = match file.packing.is_plain() {
+                true => plain_units(file.bytes, UNIT_BYTES).into_iter().map(Some).collect(),
+                false => vec![None],
+            };
+            ranges.into_iter().map(move |range| Unit { number, file, range })
+        })
+        .collect();
+    context.phase_of(Phase::Scan, "file", "counting");
+    context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    let counts = run_units(&units, context.options.threads, &context.cancel, |unit| {
+        let counted = count_unit(plan, unit, tokenizer, context)?;
+        let bytes = unit.range.map_or(unit.file.bytes, |range| range.end - range.start);
+        context.progress.add(u64::from(unit.range.is_none_or(|range| range.end == unit.file.bytes)), bytes);
+        Ok(counted)
+    })?;
+    let mut before = (0, 0);
+    for unit in counts {
+        let (Some(file), Some(counted)) = (files.get(unit.file), report.files.get_mut(unit.file)) else {
+            return Err(Failure::internal(WHAT, "a unit is of no file"));
+        };
+        if before.0 != unit.file {
+            before = (unit.file, 0);
+        }
+        report_lines(&unit, file, before.1, context)?;
+        let longest = (unit.count.longest_tokens, unit.count.longest_line + before.1);
+        counted.count.add(&unit.count, longest);
+        before.1 += unit.lines;
+    }
+    for file in &report.files {
+        if file.count.longest_tokens > report.total.longest_tokens {
+            report.longest_file = Some(file.name.clone());
+        }
+        report.total.add(&file.count, (file.count.longest_tokens, file.count.longest_line));
+    }
+    Ok(())
+}
+
+impl TextCount {
+    fn add(&mut self, other: &Self, (longest_tokens, longest_line): (u64, u64)) {
+        self.documents += other.documents;
+        self.text_bytes += other.text_bytes;
+        self.tokens += other.tokens;
+        if longest_tokens > self.longest_tokens {
+            (self.longest_tokens, self.longest_line) = (longest_tokens, longest_line);
+        }
+    }
+}
+
+/// Reports the lines of a unit that have no text; `lines` of the file are before it.
+fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskContext) -> Outcome<()> {
+    for (line, why) in &unit.bad_lines {
+        let subject = Subject::path(&file.path).line(lines + line);
+        context.problems.report(Problem::problem(
+            ProblemKind::BadLine,
+            subject,
+            format!("it is not counted: {why}"),
+        ))?;
+    }
+    let more = unit.bad_count - unit.bad_lines.len() as u64;
+    context.problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
+    unit.damage.iter().try_for_each(|damage| context.problems.report(damage.clone()))
+}
+
+fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context: &TaskContext) -> Outcome<UnitCount> {
+    let mut counter = Counter {
+        extractor: Extractor::new(&TextField::Key(plan.text_key.clone()))?,
+        encoder: tokenizer.encoder(),
+        ids: Vec::new(),
+        unit: UnitCount {
+            file: unit.number,
+            lines: 0,
+            count: TextCount::default(),
+            bad_lines: Vec::new(),
+            bad_count: 0,
+            damage: None,
+        },
+    };
+    match unit.range {
+        Some(range) => {
+            let source = open_read(&unit.file.path)?;
+            counter.block(&read_unit(&source, range, Vec::new(), &context.cancel)?, context)?;
+        }
+        None => {
+            let mut blocks = Blocks::open(unit.file, BLOCK_BYTES, Position::default(), &context.cancel)?;
+            let mut spare = Vec::new();
+            while let Some(block) = blocks.next(spare)? {
+                counter.block(&block, context)?;
+                spare = block.bytes;
+            }
+            counter.unit.damage = blocks.damage().map(|damage| damage.problem(unit.file));
+        }
+    }
+    Ok(counter.unit)
+}
+
+/// Counts the lines of a unit, one after the other.
+struct Counter {
+    extractor: Extractor,
+    encoder: Encoder,
+    ids: Vec<u32>,
+    unit: UnitCount,
+}
+
+impl Counter {
+    fn block(&mut self, block: &Block, context: &TaskContext) -> Outcome<()> {
+        for line in block.lines() {
+            context.cancel.check()?;
+            self.unit.lines += 1;
+            if let Err(why) = self.line(&line)? {
+                self.unit.bad_count += 1;
+                if self.unit.bad_lines.len() < gristmill_core::handles::KEPT_PROBLEMS {
+                    self.unit.bad_lines.push((self.unit.lines, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a line; the inner error is why it has no text.
+    fn line(&mut self, line: &Line<'_>) -> Outcome<Result<(), String>> {
+        if line.is_overlong() {
+            return Ok(Err(format!("it has {}, which is more than is read", bytes(line.len))));
+        }
+        let text = match self.extractor.document(line.bytes).usable_text() {
+            Ok("") => return Ok(Ok(())),
+            Ok(text) => text,
+            Err(why) => return Ok(Err(why.to_owned())),
+        };
+        self.ids.clear();
+        if let Err(failure) = self.encoder.encode(text, &mut self.ids) {
+            return Ok(Err(failure.why));
+        }
+        let (tokens, count) = (self.ids.len() as u64, &mut self.unit.count);
+        count.documents += 1;
+        count.text_bytes += text.len() as u64;
+        count.tokens += tokens;
+        if tokens > count.longest_tokens {
+            (count.longest_tokens, count.longest_line) = (tokens, self.unit.lines);
+        }
+        Ok(Ok(()))
+    }
+}
+
+impl Report for CountReport {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let files = count(self.files.len() as u64, "file");
+        if is_preview {
+            let size = bytes(self.files.iter().map(|file| file.bytes).sum());
+            let lines = format!("Would count the tokens of {files} of {size}. Nothing was written.");
+            return vec![ReportLine::plain(lines)];
+        }
+        let mut lines: Vec<ReportLine> = Vec::new();
+        if self.files.len() > 1 {
+            let shown = self.files.iter().take(MAX_PRINTED_FILES);
+            lines.extend(shown.map(|file| ReportLine::plain(sentence(&file.name, &file.count, None))));
+            if self.files.len() > MAX_PRINTED_FILES {
+                let more = count((self.files.len() - MAX_PRINTED_FILES) as u64, "more file");
+                lines.push(ReportLine::plain(format!("… and {more}: --output or --json lists all of them")));
+            }
+        }
+        let of = self.longest_file.as_deref().filter(|_| self.files.len() > 1);
+        lines.push(ReportLine { lead: "Counted", rest: sentence(&files, &self.total, of) });
+        let written = self.output.iter().map(|path| display_safe(&path.to_string_lossy()).into_owned());
+        lines.extend(written.map(|path| ReportLine::plain(format!("The counts are in {path}."))));
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        false
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
+}
+
+/// The figures of a file as a sentence; `of` is the file that the longest document is in.
+fn sentence(name: &str, figures: &TextCount, of: Option<&str>) -> String {
+    let longest = match (figures.documents, of) {
+        (0, _) => String::new(),
+        (_, None) => format!(
+            "; the longest has {} (line {})",
+            count(figures.longest_tokens, "token"),
+            grouped(figures.longest_line)
+        ),
+        (_, Some(of)) => format!(
+            "; the longest has {} ({}, line {})",
+            count(figures.longest_tokens, "token"),
+            display_safe(of),
+            grouped(figures.longest_line)
+        ),
+    };
+    format!(
+        "{}: {} with {} and {}{longest}",
+        display_safe(name),
+        count(figures.documents, "document"),
+        count(figures.tokens, "token"),
+        bytes(figures.text_bytes)
+    )
+}

@@ -1,0 +1,67 @@
+//! `facts`: the figures of the facts view, in lines and as JSON.
+
+use super::context::Context;
+use super::exit::{fields, Finished};
+use super::facts::{head, item, size, told, MAX_LISTED};
+use super::media::spread_lines;
+use super::paths;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_ops::engine::jsonl::Lengths;
+use gristmill_ops::job::figures::{figures_of, Figures};
+use std::path::Path;
+
+/// Prints the figures of a data set.
+pub fn run(path: &Path, context: &Context) -> Finished {
+    let path = paths::local(path)?;
+    let cancel = context.signals.listen();
+    let figures = figures_of(Path::new(&path), &context.run_options(), &cancel)?;
+    let problems = figures.jsonl.as_ref().map(|facts| facts.problems.clone()).unwrap_or_default();
+    Ok(told((&path, figures.kind), lines(&path, &figures), &problems, fields(&figures), context))
+}
+
+fn lines(path: &str, figures: &Figures) -> Vec<String> {
+    let mut lines = head(path, figures.kind.title());
+    if let Some(facts) = &figures.jsonl {
+        lines.push(item("size", &size(facts.bytes)));
+        lines.extend(facts.samples.map(|samples| item("samples", &grouped(samples))));
+        lines.push(item("bytes a line", &spread(&facts.line_bytes)));
+        let keys = facts.keys.iter().take(MAX_LISTED);
+        lines.extend(keys.map(|key| item(&format!("key '{}'", display_safe(&key.name)), &count(key.seen, "record"))));
+        let texts = facts.text_lengths().zip(facts.text_key.as_deref());
+        lines.extend(texts.map(|(lengths, key)| item(&length_of(key), &spread(lengths))));
+    }
+    if let Some(samples) = &figures.samples {
+        lines.push(item("samples", &grouped(samples.samples)));
+        lines.push(item("bytes a sample", &spread(&samples.sample_bytes)));
+        for part in samples.parts.iter().take(MAX_LISTED) {
+            let value = format!("{}, {} bytes", count(part.bytes.count, "sample"), spread(&part.bytes));
+            lines.push(item(&format!("part '{}'", display_safe(&part.name)), &value));
+        }
+    }
+    if let Some(scan) = &figures.scan {
+        lines.push(item("shards", &grouped(scan.shards)));
+        lines.push(item("samples", &grouped(scan.samples)));
+        for part in scan.parts.iter().take(MAX_LISTED) {
+            let value = format!("{}, {}", count(part.samples, "sample"), size(part.bytes));
+            lines.push(item(&format!("part '{}'", display_safe(&part.name)), &value));
+        }
+    }
+    lines.extend(figures.media.iter().flat_map(spread_lines));
+    for text in figures.texts.iter().flat_map(|texts| &texts.texts).take(MAX_LISTED) {
+        lines.push(item(&length_of(&text.name), &spread(&text.characters)));
+    }
+    lines
+}
+
+fn length_of(name: &str) -> String {
+    format!("characters of '{}'", display_safe(name))
+}
+
+/// A distribution in a few numbers.
+fn spread(lengths: &Lengths) -> String {
+    let mean = grouped(lengths.mean().round() as u64);
+    match lengths.count {
+        0 => "none".to_owned(),
+        _ => format!("{} to {}, {mean} on average", grouped(lengths.min), grouped(lengths.max)),
+    }
+}
