@@ -24,17 +24,17 @@ fn lines(path: &str, figures: &Figures) -> Vec<String> {
     if let Some(facts) = &figures.jsonl {
         lines.push(item("size", &size(facts.bytes)));
         lines.extend(facts.samples.map(|samples| item("samples", &grouped(samples))));
-        lines.push(item("bytes a line", &spread(&facts.line_bytes)));
+        lines.push(item("lines", &spread(&facts.line_bytes, "bytes")));
         let keys = facts.keys.iter().take(MAX_LISTED);
         lines.extend(keys.map(|key| item(&format!("key '{}'", display_safe(&key.name)), &count(key.seen, "record"))));
         let texts = facts.text_lengths().zip(facts.text_key.as_deref());
-        lines.extend(texts.map(|(lengths, key)| item(&length_of(key), &spread(lengths))));
+        lines.extend(texts.map(|(lengths, key)| item(&text_of(key), &spread(lengths, "characters"))));
     }
     if let Some(samples) = &figures.samples {
         lines.push(item("samples", &grouped(samples.samples)));
-        lines.push(item("bytes a sample", &spread(&samples.sample_bytes)));
+        lines.push(item("size of a sample", &spread(&samples.sample_bytes, "bytes")));
         for part in samples.parts.iter().take(MAX_LISTED) {
-            let value = format!("{}, {} bytes", count(part.bytes.count, "sample"), spread(&part.bytes));
+            let value = format!("{}, {}", count(part.bytes.count, "sample"), spread(&part.bytes, "bytes"));
             lines.push(item(&format!("part '{}'", display_safe(&part.name)), &value));
         }
     }
@@ -48,20 +48,20 @@ fn lines(path: &str, figures: &Figures) -> Vec<String> {
     }
     lines.extend(figures.media.iter().flat_map(spread_lines));
     for text in figures.texts.iter().flat_map(|texts| &texts.texts).take(MAX_LISTED) {
-        lines.push(item(&length_of(&text.name), &spread(&text.characters)));
+        lines.push(item(&text_of(&text.name), &spread(&text.characters, "characters")));
     }
     lines
 }
 
-fn length_of(name: &str) -> String {
-    format!("characters of '{}'", display_safe(name))
+fn text_of(name: &str) -> String {
+    format!("text '{}'", display_safe(name))
 }
 
-/// A distribution in a few numbers.
-fn spread(lengths: &Lengths) -> String {
+/// A distribution of lengths in a unit, in a few numbers.
+fn spread(lengths: &Lengths, unit: &str) -> String {
     let mean = grouped(lengths.mean().round() as u64);
     match lengths.count {
         0 => "none".to_owned(),
-        _ => format!("{} to {}, {mean} on average", grouped(lengths.min), grouped(lengths.max)),
+        _ => format!("{} to {} {unit}, {mean} on average", grouped(lengths.min), grouped(lengths.max)),
     }
 }

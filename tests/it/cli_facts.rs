@@ -23,7 +23,7 @@ fn figures_of_shards_are_the_same_before_and_after_they_are_prepared() {
         (part("txt").unwrap()["bytes"].clone(), part("json").unwrap()["bytes"].clone())
     );
     assert_eq!(prepared["texts"], raw["texts"], "the same texts");
-    sandbox.say("facts data").ends(0).says("samples: 30").says("part 'txt': 30 samples").says("characters of");
+    sandbox.say("facts data").ends(0).says("samples: 30").says("part 'txt': 30 samples").says("characters, ");
 }
 
 #[test]
@@ -33,7 +33,11 @@ fn figures_of_text_name_keys_and_lengths_and_other_data_has_none() {
     let facts = sandbox.say("facts a.jsonl --json").ends(1).json("problems");
     assert_eq!((&facts["jsonl"]["text_key"], &facts["jsonl"]["bad_lines"]), (&"text".into(), &1.into()));
     assert_eq!(facts["jsonl"]["records"], serde_json::json!([]), "no content of the data");
-    sandbox.say("facts a.jsonl").ends(1).says("characters of 'text': 4 to 6, 5 on average").says("key 'id': 2 records");
+    sandbox
+        .say("facts a.jsonl")
+        .ends(1)
+        .says("text 'text': 4 to 6 characters, 5 on average")
+        .says("key 'id': 2 records");
     sandbox.write("notes.txt", "x");
     sandbox.say("facts notes.txt").ends(2);
     sandbox.say("facts nowhere").ends(3);

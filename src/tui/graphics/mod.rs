@@ -4,13 +4,14 @@
 //! what was typed meanwhile ([`sieve`]). Answers that come later are swallowed ([`late`]). Inside a multiplexer, and where a
 //! person said how pictures are to be shown, nothing is asked.
 
+pub mod encode;
 pub(super) mod escape_parser;
 pub(super) mod stale_replies;
 
 use super::screen::UiEnv;
 use super::theme::ColourMode;
+use encode::Graphics;
 use escape_parser::{EscapeParser, ParsedEvent};
-use gristmill_ops::preview::pixels::Graphics;
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
 use std::io::IsTerminal as _;

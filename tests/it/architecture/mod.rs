@@ -3,7 +3,7 @@
 mod graph;
 mod source;
 
-use source::{source_files, SourceFile};
+use source::{source_files, SourceFile, LAYER_CRATES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -34,13 +34,13 @@ const BUDGETS: &[(&str, usize)] = &[
     ("job", 15_740),
     ("media", 13_530),
     ("operations", 440),
-    ("preview", 3_590),
+    ("preview", 3_532),
     ("prompt", 1_615),
     ("pycompat", 4_275),
     ("source", 7_370),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 33_105),
+    ("tui", 33_163),
 ];
 
 /// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.
@@ -111,6 +111,19 @@ fn imports_point_down() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn crates_below_the_front_ends_know_no_terminal() {
+    let terminal = ["ratatui", "ratatui-image", "crossterm", "clap", "dialoguer", "indicatif", "anstream", "gristmill"];
+    let crates = LAYER_CRATES.iter().chain(&["ops"]);
+    for name in crates {
+        let manifest = format!("{}/crates/{name}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
+        let manifest = std::fs::read_to_string(manifest).unwrap();
+        let known = manifest.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+        let wrong: Vec<&str> = known.filter(|known| terminal.contains(known)).collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    }
 }
 
 #[test]

@@ -83,6 +83,11 @@ pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome
             figures.texts = Some(texts_of(path, cancel)?);
         }
         DatasetKind::Filesystem => figures.media = media::facts_until(path, cancel)?,
+        DatasetKind::PlainFolder => {
+            return Err(Failure::usage("gathering figures", "nothing is recorded of these files yet")
+                .on(Subject::path(path))
+                .with_hint("`gristmill prepare-media PATH` describes them"));
+        }
         _ => {
             return Err(Failure::usage("gathering figures", "there are none of this kind of data")
                 .on(Subject::path(path))

@@ -1,4 +1,4 @@
-//! A part of a sample made ready to be shown: text, a tree, a picture as coloured cells or as pixels, an array, a sound, bytes.
+//! A part of a sample made ready to be shown: text, a tree, a picture as coloured cells, an array, a sound, bytes.
 //!
 //! Owns the decoding for the eye and nothing else: it draws nothing, opens no file and starts no thread. Whoever calls
 //! [`picture::decode`] does so on a worker thread, since a large picture takes a second.
@@ -17,7 +17,6 @@ pub mod json;
 pub mod msgpack;
 mod part;
 pub mod picture;
-pub mod pixels;
 pub mod tensor;
 pub mod text;
 pub mod tokens;

@@ -1,9 +1,9 @@
 //! Pictures on the screen: as pixels where the terminal can and they are encoded already, else as cells.
 
+use crate::tui::graphics::encode::{encode, Graphics};
 use crate::tui::graphics::{self, TerminalReply};
 use gristmill_ops::preview::cells::{self, CellColour, CellGrid, Depth};
 use gristmill_ops::preview::picture::Picture;
-use gristmill_ops::preview::pixels::{encode, Graphics};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};

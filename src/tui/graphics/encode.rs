@@ -4,7 +4,7 @@
 //! (`auto`, `cells`, `kitty`, `iterm2`, `sixel`). Where it tells nothing, the terminal UI may ask; inside a multiplexer the
 //! answer would mislead.
 
-use super::picture::Picture;
+use gristmill_ops::preview::picture::Picture;
 use image::DynamicImage;
 use ratatui_image::picker::{Picker, ProtocolType};
 use ratatui_image::protocol::Protocol;
