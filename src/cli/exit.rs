@@ -311,7 +311,7 @@ mod tests {
         let program = Cli::command();
         assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
         let all = commands_hint(&program, Some("frobnicate"));
-        assert!(all.starts_with("the commands are prepare, prepare-media, pack, dedup"), "{all}");
+        assert!(all.starts_with("the commands are prepare, prepare-media, pack, count, dedup"), "{all}");
         let mix = program.find_subcommand("mix").unwrap();
         assert_eq!(commands_hint(mix, Some("chek")), "did you mean 'check'?");
     }
