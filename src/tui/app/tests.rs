@@ -82,8 +82,8 @@ impl Stage {
         stage
     }
 
-    /// Lets the workers answer until nothing on the screen moves any more. The clock of a running job never stops, so a screen that only
-    /// moves is waited for no longer than a second.
+    /// Lets the workers answer until nothing on the screen moves any more. The clock and the label of a running job never stop, so the
+    /// wait is short: what a test expects is waited for by `assert_shows`.
     fn settle(&mut self) {
         let start = Instant::now();
         let mut before = String::new();
@@ -93,7 +93,7 @@ impl Stage {
             let now = self.screen(100, 30);
             let looking = now.contains(" reading  ") || now.contains(" looking  ");
             still = if now == before && !looking { still + 1 } else { 0 };
-            let longest = Duration::from_secs(if looking { 20 } else { 1 });
+            let longest = Duration::from_secs(if looking { 3 } else { 1 });
             if still == 4 || start.elapsed() > longest {
                 return;
             }
