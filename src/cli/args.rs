@@ -1,4 +1,4 @@
-//! What can be typed: the flags that hold everywhere, and one variant per command.
+//! The command line: the flags of every command, and one variant per command.
 
 use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
@@ -158,7 +158,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it follows a plan, which `--save-plan` writes. `index` says itself that it has none.
+    /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
     pub fn has_plan(&self) -> bool {
         match self {
             Self::Prepare(_) | Self::PrepareMedia(_) | Self::Pack(_) | Self::Dedup(_) | Self::Index(_) => true,
@@ -179,7 +179,7 @@ impl Command {
         }
     }
 
-    /// The name that is typed, for the result object.
+    /// Returns the typed name, for the result object.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",

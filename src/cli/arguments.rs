@@ -1,4 +1,4 @@
-//! The arguments of operations, made from their tables.
+//! The arguments of operations, built from their tables.
 
 use super::paths;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -10,7 +10,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
 use std::path::PathBuf;
 
-/// The answers that a command line gives to the options of an operation.
+/// The values that a command line gives for the options of an operation.
 #[derive(Clone)]
 pub struct GivenPlan {
     operation: &'static dyn AnyOperation,
@@ -31,15 +31,15 @@ impl std::fmt::Debug for GivenPlan {
 }
 
 impl GivenPlan {
-    /// The command that was typed.
+    /// Returns the name of the typed command.
     pub fn name(&self) -> &'static str {
         self.operation.name()
     }
 
-    /// The plan: the answers are applied in the order of the table.
+    /// Returns the plan: the values are applied in the order of the table.
     ///
     /// # Errors
-    /// A path that is not local, or a value that the option does not take.
+    /// A path that is not local, or a value that the option does not accept.
     pub fn plan(&self) -> Outcome<Box<dyn AnyPlan>> {
         let mut plan = self.operation.blank();
         for (name, given) in &self.answers {
@@ -68,7 +68,7 @@ impl FromArgMatches for GivenPlan {
     }
 }
 
-/// The operations that are commands of their own.
+/// Operations that are commands of their own.
 impl Subcommand for GivenPlan {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands(commands_of(""))
@@ -83,7 +83,7 @@ impl Subcommand for GivenPlan {
     }
 }
 
-/// The commands of a group, as `merge` and `shuffle` of `nanosets`; of the group without a name those that are in none.
+/// Returns the commands of a group, such as `merge` and `shuffle` of `nanosets`; for the group without a name, those that are in no group.
 pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     OPERATIONS.iter().filter_map(move |operation| {
         let (of, name) = operation.name().split_once(' ').unwrap_or(("", operation.name()));
@@ -95,7 +95,7 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     })
 }
 
-/// What was typed for a command of a group.
+/// Returns the values given to a command of a group.
 pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
     let operation = operation(format!("{group} {name}").trim_start())?;
@@ -149,7 +149,7 @@ mod tests {
     use gristmill_ops::operations::read_plan;
     use proptest::prelude::*;
 
-    /// A value of an option, from a few random bytes; of some, nothing.
+    /// Returns a value of an option, from a few random bytes; for some, no value.
     fn value(kind: ValueKind, is_required: bool, draw: (u8, u32)) -> Answer {
         let (kind_of_text, number) = draw;
         if kind_of_text % 3 == 0 && !is_required {

@@ -1,4 +1,4 @@
-//! `browse`: the browser where there is a full screen, else a few samples line by line.
+//! `browse`: the browser if there is a full screen, else a few samples line by line.
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Samples that are printed when none is named.
+/// Samples printed if none is named.
 const PRINTED: usize = 10;
 /// How often the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -44,7 +44,7 @@ pub struct BrowseArgs {
     pub sequence_length: Option<u64>,
 }
 
-/// Opens the browser, or prints what it would begin with.
+/// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
     let path = PathBuf::from(paths::local(&args.path)?);
     let start = match (&args.sample, args.number) {
@@ -63,7 +63,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
     print(&path, &start, &view, context)
 }
 
-/// Refuses what cannot be read at all: a path that is not there, a file that cannot be opened, a folder of shards none of which can.
+/// Refuses what cannot be read: a missing path, a file that cannot be opened, a folder of shards none of which can.
 fn check_readable(path: &Path) -> Outcome<()> {
     let kind = kind_of(path)?;
     if path.is_file() {
@@ -82,7 +82,7 @@ fn check_readable(path: &Path) -> Outcome<()> {
     first.map_or(Ok(()), Err)
 }
 
-/// Refuses to look at something else in a way that is for packed tokens, and ways that cannot be right.
+/// Refuses the flags of packed tokens for other data, and invalid values of them.
 fn only_tokens(path: &Path, view: &TokenView) -> Outcome<()> {
     let flag = if view.tokenizer.is_some() { "--tokenizer" } else { "--sequence-length" };
     let refuse = |why: &str| Err(Failure::usage("looking at the tokens", why).on(Subject::field(flag)));
@@ -92,19 +92,19 @@ fn only_tokens(path: &Path, view: &TokenView) -> Outcome<()> {
     if !kind_of(path)?.is_tokens() {
         return refuse("these are no packed tokens");
     }
-    // The browser shows what is wrong with a tokenizer in its place; here nothing has been drawn yet.
+    // The browser shows errors of a tokenizer in its place; here nothing has been drawn yet.
     view.tokenizer.as_deref().map(Tokenizer::load).transpose().map(drop)
 }
 
-/// What is printed, and the result object of `--json`.
+/// The printed listing, and the result object of `--json`.
 #[derive(Serialize)]
 struct Listing {
     path: String,
     kind: &'static str,
     samples: u64,
-    /// Whether `samples` is final: the scan is over.
+    /// Whether `samples` is final: the scan is complete.
     is_complete: bool,
-    /// What a group is: shard, file or folder.
+    /// The word for a group: shard, file or folder.
     group_word: &'static str,
     groups: usize,
     unreadable: Vec<Unreadable>,
@@ -156,7 +156,7 @@ fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finish
     Ok(Done::ok(fields(&listing)))
 }
 
-/// Waits until a scan that goes on has come far enough, or is over.
+/// Waits until a running scan has progressed far enough, or is complete.
 fn wait_until(catalog: &dyn Catalog, is_enough: impl Fn(&Groups) -> bool) -> Arc<Groups> {
     loop {
         let groups = catalog.groups();
@@ -175,7 +175,7 @@ fn numbered(catalog: &dyn Catalog, number: u64) -> Outcome<SampleAt> {
     })
 }
 
-/// The sample of a key; `shard/key` where no sample has that whole key.
+/// Finds the sample of a key; `shard/key` if no sample has that whole key.
 fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt> {
     wait_until(catalog, |_| false);
     if let Some(at) = locate(catalog, key, cancel)? {
@@ -186,7 +186,7 @@ fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt>
         .with_hint("--number N goes to a sample by its number; / in the browser finds keys by a part of them"))
 }
 
-/// The sample that a problem is about, or the nearest one.
+/// Finds the sample that a problem concerns, or the nearest one.
 fn placed(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SampleAt> {
     wait_until(catalog, |_| false);
     let place = place_of(catalog, subject, cancel)?;

@@ -1,4 +1,4 @@
-//! What every command is given: the flags that hold everywhere, the printer, and the stop request.
+//! The context of every command: the global flags, the printer, and the stop request.
 
 use super::args::{Color, Globals};
 use super::printer::Printer;
@@ -13,26 +13,26 @@ use gristmill_storage::xdg;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-/// Threads that are used when nobody says otherwise, at most.
+/// Maximum number of threads by default.
 const MAX_THREADS: usize = 16;
 
-/// What every command is given.
+/// The context of every command.
 pub struct Context {
-    /// Flags that hold everywhere.
+    /// Global flags.
     pub globals: Globals,
     /// The only way to stdout and stderr.
     pub printer: Printer,
-    /// Stop requests by signal; listens only once a command asks for it.
+    /// Stop requests by signal; listens only once a command requests it.
     pub signals: Signals,
 }
 
 impl Context {
-    /// A context; starts nothing.
+    /// Returns a context; starts nothing.
     pub fn new(globals: Globals, printer: Printer) -> Self {
         Self { globals, printer, signals: Signals::default() }
     }
 
-    /// How to run, from the flags. Threads default to the CPUs that affinity and cgroup allow, at most 16.
+    /// Returns the run options, from the flags. Threads default to the CPUs that affinity and cgroup allow, at most 16.
     pub fn run_options(&self) -> RunOptions {
         let g = &self.globals;
         let defaults = RunOptions::default();
@@ -46,12 +46,12 @@ impl Context {
         }
     }
 
-    /// Whether questions may be asked: a terminal on both sides, no `--yes`, no `--json`.
+    /// Whether questions may be asked: stdin and stderr are terminals, no `--yes`, no `--json`.
     pub fn may_ask(&self) -> bool {
         !self.globals.yes && !self.globals.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Whether questions are asked by plain prompts: asked for, or the terminal cannot do more.
+    /// Whether questions are asked by plain prompts: by flag, or because the terminal cannot do more.
     pub fn prefers_prompts(&self) -> bool {
         self.globals.plain
             || self.globals.drop_in
@@ -61,7 +61,7 @@ impl Context {
 }
 
 impl Context {
-    /// Whether nothing may be coloured: `--color never`, `NO_COLOR`, or a terminal that cannot.
+    /// Whether colours are off: `--color never`, `NO_COLOR`, or a terminal without colours.
     pub fn has_no_colour(&self) -> bool {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.globals.color {
@@ -73,12 +73,12 @@ impl Context {
 }
 
 impl Context {
-    /// The person's settings, with what is wrong in them.
+    /// Returns the user's settings, with the errors in them.
     pub fn settings(&self) -> Settings {
         config::load(&xdg::config_dir()).with_picture_protocol(std::env::var("GRISTMILL_PICTURES").ok().as_deref())
     }
 
-    /// What the full-screen program is given: the flags, then the settings. A theme asked for by `--theme` has to be there.
+    /// Returns the environment of the full-screen program: the flags, then the settings. A theme given by `--theme` has to exist.
     pub fn ui_env(&self) -> Outcome<UiEnv> {
         let settings = self.settings();
         let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
@@ -105,7 +105,7 @@ impl Context {
     }
 }
 
-/// A theme that was asked for by name: one that is not there, or has a mistake, is refused.
+/// Loads a theme by name: a missing one, or one with a mistake, is refused.
 fn named_theme(name: &str) -> Outcome<Theme> {
     let refuse = |why: String, hint: Option<String>| {
         let mut failure = Failure::usage("choosing the theme", why).on(Subject::field("--theme"));

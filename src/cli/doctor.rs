@@ -1,4 +1,4 @@
-//! `doctor`: is this machine fit for the work, and is a data set in a good state?
+//! `doctor`: checks whether this machine is fit for the work, and whether a data set is in a good state.
 
 use super::context::Context;
 use super::exit::{Done, Finished, Status};
@@ -14,12 +14,12 @@ use serde_json::{json, Map};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Less free space than this is named.
+/// Less free space than this is reported, in bytes.
 const LITTLE_SPACE: u64 = 1 << 30;
-/// Fewer open files than this is named.
+/// A lower limit of open files than this is reported.
 const FEW_FILES: u64 = 256;
 
-/// One thing that was looked at.
+/// The result of one check.
 struct Check {
     name: String,
     fine: bool,
@@ -37,7 +37,7 @@ impl Check {
     }
 }
 
-/// Looks at the machine, and at one data set if a path is given.
+/// Checks the machine, and one data set if a path is given.
 pub fn run(path: Option<&Path>, context: &Context) -> Finished {
     let mut checks = machine(context);
     if let Some(path) = path {
@@ -77,7 +77,7 @@ fn machine(context: &Context) -> Vec<Check> {
     checks
 }
 
-/// The settings file, and one check for each mistake in it.
+/// Checks the settings file; returns one more check for each mistake in it.
 fn settings(context: &Context) -> Vec<Check> {
     let settings = context.settings();
     let path = settings.path.to_string_lossy();
@@ -138,7 +138,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     Ok(checks)
 }
 
-/// A JSONL file: the folder that its index is in, and the index.
+/// Checks a JSONL file: the folder that its index is in, and the index.
 fn jsonl(path: &Path) -> Outcome<Vec<Check>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut checks = place(folder, "link the file into a folder of your own");

@@ -1,4 +1,4 @@
-//! How a command ends: its result, its exit code, and the one place where both are told.
+//! How a command ends: its result, its exit code, and the one place where both are reported.
 
 use super::args::Cli;
 use super::context::Context;
@@ -11,46 +11,46 @@ use gristmill_core::{ExitClass, Failure, ProblemKind, Severity};
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
 
-/// Errors of one command that are printed.
+/// Maximum number of errors printed per command.
 const ERRORS_SHOWN: usize = 20;
 
-/// Version of the result object; grows when a field changes its meaning or goes away.
+/// Version of the result object; incremented when a field changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// How finished work went.
+/// The status of finished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Done; notes are possible.
     Ok,
-    /// Done, and something a user would call damaged or lost was found.
+    /// Done, but something was found that a user would call damaged or lost.
     Problems,
 }
 
 /// A command that did its work.
 #[derive(Debug)]
 pub struct Done {
-    /// How it went.
+    /// Its status.
     pub status: Status,
-    /// Fields of the result object, besides `status` and the schema version.
+    /// Fields of the result object, except `status` and the schema version.
     pub result: Map<String, Value>,
-    /// The kinds of what was found and is more than a note.
+    /// The kinds of findings that are more than a note.
     pub kinds: Vec<ProblemKind>,
-    /// An exit code of its own: the full screen ends with one.
+    /// An explicit exit code: the full screen ends with one.
     pub code: Option<u8>,
 }
 
 impl Done {
-    /// Everything fine.
+    /// Returns a success without findings.
     pub fn ok(result: Map<String, Value>) -> Self {
         Self { status: Status::Ok, result, kinds: Vec::new(), code: None }
     }
 
-    /// Done, with an exit code that is decided already.
+    /// Returns finished work with an explicit exit code.
     pub fn with_code(code: u8) -> Self {
         Self { code: Some(code), ..Self::ok(Map::new()) }
     }
 
-    /// Done, with these findings: fine unless one is more than a note.
+    /// Returns finished work with these findings: fine unless one is more than a note.
     pub fn with_findings(
         result: Map<String, Value>,
         findings: impl IntoIterator<Item = (Severity, ProblemKind)>,
@@ -62,12 +62,12 @@ impl Done {
     }
 }
 
-/// A command that did not do its work: one failure at least.
+/// A command that did not do its work: at least one failure.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Why; each is printed.
+    /// The failures; each is printed.
     pub failures: Vec<Failure>,
-    /// What the result object holds besides the error.
+    /// Fields of the result object, except the error.
     pub result: Map<String, Value>,
 }
 
@@ -86,7 +86,7 @@ impl From<Vec<Failure>> for Stopped {
 /// What every command returns.
 pub type Finished = Result<Done, Stopped>;
 
-/// Turns anything that serialises to an object into result fields.
+/// Converts anything that serialises to an object into result fields.
 pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(map)) => map,
@@ -113,7 +113,7 @@ pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
     };
     printer.write_failure().map_or(code, |failure| {
         printer.error(&failure);
-        // Findings that nobody could read are none that were told.
+        // Findings that could not be printed do not count as reported.
         match code {
             0 | 1 => failure.class.code(),
             code => code,
@@ -160,20 +160,20 @@ fn object(command: &str, status: &str, code: u8, result: Map<String, Value>, fai
     Value::Object(object)
 }
 
-/// A failure as it stands in the result object and in the event on stderr.
+/// Returns a failure as in the result object and in the event on stderr.
 pub fn error_value(failure: &Failure) -> Value {
     let mut value = fields(failure);
     value.insert("message".into(), json!(failure.to_string()));
     Value::Object(value)
 }
 
-/// Ends the program because the arguments do not parse; `--help` and `--version` come this way too.
+/// Ends the program because the arguments do not parse; `--help` and `--version` are handled here too.
 pub fn usage(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
         printer.raw(&error.render().ansi().to_string());
         return printer.write_failure().map_or(0, |failure| failure.class.code());
     }
-    // A group of commands without a command: its help is the answer.
+    // A group of commands without a command prints its help.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !printer.is_json() {
         printer.raw(&error.render().ansi().to_string());
         return printer.write_failure().map_or(0, |failure| failure.class.code());
@@ -192,7 +192,7 @@ pub fn usage(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     2
 }
 
-/// What stands where a command belongs and is a file or folder, as it is typed.
+/// Returns a file or folder given where a command belongs, as typed.
 fn path_for_a_command(error: &clap::Error) -> Option<String> {
     let word = match error.get(clap::error::ContextKind::InvalidSubcommand) {
         Some(clap::error::ContextValue::String(word)) => word,
@@ -201,18 +201,18 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
     std::path::Path::new(word).exists().then(|| gristmill_ops::engine::plan::shell_quote(word))
 }
 
-/// The commands that arguments name although they do not parse.
+/// The commands named by arguments that do not parse.
 struct TypedCommand<'a> {
     /// Names from the outermost command inwards.
     names: Vec<&'a str>,
-    /// The innermost command; the program where none is named.
+    /// The innermost command; the program if none is named.
     command: &'a clap::Command,
     /// The next word that is neither a flag nor a command.
     unknown: Option<String>,
 }
 
 impl TypedCommand<'_> {
-    /// The name as [`Command::name`](super::args::Command::name) has it; `none` where no command is named.
+    /// Returns the name as in [`Command::name`](super::args::Command::name); `none` if no command is named.
     fn name(&self) -> String {
         if self.names.is_empty() {
             "none".to_owned()
@@ -249,7 +249,7 @@ fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedComm
     typed
 }
 
-/// The parser's message as a failure: its first line is the reason, its tip, choices or usage the hint.
+/// Converts the parser's message into a failure: its first line is the reason, its tip, choices or usage the hint.
 fn usage_failure(text: &str, commands: Option<String>) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("the arguments do not parse");
@@ -274,7 +274,7 @@ fn usage_failure(text: &str, commands: Option<String>) -> Failure {
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
 }
 
-/// Returns the hint for a command that does not exist below `parent`: the name that is meant, or all names.
+/// Returns the hint for a command that does not exist below `parent`: the most similar name, or all names.
 pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
     match typed.and_then(|word| nearest(word, command_names(parent))) {
         Some(near) => format!("did you mean '{near}'?"),
@@ -282,7 +282,7 @@ pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
     }
 }
 
-/// The names of the commands below `parent` that help lists.
+/// Returns the names of the commands below `parent` that help lists.
 pub fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
     parent.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name)
 }

@@ -1,4 +1,4 @@
-//! What commands print of a data set that they looked at: its name, one fact a line, what was found.
+//! The facts that commands print about a data set: its name, one fact per line, the findings.
 
 use super::context::Context;
 use super::exit::Done;
@@ -8,30 +8,30 @@ use gristmill_core::{DatasetKind, Problem};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-/// Files that are listed one by one.
+/// Maximum number of files listed individually.
 pub const MAX_LISTED: usize = 50;
 
-/// One fact.
+/// Formats one fact.
 pub fn item(name: &str, value: &str) -> String {
     format!("- {}: {}", paint(Tone::Strong, name), display_safe(value))
 }
 
-/// The first line.
+/// Formats the first line.
 pub fn title(name: &str) -> String {
     paint(Tone::Strong, &format!("# {}", display_safe(name)))
 }
 
-/// The first lines of what lies at a path.
+/// Returns the first lines about a path.
 pub fn head(path: &str, kind: &str) -> Vec<String> {
     vec![title(&name_of(path)), String::new(), item("path", path), item("kind", kind)]
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 pub fn name_of(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What stands behind a list of the first [`MAX_LISTED`] of so many files, where there are more.
+/// Returns the line after a list of the first [`MAX_LISTED`] of `files` files, if there are more.
 pub fn more(files: usize) -> Option<String> {
     let more = files.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
     Some(format!("  … and {} more", grouped(more as u64)))
@@ -57,7 +57,7 @@ pub fn told(
     Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind)))
 }
 
-/// A size with two decimals, as the reference program prints it here.
+/// Formats a size with two decimals, as the reference program does here.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {

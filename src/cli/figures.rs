@@ -1,4 +1,4 @@
-//! `facts`: the figures of the facts view, in lines and as JSON.
+//! `facts`: the figures of the facts view, as lines and as JSON.
 
 use super::context::Context;
 use super::exit::{fields, Finished};
@@ -57,7 +57,7 @@ fn text_of(name: &str) -> String {
     format!("text '{}'", display_safe(name))
 }
 
-/// A distribution of lengths in a unit, in a few numbers.
+/// Formats a distribution of lengths in a unit.
 fn spread(lengths: &Lengths, unit: &str) -> String {
     let mean = grouped(lengths.mean().round() as u64);
     match lengths.count {

@@ -90,7 +90,7 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// One raw index for each file. A file that is refused does not keep the others from theirs.
+/// Makes one raw index for each file. A refused file does not prevent the others.
 fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
     if args.index_path.is_some() {
         let failure = Failure::usage("indexing", "it names one index, and there may be several files");
@@ -132,7 +132,7 @@ fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
     Err(Stopped { failures, result })
 }
 
-/// The raw index of one file.
+/// Makes the raw index of one file.
 fn raw_one(path: &str, args: &IndexArgs, context: &Context) -> Finished {
     let plan = RawIndexPlan {
         index: args.index_path.clone(),
@@ -144,7 +144,7 @@ fn raw_one(path: &str, args: &IndexArgs, context: &Context) -> Finished {
     told(path, start_raw(plan, context.run_options())?, context)
 }
 
-/// Waits for an index, and prints what it is.
+/// Waits for an index, and prints its facts.
 fn told(path: &str, task: Task<IndexReport>, context: &Context) -> Finished {
     let is_dry = context.globals.dry_run;
     let report = follow(task, Some("indexing"), context)?;
@@ -165,7 +165,7 @@ fn told(path: &str, task: Task<IndexReport>, context: &Context) -> Finished {
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
-/// Makes the index of a file for Modalities, under the other program's name.
+/// Makes the index of a file for Modalities, for the command line of the reference program.
 pub fn raw(path: PathBuf, index_path: Option<PathBuf>, existing: ExistingFile, context: &Context) -> Finished {
     let policy = match existing {
         ExistingFile::Error => Policy::Error,
@@ -228,7 +228,7 @@ fn command(args: &IndexArgs) -> String {
     command
 }
 
-/// The word of a flag's value.
+/// Returns the word for a flag's value.
 trait ValueName {
     fn name(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! `info`: what a prepared data set holds.
+//! `info`: the content of a prepared data set.
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
@@ -15,10 +15,10 @@ use gristmill_ops::source::discover::is_shard_file;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// Names of unassigned shards, and of parts of one shard, that are listed.
+/// Maximum number of names listed, of unassigned shards and of parts of one shard.
 const MAX_LISTED_NAMES: usize = 10;
 
-/// Prints what a data set of any kind holds; `sequence_length` decides the windows of a folder of token files.
+/// Prints the content of a data set of any kind; `sequence_length` determines the windows of a folder of token files.
 pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> Finished {
     if sequence_length.is_some() {
         let path = paths::local(path)?;
@@ -33,7 +33,7 @@ pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> F
     run(path, None, "dataset.yaml", context)
 }
 
-/// Prints what a prepared data set holds. `split_config` replaces `split.yaml`.
+/// Prints the content of a prepared data set. `split_config` replaces `split.yaml`.
 pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
     let path = paths::local(path)?;
     if jsonl::is_jsonl(&path) {
@@ -79,7 +79,7 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     Ok(Done::with_findings(fields(&report), findings))
 }
 
-/// Prints what one shard by itself holds, and what is wrong with it.
+/// Prints the content of a single shard, and its problems.
 fn single_shard(path: &str, context: &Context) -> Finished {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
@@ -98,7 +98,7 @@ fn single_shard(path: &str, context: &Context) -> Finished {
     Ok(told((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
 }
 
-/// Prints what a folder of media holds.
+/// Prints the content of a folder of media.
 fn media_folder(path: &str, context: &Context) -> Finished {
     let report = media_folder_info(Path::new(path))?;
     let mut lines = head(&report.path, "folder of media");

@@ -1,4 +1,4 @@
-//! `jobs`: what runs and what was interrupted, told from the folders that runs leave beside their data sets.
+//! `jobs`: running and interrupted jobs, found by the folders that runs leave next to their data sets.
 
 use super::context::Context;
 use super::exit::{Done, Finished};
@@ -14,7 +14,7 @@ use gristmill_storage::xdg;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
-/// A run that left something behind.
+/// A run that left files.
 struct Job {
     path: PathBuf,
     state: &'static str,
@@ -22,10 +22,10 @@ struct Job {
     next: String,
 }
 
-/// Lists jobs of the data sets and outputs that were used lately, of what lies in the current folder, and of what is named.
+/// Lists the jobs of recently used data sets and outputs, of those in the current folder, and of the given paths.
 pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
     for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
-        // An output may not be there yet while a run works on it.
+        // An output may not exist yet while a run works on it.
         if unfinished::of(&std::path::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
             let failure = Failure::environment("looking for jobs", "no such file or folder, and no run is about it");
             return Err(failure.on(Subject::path(path)).into());
@@ -55,7 +55,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
     Ok(Done::ok(Map::from_iter([("jobs".to_owned(), json!(values))])))
 }
 
-/// What is said of a run, and the command that goes on with it.
+/// Returns the description of a run, and the command that continues it.
 fn told(run: Unfinished) -> Job {
     let Unfinished { path, own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
@@ -81,7 +81,7 @@ fn waiting(files: usize) -> String {
     count_verb(files as u64, "file", "waits", "wait")
 }
 
-/// The command that runs the plan of a stopped run again, with its scratch where it was; nothing where no plan is there.
+/// Returns the command that runs the plan of a stopped run again, with the same scratch folder; empty if there is no plan.
 fn again(own: &RunFolder) -> String {
     let plan = own.running_plan();
     if !plan.is_file() {

@@ -1,4 +1,4 @@
-//! `keys`: which key does what, from the table that the screens use, with the person's own keys in it.
+//! `keys`: the key bindings, from the table that the screens use, with the user's own keys in it.
 
 use super::context::Context;
 use super::exit::{Done, Finished};
@@ -23,7 +23,7 @@ pub fn run(context: &Context) -> Finished {
     Ok(Done::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
 }
 
-/// What works in one place; nothing where nothing is bound.
+/// Prints the bindings of one context; `None` if it has none.
 fn section(place: Place, keymap: &Keymap, ascii: bool, context: &Context) -> Option<Value> {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     let mut entries = Vec::new();

@@ -1,10 +1,10 @@
-//! Refuses paths that hold another kind of data than a command takes.
+//! Refuses paths with another kind of data than a command takes.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::source::discover::is_shard_file;
 use std::path::Path;
 
-/// Refuses what holds no shards: files, whatever they hold.
+/// Refuses paths without shards: files, whatever their content.
 pub fn only_folders(path: &str) -> Outcome<()> {
     if Path::new(path).is_dir() {
         return Ok(());
@@ -31,7 +31,7 @@ pub fn only_folders(path: &str) -> Outcome<()> {
     }
 }
 
-/// Refuses what is no metadataset.
+/// Refuses anything but a metadataset.
 pub fn only_metadatasets(path: &str) -> Outcome<()> {
     match std::fs::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),

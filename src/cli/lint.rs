@@ -1,4 +1,4 @@
-//! `lint` and `verify`: is a prepared data set what it says?
+//! `lint` and `verify`: check whether prepared data matches its metadata.
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
@@ -18,13 +18,13 @@ use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The tokens that ids are compared with, of a tokenizer by its name.
+/// Returns the vocabulary that ids are compared with, of a tokenizer by name.
 pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
     let facts = Tokenizer::load_unproven(name)?.facts();
     Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }
 
-/// Refuses a flag that says nothing about what was named: whoever gives it believes that it was looked at.
+/// Refuses a flag that does not apply to the path: otherwise the user would believe that it had an effect.
 fn only_for(given: bool, flag: &str, fits: bool, what: &str, path: &str) -> Outcome<()> {
     if !given || fits {
         return Ok(());
@@ -67,7 +67,7 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
 
-/// Reads everything anew and compares it with the index. `against` counts for tokens and raw indexes.
+/// Reads everything again and compares it with the index. `against` applies to tokens and raw indexes.
 pub fn verify(path: &Path, against: &modalities::check::Against, context: &Context) -> Finished {
     let path = paths::local(path)?;
     if Path::new(&path).exists() {
@@ -99,20 +99,20 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     checked(context, words_for(&path)?, |handles| check::run_verify(Path::new(&path), threads, handles))
 }
 
-/// What a check counts.
+/// The words for what a check counts.
 #[derive(Clone, Copy)]
 pub struct LintTexts {
-    /// What its shards are called in the singular; `None` when there is only the one thing that was asked about.
+    /// The word for its shards, in the singular; `None` if the path itself is the only thing checked.
     pub shards: Option<&'static str>,
-    /// What an item of its progress is, in the singular.
+    /// The word for an item of its progress, in the singular.
     pub item: &'static str,
 }
 
-/// An item of a check of a folder of media.
+/// The word for an item when checking a folder of media.
 const ROW: &str = "row";
 const MEDIA_ROWS: LintTexts = LintTexts { shards: None, item: ROW };
 
-/// The words for a data set or a folder of media.
+/// Returns the words for a data set or a folder of media.
 fn words_for(path: &str) -> Outcome<LintTexts> {
     let is_media = kind_of(Path::new(path))? == DatasetKind::Filesystem;
     Ok(if is_media { MEDIA_ROWS } else { SHARDS })
@@ -120,7 +120,7 @@ fn words_for(path: &str) -> Outcome<LintTexts> {
 
 const SHARDS: LintTexts = LintTexts { shards: Some("shard"), item: "shard" };
 
-/// Checks with progress, and prints what was found.
+/// Checks with progress, and prints the findings.
 pub fn checked(
     context: &Context,
     words: LintTexts,
@@ -131,7 +131,7 @@ pub fn checked(
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut view = ProgressView::named(context, "checking");
     let start = Instant::now();
-    // Some checks go through the files several times.
+    // Some checks read the files several times; the shown progress must not go back.
     let mut most = 0.0_f64;
     let look = || {
         let mut status = status(&progress, words.item, start);
@@ -142,7 +142,7 @@ pub fn checked(
     let result = poll::watched(|| work(&handles), look);
     view.finish();
     let mut problems = log.kept();
-    // Shards are checked side by side; the list shall not depend on which was faster.
+    // Shards are checked in parallel; the order of the list must not depend on timing.
     problems.sort_by(|a, b| {
         (&a.subject.shard, a.subject.byte_offset, &a.subject.path).cmp(&(
             &b.subject.shard,

@@ -1,5 +1,5 @@
-//! The log file: only when asked for, only in the state folder, never on the terminal. Whoever reads it in a terminal is safe:
-//! names from the data are made so before they are written.
+//! The log file: only on request, only in the state folder, never on the terminal. It is safe to read in a terminal: names from the data
+//! are made safe before they are written.
 
 use super::args::LogLevel;
 use super::context::Context;
@@ -11,17 +11,17 @@ use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
-/// Log files that are kept.
+/// Maximum number of log files kept.
 const KEPT_FILES: usize = 7;
 
-/// Starts the log file of the full screen, which has no other place to tell what went wrong; never an error.
+/// Starts the log file of the full screen, which has no other place to report errors; never fails.
 pub fn start_for_screen(context: &Context) {
     if context.globals.log_level.is_none() {
         let _ = open(LevelFilter::INFO);
     }
 }
 
-/// Starts the log file when `--log-level` asks for one.
+/// Starts the log file if `--log-level` is given.
 pub fn start(context: &Context, command: &str) -> Outcome<()> {
     let Some(level) = context.globals.log_level else { return Ok(()) };
     let filter = match level {
@@ -47,7 +47,7 @@ fn open(filter: LevelFilter) -> Outcome<()> {
         .max_log_files(KEPT_FILES)
         .build(&folder)
         .map_err(|error| refused(error.to_string()))?;
-    // Lines are few; written at once, none is lost when the program is killed.
+    // There are few lines; each is written at once, so that none is lost if the program is killed.
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(filter)
         .with_ansi(false)
@@ -56,7 +56,7 @@ fn open(filter: LevelFilter) -> Outcome<()> {
     tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(error.to_string()))
 }
 
-/// Makes whole lines safe on their way: the subscriber hands over one at a time.
+/// Makes whole lines safe before they are written: the subscriber passes one at a time.
 struct SafeWriter<W: Write>(W);
 
 impl<W: Write> Write for SafeWriter<W> {

@@ -8,7 +8,7 @@ use crate::tui::Start;
 use clap::CommandFactory;
 use gristmill_core::{Failure, Outcome, Subject};
 
-/// The home screen; needs a terminal.
+/// Opens the home screen; needs a terminal.
 pub fn home(context: &Context) -> Finished {
     if !context.may_ask() {
         return Err(Failure::usage("opening the home screen", "it needs a terminal")
@@ -31,12 +31,12 @@ pub fn completions(shell: clap_complete::Shell, context: &Context) -> Finished {
     plainly_done()
 }
 
-/// Prints what `COMMAND --help` prints.
+/// Prints the same as `COMMAND --help`.
 pub fn help(names: &[String], context: &Context) -> Finished {
     let mut program = Cli::command();
     find_command(&program, names, "finding the help")?;
     let words = std::iter::once("gristmill").chain(names.iter().map(String::as_str)).chain(["--help"]);
-    // Asking for help always ends the parser, with the help as its message.
+    // A request for help always ends the parser, with the help as its message.
     if let Err(help) = program.try_get_matches_from_mut(words) {
         context.printer.raw(&help.render().ansi().to_string());
     }
@@ -73,7 +73,7 @@ fn render_page(page: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     commands.into_iter().try_for_each(|command| render_command(command, text))
 }
 
-/// Adds the synopsis and the options of a command, and of those below it. Options that hold everywhere are in the page's own list.
+/// Adds the synopsis and the options of a command, and of its subcommands. Global options are in the page's own list.
 fn render_command(command: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     if command.is_hide_set() {
         return Ok(());

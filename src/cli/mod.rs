@@ -1,7 +1,7 @@
 //! The command line: arguments → plan → job, and one printed result.
 //!
-//! Owns everything that goes to stdout and stderr outside the full-screen program, and the exit codes. Knows plans, jobs
-//! and checks; decides nothing that a plan does not say.
+//! Owns all output to stdout and stderr outside the full-screen program, and the exit codes. Uses plans, jobs and checks; must not decide
+//! anything that is not in a plan.
 
 mod args;
 mod arguments;
@@ -127,7 +127,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     }
 }
 
-/// A command that has nothing to add to `status: ok`.
+/// Returns a success without fields in addition to `status: ok`.
 fn plainly_done() -> Finished {
     Ok(Done::ok(serde_json::Map::new()))
 }

@@ -1,4 +1,4 @@
-//! Runs a plan of any operation, and prints what it did.
+//! Runs a plan of any operation, and prints the result.
 
 use super::context::Context;
 use super::exit::{Done, Finished};
@@ -8,7 +8,7 @@ use super::task::{follow, report_earlier_problems, tell};
 use gristmill_ops::operations::AnyPlan;
 use serde_json::{json, Map, Value};
 
-/// Saves the plan where that is asked for, then previews or runs it.
+/// Saves the plan if requested, then previews or runs it.
 pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     let is_preview = context.globals.dry_run;
     if let Some(path) = &context.globals.save_plan {

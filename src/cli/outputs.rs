@@ -11,13 +11,13 @@ use gristmill_ops::source::kind::kind_of;
 use serde_json::{json, Map};
 use std::path::Path;
 
-/// The kind of a folder of outputs; `None` for every other path.
+/// Returns the kind of a folder of outputs; `None` for every other path.
 pub fn kind(path: &str) -> Option<DatasetKind> {
     let kind = kind_of(Path::new(path)).ok()?;
     matches!(kind, DatasetKind::PackedFormats | DatasetKind::MixtureIndex).then_some(kind)
 }
 
-/// Prints what a folder of this kind holds.
+/// Prints the content of a folder of this kind.
 pub fn info(path: &str, kind: DatasetKind, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };

@@ -1,4 +1,4 @@
-//! What is printed when the program finds that it is wrong itself.
+//! The message for internal errors of the program.
 
 use gristmill_core::catch_panic::is_caught;
 use gristmill_core::text::display_safe_lines;
@@ -6,13 +6,13 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
 
-/// From now on the message of a panic, which may quote text from the data, is printed safely. One line tells what to do.
+/// Installs a panic hook that prints the message, which may quote text from the data, safely. One line explains what to do.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
         if is_caught() {
             return;
         }
-        // There is no further place to complain at.
+        // If stderr fails there is nowhere to report it.
         let _ = anstream::stderr().lock().write_all(told(info).as_bytes());
     }));
 }

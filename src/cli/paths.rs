@@ -1,10 +1,10 @@
-//! Arguments that need a second look: paths that are not local, sizes with a unit.
+//! Checks of arguments: paths that are not local, sizes with a unit.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::path::Path;
 
-/// A path as a plan holds it: local, and UTF-8.
+/// Returns a path as stored in a plan: local, and UTF-8.
 pub fn local(path: &Path) -> Outcome<String> {
     let Some(text) = path.to_str() else {
         let hint = match path.is_file() {
@@ -28,7 +28,7 @@ pub fn local(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Makes a folder and what is missing above it.
+/// Creates a folder and its missing parents.
 pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
     if dir.is_dir() {
         return Ok(());
@@ -39,7 +39,7 @@ pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
     RealFs.create_dir(dir, mode)
 }
 
-/// A whole text file of at most `limit` bytes.
+/// Reads a whole text file of at most `limit` bytes.
 pub fn read_text(path: &Path, what: &str, limit: u64) -> Outcome<String> {
     let Some(bytes) = gristmill_storage::read::read_whole(path, limit)? else {
         return Err(Failure::io(what, path, &std::io::ErrorKind::NotFound.into()));
@@ -51,12 +51,12 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// Query strings of remote addresses carry signatures; they are never shown.
+/// Removes the query string of a remote address: it may contain signatures and is never shown.
 fn without_query(text: &str) -> &str {
     text.split('?').next().unwrap_or(text)
 }
 
-/// `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
+/// Parses `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
 pub fn size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,8 +1,8 @@
 //! The only way to stdout and stderr of the command line.
 //!
-//! Text from data is made safe by whoever composes a line (`Failure` and `Problem` do it themselves); what slipped past is
-//! made safe here, where every line but help, completions and manual pages goes through [`guarded`]. A reader that went
-//! away is no error; any other failure to write is remembered and ends the program with exit code 3.
+//! Text from data is made safe where a line is composed (`Failure` and `Problem` do it themselves); anything missed is made safe here,
+//! where every line but help, completions and manual pages goes through [`guarded`]. A reader that went away is not an error; any other
+//! write failure is remembered and ends the program with exit code 3.
 
 use super::args::{Color, Globals};
 use super::exit::error_value;
@@ -15,22 +15,22 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// Roles of printed text; each has one look.
+/// Roles of printed text; each has one style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Something failed.
+    /// Failures.
     Error,
-    /// Something needs attention.
+    /// Things that need attention.
     Warning,
-    /// Something went well.
+    /// Successes.
     Good,
     /// Headings.
     Strong,
-    /// Things of lesser weight.
+    /// Secondary text.
     Faint,
 }
 
-/// `text` in its role's colours; whoever writes it strips them where they do not belong.
+/// Returns `text` in its role's colours; they are stripped on writing if the output has none.
 pub fn paint(look: Tone, text: &str) -> String {
     let code = match look {
         Tone::Error => LOOKS[0],
@@ -45,7 +45,7 @@ pub fn paint(look: Tone, text: &str) -> String {
 const LOOKS: [&str; 5] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[32m", "\x1b[1m", "\x1b[2m"];
 const PLAIN: &str = "\x1b[0m";
 
-/// A text of ours made safe whatever got into it: only line feeds and the looks of [`paint`] stay.
+/// Makes our own text safe, whatever it contains: only line feeds and the styles of [`paint`] stay.
 fn guarded(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return display_safe_lines(text);
@@ -73,12 +73,12 @@ pub struct Printer {
     verbose: u8,
     bar: Mutex<Option<indicatif::ProgressBar>>,
     broken: Mutex<Option<io::Error>>,
-    /// The way out that was printed last: findings in a row that share one are not followed by it each time.
+    /// The last printed hint: consecutive findings with the same hint print it once.
     last_hint: Mutex<Option<String>>,
 }
 
 impl Printer {
-    /// A printer for the time before the arguments are parsed: it looks for `--json` and `--color` itself.
+    /// Returns a printer for use before the arguments are parsed: it searches for `--json` and `--color` itself.
     pub fn from_raw_args(args: &[OsString]) -> Self {
         let mut json = false;
         let mut color = Color::Auto;
@@ -103,7 +103,7 @@ impl Printer {
         }
     }
 
-    /// The same printer, with what the parsed flags say.
+    /// Returns the same printer, configured by the parsed flags.
     #[must_use]
     pub fn configured(mut self, globals: &Globals) -> Self {
         self.json = globals.json;
@@ -113,53 +113,53 @@ impl Printer {
         self
     }
 
-    /// Whether the result goes out as one object.
+    /// Whether the result is printed as one object.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Whether less should be said.
+    /// Whether output is reduced by `-q`.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether every note should be shown.
+    /// Whether every note is shown.
     pub fn is_verbose(&self) -> bool {
         self.verbose > 0
     }
 
-    /// While a bar is drawn, lines are printed above it.
+    /// Attaches a progress bar: lines are then printed above it.
     pub fn attach_bar(&self, bar: Option<indicatif::ProgressBar>) {
         *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
-    /// A line of the result: what was asked for. Kept back with `--json`.
+    /// Prints a line of the result. Suppressed with `--json`.
     pub fn line(&self, text: impl AsRef<str>) {
         if !self.json {
             self.out(&guarded(text.as_ref()), true);
         }
     }
 
-    /// A line about the work: kept back with `--json` and `-q`.
+    /// Prints a line about the work. Suppressed with `--json` and `-q`.
     pub fn say(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
             self.out(&guarded(text.as_ref()), true);
         }
     }
 
-    /// A line about the work on stderr, for progress: kept back with `--json` and `-q`.
+    /// Prints a line about the work on stderr, for progress. Suppressed with `--json` and `-q`.
     pub fn progress_line(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
             self.err(&guarded(text.as_ref()), true);
         }
     }
 
-    /// Text on stdout as it is, `--json` or not: help, completions, manual pages.
+    /// Prints text on stdout unchanged, with or without `--json`: help, completions, manual pages.
     pub fn raw(&self, text: &str) {
         self.out(text, false);
     }
 
-    /// `error: …` and its hint on stderr; with `--json` as one line of JSON.
+    /// Prints `error: …` and its hint on stderr; with `--json` as one line of JSON.
     pub fn error(&self, failure: &Failure) {
         if self.json {
             return self.event(json!({ "event": "error", "error": error_value(failure) }));
@@ -168,7 +168,7 @@ impl Printer {
         self.hint(failure.hint.as_deref());
     }
 
-    /// One finding on stderr: problems as warnings, notes only with `-v`.
+    /// Prints one finding on stderr: problems as warnings, notes only with `-v`.
     pub fn problem(&self, problem: &Problem) {
         if self.json {
             return self.event(json!({ "event": "problem", "problem": problem }));
@@ -183,7 +183,7 @@ impl Printer {
         self.hint_once(problem.hint.as_deref());
     }
 
-    /// A note that is told with or without `-v`; kept back with `-q`.
+    /// Prints a note with or without `-v`. Suppressed with `-q`.
     pub fn note(&self, problem: &Problem) {
         if self.json {
             return self.event(json!({ "event": "problem", "problem": problem }));
@@ -194,7 +194,7 @@ impl Printer {
         }
     }
 
-    /// `warning: …` on stderr, for what has no [`Problem`] of its own.
+    /// Prints `warning: …` on stderr, for something without a [`Problem`].
     pub fn warning(&self, text: &str, hint: Option<&str>) {
         if self.json {
             return self.event(json!({ "event": "warning", "message": text, "hint": hint }));
@@ -203,7 +203,7 @@ impl Printer {
         self.hint(hint);
     }
 
-    /// The same way out as of the finding before is not printed again.
+    /// Prints a hint, unless it is the same as that of the previous finding.
     fn hint_once(&self, hint: Option<&str>) {
         let mut last = self.last_hint.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_deref() != hint {
@@ -218,21 +218,21 @@ impl Printer {
         }
     }
 
-    /// One JSON line on stderr; only with `--json`.
+    /// Prints one JSON line on stderr; only with `--json`.
     pub fn event(&self, value: Value) {
         if self.json {
             self.err(&json_line(&value), true);
         }
     }
 
-    /// The result object on stdout; only with `--json`.
+    /// Prints the result object on stdout; only with `--json`.
     pub fn result(&self, value: Value) {
         if self.json {
             self.out(&json_line(&value), true);
         }
     }
 
-    /// Why something could not be written to stdout, once. A closed pipe does not count.
+    /// Returns why something could not be written to stdout, once. A closed pipe does not count.
     pub fn write_failure(&self) -> Option<Failure> {
         let error = self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Failure::environment("writing the output", error.to_string()))
@@ -253,7 +253,7 @@ impl Printer {
     fn err(&self, text: &str, newline: bool) {
         self.above_the_bar(|| {
             let mut stderr = anstream::stderr().lock();
-            // There is no further place to complain at.
+            // If stderr fails there is nowhere to report it.
             let _ = write!(stderr, "{text}{}", if newline { "\n" } else { "" });
         });
     }
@@ -267,8 +267,8 @@ impl Printer {
     }
 }
 
-/// A value as one line of JSON that is safe to print: what [`display_safe`] would replace is written as `\uXXXX`, so that
-/// whoever parses it still gets the true text. Such characters occur only inside strings.
+/// Formats a value as one line of JSON that is safe to print: what [`display_safe`] would replace is written as `\uXXXX`, so that a parser
+/// still yields the original text. Such characters occur only inside strings.
 fn json_line(value: &Value) -> String {
     use std::fmt::Write as _;
     let text = value.to_string();

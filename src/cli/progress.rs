@@ -9,9 +9,9 @@ use serde_json::json;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// A line at least this often while something moves.
+/// Maximum time between two lines while there is progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// A line whenever this much more of the job is done.
+/// A line is printed for each such percentage of the job.
 const LINE_PERCENT: u64 = 5;
 
 enum Kind {
@@ -21,19 +21,19 @@ enum Kind {
     Json,
 }
 
-/// Shows the readings of one job.
+/// Shows the status of one job.
 pub struct ProgressView<'a> {
     printer: &'a Printer,
     kind: Kind,
     phase: Option<Phase>,
     last: Instant,
     last_percent: u64,
-    /// Said in place of the phase.
+    /// The word shown instead of the phase.
     verb: Option<&'static str>,
 }
 
 impl<'a> ProgressView<'a> {
-    /// A view of the kind that the flags and the terminal ask for.
+    /// Returns a view of the kind that the flags and the terminal require.
     pub fn new(context: &'a Context) -> Self {
         let printer = &context.printer;
         let kind = if printer.is_json() {
@@ -48,14 +48,14 @@ impl<'a> ProgressView<'a> {
         Self { printer, kind, phase: None, last: Instant::now(), last_percent: 0, verb: None }
     }
 
-    /// A view that calls the work by its own name.
+    /// Returns a view with its own word for the work.
     pub fn named(context: &'a Context, verb: &'static str) -> Self {
         let mut view = Self::new(context);
         view.verb = Some(verb);
         view
     }
 
-    /// Shows one reading.
+    /// Shows the current status.
     pub fn update(&mut self, status: &JobStatus) {
         let new_phase = self.phase != Some(status.phase);
         if new_phase {
@@ -67,7 +67,7 @@ impl<'a> ProgressView<'a> {
             Kind::Json => new_phase || self.last.elapsed() >= Duration::from_millis(500),
             Kind::Lines => {
                 let step = percent / LINE_PERCENT > self.last_percent / LINE_PERCENT;
-                // Short phases say nothing; a step of five percent counts only once a second has passed.
+                // Short phases print nothing; a step of five percent counts only once a second has passed.
                 self.last.elapsed() >= LINE_EVERY || step && self.last.elapsed() >= Duration::from_secs(1)
             }
             Kind::Silent | Kind::Bar(_) => false,
@@ -84,7 +84,7 @@ impl<'a> ProgressView<'a> {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Kind::Bar(bar) = &self.kind {
             bar.finish_and_clear();
@@ -115,7 +115,7 @@ fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
 fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
     bar.set_position(percent(status));
     bar.set_prefix(verb);
-    // What does not fit is cut off, so what people wait for comes first.
+    // What does not fit is cut off, so the remaining time is first.
     let figures: Vec<String> = left(status).into_iter().chain(speeds(status)).collect();
     bar.set_message(figures.join("  "));
 }
@@ -132,12 +132,12 @@ fn verb(phase: Phase) -> &'static str {
     }
 }
 
-/// Of the whole job, rounded down: 100 only at its end.
+/// Returns the percentage of the whole job, rounded down: 100 only at its end.
 fn percent(status: &JobStatus) -> u64 {
     status.share.map_or(0, |share| (share * 100.0) as u64)
 }
 
-/// What is done, and how fast it goes.
+/// Returns the work done, and its speed.
 fn speeds(status: &JobStatus) -> Vec<String> {
     let p = status.progress;
     let mut texts = match (p.items_done, p.items_total) {

@@ -1,4 +1,4 @@
-//! `repair`: puts right what a program is known to have written wrongly. Each format says what that is.
+//! `repair`: repairs what a program is known to have written wrongly. Each format defines what that is.
 
 use super::context::Context;
 use super::exit::Finished;
@@ -8,7 +8,7 @@ use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// Repairs what a path holds, or names what makes it right.
+/// Repairs the file at a path, or names the command that corrects it.
 pub fn run(path: &Path, context: &Context) -> Finished {
     let path = paths::local(path)?;
     let kind = kind_of(Path::new(&path))?;

@@ -6,17 +6,17 @@ use gristmill_core::text::display_safe;
 use serde_json::{json, Map};
 use std::io::IsTerminal;
 
-/// What the terminal says of itself, by the environment only: nothing is asked over the wire.
+/// The properties of the terminal, from the environment only: no query is sent.
 pub struct Terminal {
-    /// Standard input, output and error are terminals.
+    /// Whether standard input, output and error are terminals.
     pub streams: [bool; 3],
-    /// Columns and rows.
+    /// Columns and rows; `None` if unknown.
     pub size: Option<(u16, u16)>,
-    /// Value of the locale variable that decides.
+    /// Value of the effective locale variable.
     pub locale: String,
-    /// The locale says UTF-8.
+    /// Whether the locale is UTF-8.
     pub utf8: bool,
-    /// Variables that tell terminals apart.
+    /// Variables that identify the terminal.
     pub variables: Vec<(&'static str, String)>,
 }
 
@@ -33,10 +33,10 @@ const VARIABLES: [&str; 10] = [
     "KITTY_WINDOW_ID",
 ];
 
-/// Values of these may hold names of people or machines; only that they are set is told.
+/// Values of these may contain names of people or machines; only whether they are set is reported.
 const ONLY_PRESENCE: [&str; 3] = ["TMUX", "STY", "SSH_TTY"];
 
-/// Reads what the environment says of the terminal.
+/// Reads the properties of the terminal from the environment.
 pub fn terminal() -> Terminal {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
@@ -59,7 +59,7 @@ pub fn terminal() -> Terminal {
 }
 
 impl Terminal {
-    /// One line for people.
+    /// Formats them as one line.
     pub fn describe(&self) -> String {
         let [input, output, _] = self.streams;
         let term =
@@ -72,13 +72,13 @@ impl Terminal {
     }
 }
 
-/// Name, version and build of the program.
+/// Returns name, version and build of the program.
 pub fn program() -> String {
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
     format!("gristmill {} ({kind}, {}-{})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS)
 }
 
-/// Kernel name and release.
+/// Returns kernel name and release.
 pub fn system() -> String {
     let uname = rustix::system::uname();
     format!(
@@ -89,7 +89,7 @@ pub fn system() -> String {
     )
 }
 
-/// Prints what a bug report should hold.
+/// Prints the content of a bug report.
 pub fn run(context: &Context) -> Finished {
     let terminal = terminal();
     let mut lines = vec![

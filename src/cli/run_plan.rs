@@ -9,10 +9,10 @@ use gristmill_ops::engine::plan::file::{self, PlanFile};
 use gristmill_ops::operations::read_plan;
 use std::path::Path;
 
-/// A plan file is at most this large.
+/// Maximum size of a plan file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Runs a plan file as it is; flags that say how to run still count. With `overwrite`, as the command of the plan does with
+/// Runs a plan file unchanged; flags that control the run still apply. With `overwrite`, it behaves like the command of the plan with
 /// `--force-overwrite`.
 pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
     let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match path.exists() {
@@ -71,7 +71,7 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
     }
 }
 
-/// The data set that a plan names.
+/// Returns the data set that a plan names.
 fn data_set(named: &str, path: &Path) -> Outcome<String> {
     if named.is_empty() {
         return Err(Failure::usage("reading the plan", "it names no data set").on(Subject::path(path)));

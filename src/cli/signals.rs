@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM as a stop request: the first asks every worker to stop, the second ends the program at once.
+//! SIGINT and SIGTERM as stop requests: the first requests every worker to stop, the second ends the program at once.
 
 use gristmill_core::Cancel;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -12,14 +12,14 @@ pub struct Signals {
     listening: OnceLock<()>,
 }
 
-/// From now on a file that would grow beyond what the system allows is an error of writing, and no longer the end of the program.
+/// Makes a file that would exceed the system's size limit a write error instead of the end of the program.
 pub fn survive_large_files() {
-    // Whoever cannot have it keeps the system's way.
+    // If this fails, the system's default remains.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 impl Signals {
-    /// Starts to listen (once), and returns the flag that the first signal raises.
+    /// Starts to listen (once), and returns the flag that the first signal sets.
     pub fn listen(&self) -> Cancel {
         self.listening.get_or_init(|| self.start());
         self.cancel.clone()
@@ -30,12 +30,12 @@ impl Signals {
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
         let (cancel, received) = (self.cancel.clone(), Arc::clone(&self.received));
         let thread = std::thread::Builder::new().name("signals".into());
-        // Without the thread the signals keep their ordinary effect only until now; the flag is then never raised,
-        // which is what a machine without a thread to spare deserves.
+        // If the thread cannot be started, the signals have lost their default effect and the flag is never set; this is acceptable on a
+        // machine that cannot start a thread.
         let _ = thread.spawn(move || {
             for signal in signals.forever() {
                 if received.swap(signal, Ordering::SeqCst) != 0 {
-                    // Published files are whole at any moment; scratch of a dead process is removed by the next one.
+                    // Published files are complete at any moment; scratch files of a dead process are removed by the next one.
                     std::process::exit(128 + signal);
                 }
                 cancel.cancel();
@@ -43,7 +43,7 @@ impl Signals {
         });
     }
 
-    /// The exit code of an interrupted program: 128 + the signal, or 130 when no signal came.
+    /// Returns the exit code of an interrupted program: 128 + the signal, or 130 if there was no signal.
     pub fn exit_code(&self) -> u8 {
         match self.received.load(Ordering::SeqCst) {
             0 => 130,

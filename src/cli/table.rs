@@ -1,13 +1,13 @@
-//! Aligned columns for people: numbers to the right, widths by what a terminal shows.
+//! Aligned columns: numbers to the right, widths as displayed by a terminal.
 
 use unicode_width::UnicodeWidthStr;
 
-/// How a column is aligned.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
@@ -19,7 +19,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these headings; empty ones print no heading line.
+    /// Returns a table with these headings; if all are empty, no heading line is printed.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         Self { columns: columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect(), rows: Vec::new() }
     }
@@ -29,12 +29,12 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The lines, indented by two columns, without trailing blanks.
+    /// Returns the lines, indented by two columns, without trailing blanks.
     pub fn lines(&self) -> Vec<String> {
         let widths: Vec<usize> = (0..self.columns.len()).map(|i| self.width(i)).collect();
         let headings: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();

@@ -1,4 +1,4 @@
-//! Following a job from its start to its end: progress, stop requests, and what it found on the way.
+//! Follows a job from start to end: progress, stop requests, and its findings.
 
 use super::context::Context;
 use super::exit::Stopped;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How often the progress of the job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a job to its end and shows its progress. Of one that failed, what it found is printed and stands in the result.
+/// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
 pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, context: &Context) -> Result<R, Stopped> {
     let stop = context.signals.listen();
     let mut view = match verb {
@@ -36,7 +36,7 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
     task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
 }
 
-/// Where a run has nothing to do, says what the run that made the output found: it decides the exit code of this one, too.
+/// Reports the findings of the run that made the output, if this run has nothing to do: they determine the exit code of this one, too.
 pub fn report_earlier_problems(
     problems: &[Problem],
     counts: &[(Severity, ProblemKind, u64)],
@@ -63,7 +63,7 @@ fn with_findings(
 ) -> Stopped {
     let (refusals, others): (Vec<Problem>, Vec<Problem>) =
         problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
-    // A failure that sums up refusals says nothing that they don't say one by one.
+    // A failure that summarises refusals adds nothing to the individual ones.
     let each = |problem: Problem| Failure {
         kind: Some(problem.kind),
         class: failure.class,
@@ -77,7 +77,7 @@ fn with_findings(
         false => Stopped::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
     };
     if !counts.is_empty() {
-        // The refusals are told as errors.
+        // The refusals are reported as errors.
         let of_others: Vec<_> = counts.iter().copied().filter(|(s, ..)| *s != Severity::Refusal).collect();
         tell(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
         stopped.result.insert("problems".into(), json!(problems));
@@ -86,7 +86,7 @@ fn with_findings(
     stopped
 }
 
-/// Prints findings: of each kind the first few, and how many there are besides.
+/// Prints findings: the first few of each kind, and the number of the others.
 pub fn tell(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
     let verbose = context.printer.is_verbose();
     for problem in summary::worth_a_line(problems, verbose) {

@@ -1,7 +1,8 @@
-//! The frame around the screens: keys to actions, the stack, title line and bottom bar, notices. No terminal in here.
+//! The frame around the screens: maps keys to actions, owns the stack of screens, title line, bottom bar and notices. Does not use the
+//! terminal.
 //!
-//! [`App::handle`] changes state, [`App::draw`] draws it, and what only the owner of the terminal can do is left in
-//! [`App::take_requests`]. So tests drive it with a `TestBackend` and no threads.
+//! [`App::handle`] changes state, [`App::draw`] draws it, and what only the owner of the terminal can do is left in [`App::take_requests`].
+//! So tests drive it with a `TestBackend` and no threads.
 
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
@@ -24,7 +25,7 @@ mod save;
 use ends::EndNotices;
 use save::Saver;
 
-/// What the frame waits for.
+/// An event handled by the frame.
 #[derive(Debug)]
 pub enum Event {
     /// A key was pressed or repeats.
@@ -33,38 +34,38 @@ pub enum Event {
     Paste(String),
     /// The mouse was pressed, dragged, or its wheel turned.
     Mouse(MouseEvent),
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resized,
-    /// A worker or a job has something new.
+    /// A worker or a job has a new result.
     Woken,
-    /// The terminal took the last frame whole: the next one may be drawn.
+    /// The terminal accepted the last frame completely: the next one may be drawn.
     LineIsFree,
     /// A signal arrived.
     Signal(i32),
     /// The terminal cannot be read any more.
     InputLost(String),
-    /// A worker panicked; the message.
+    /// A worker panicked; holds the message.
     WorkerPanicked(String),
 }
 
-/// What only the owner of the terminal can do.
+/// An operation that only the owner of the terminal can perform.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Runs a program in the terminal.
+    /// Run a program in the terminal.
     Run(TerminalProgram),
-    /// Goes to sleep until `fg`.
+    /// Suspend until `fg`.
     Suspend,
-    /// Takes the terminal again after somebody else stopped and continued the program.
+    /// Take the terminal again after another process stopped and continued the program.
     Retake,
-    /// Draws everything again.
+    /// Redraw everything.
     Redraw,
-    /// Puts a text into the clipboard.
+    /// Put a text into the clipboard.
     Copy(String),
-    /// Rings the terminal's bell.
+    /// Ring the terminal's bell.
     Ring,
 }
 
-/// Opens the guided prepare on a data set: the frame is told how, so that it need not know that screen.
+/// Opens the guided prepare on a data set; passed in, so that the frame does not depend on that screen.
 pub type OpenPrepare = Box<dyn Fn(PathBuf, UiEnv) -> Box<dyn Screen>>;
 
 /// The frame and its screens.
@@ -77,11 +78,11 @@ pub struct App {
     open_prepare: OpenPrepare,
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
-    /// Ends of jobs that a notice shows.
+    /// Ends of jobs shown by a notice.
     ends: EndNotices,
     /// The items of the bottom bar, for the mouse.
     bar: Places<Action>,
-    /// The next frame is to be saved as a picture, and who does it.
+    /// Whether the next frame is to be saved as a picture; the saver follows.
     wants_picture: bool,
     saver: Option<Saver>,
     interrupted_once: bool,
@@ -89,16 +90,16 @@ pub struct App {
     exit: Option<u8>,
     requests: Vec<Request>,
     frame_count: u64,
-    /// Something ran when the screens last looked: its end is still to be seen by them.
+    /// Whether something ran at the last tick: the screens still have to see its end.
     owes_tick: bool,
-    /// How many jobs had been started when the screens last looked.
+    /// The number of jobs started by the last tick.
     jobs_seen: u32,
 }
 
 /// How long jobs may take to stop before they are started again without the UI.
 const LEAVE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// The theme in force: without colours nothing else counts.
+/// Returns the theme in force: without colours every other setting is ignored.
 fn theme_of(env: &UiEnv) -> Theme {
     match (&env.theme, env.colour) {
         (Some(theme), ColourMode::Sixteen) => Theme::clone(theme),
@@ -106,13 +107,13 @@ fn theme_of(env: &UiEnv) -> Theme {
     }
 }
 
-/// Exit code of a signal.
+/// Returns the exit code of a signal.
 const fn signal_code(signal: i32) -> u8 {
     128_u8.saturating_add(signal as u8)
 }
 
 impl App {
-    /// A frame with one screen.
+    /// Returns a frame with one screen.
     pub fn new(env: UiEnv, root: Box<dyn Screen>, open_prepare: OpenPrepare) -> Self {
         Self {
             theme: theme_of(&env),
@@ -137,17 +138,17 @@ impl App {
         }
     }
 
-    /// The exit code, once the UI is to end.
+    /// Returns the exit code, once the UI is to end.
     pub fn exit_code(&self) -> Option<u8> {
         self.exit
     }
 
-    /// What the owner of the terminal has to do now.
+    /// Takes the pending operations for the owner of the terminal.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Whether nothing waits for the owner of the terminal.
+    /// Whether there are no pending operations for the owner of the terminal.
     pub fn has_no_requests(&self) -> bool {
         self.requests.is_empty()
     }
@@ -162,7 +163,7 @@ impl App {
         self.changed = true;
     }
 
-    /// Whether a new frame is due; asking settles it.
+    /// Whether a new frame is due; clears the flag.
     pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
@@ -172,36 +173,36 @@ impl App {
         self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0
     }
 
-    /// Whether the screens are to look again soon: something runs, or ended (perhaps began, too) since they last looked.
+    /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
     pub fn needs_tick(&self) -> bool {
         self.owes_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
     }
 
-    /// Jobs of this process.
+    /// Returns the jobs of this process.
     pub fn jobs(&self) -> &Jobs {
         &self.env.jobs
     }
 
-    /// Puts a screen on top.
+    /// Pushes a screen on top.
     pub fn push(&mut self, screen: Box<dyn Screen>) {
         self.stack.push(screen);
         self.changed = true;
     }
 
-    /// Tells every screen that the UI ends.
+    /// Notifies every screen that the UI ends.
     pub fn close(&mut self) {
         for screen in self.stack.iter_mut().rev() {
             screen.closing();
         }
     }
 
-    /// Takes one event.
+    /// Handles one event.
     pub fn handle(&mut self, event: Event) {
         match event {
             Event::Key(key) => self.key(key),
             Event::Paste(text) => self.input(Input::Paste(text)),
             Event::Mouse(mouse) => self.mouse(mouse),
-            // Always everything: the terminal may have come back to the old size over a smaller one that cut the screen.
+            // Always redraws everything: the terminal may have returned to the old size after a smaller one that cut the screen.
             Event::Resized => self.redraw(),
             Event::Woken => self.update(),
             Event::LineIsFree => {}
@@ -217,22 +218,22 @@ impl App {
         }
     }
 
-    /// A tenth of a second passed while something runs.
+    /// Advances by a tenth of a second, while something runs.
     pub fn tick(&mut self) {
         if self.env.animate {
             self.frame_count += 1;
         }
         self.expire();
         let had_to = self.needs_tick();
-        // Asked before the screens look: what ends while they do is looked at once more.
+        // Read before the screens update: a job that ends meanwhile causes another tick.
         self.jobs_seen = self.env.jobs.started();
         self.owes_tick = self.is_busy();
         self.update();
-        // Rates and times move even when no screen changed by itself.
+        // Rates and times change even if no screen changed.
         self.changed |= had_to;
     }
 
-    /// Lets every screen pick up what workers and jobs brought.
+    /// Lets every screen take the results of workers and jobs.
     fn update(&mut self) {
         self.tell_saved();
         let mut effects = Vec::new();
@@ -243,7 +244,7 @@ impl App {
         self.announce_ends();
     }
 
-    /// After another program had the terminal.
+    /// Resumes after another program had the terminal.
     pub fn resumed(&mut self) {
         if let Some(screen) = self.stack.last_mut() {
             screen.resumed();
@@ -286,7 +287,7 @@ impl App {
                 let had_more = self.pressed.len() > 1;
                 self.pressed.clear();
                 if had_more {
-                    // The beginning of a sequence led nowhere; its last key counts by itself.
+                    // The started sequence has no meaning; its last key is handled by itself.
                     return self.key(key);
                 }
                 self.interrupted_once = false;
@@ -295,8 +296,8 @@ impl App {
         }
     }
 
-    /// A click on an item of the bottom bar does it; everything else is the screen's. What is done with Shift belongs to
-    /// the terminal, which selects text by it.
+    /// Handles the mouse: a click on an item of the bottom bar runs it; everything else goes to the screen. Shift is left to the terminal,
+    /// which uses it to select text.
     fn mouse(&mut self, mouse: MouseEvent) {
         if mouse.modifiers.contains(KeyModifiers::SHIFT) {
             return;
@@ -359,7 +360,7 @@ impl App {
         }
     }
 
-    /// Once: stops what is in focus. Twice in a row: leaves.
+    /// Handles Ctrl-C: the first stops the job in focus, the second in a row leaves.
     fn interrupt(&mut self) {
         if self.interrupted_once {
             self.exit = Some(signal_code(SIGINT));
@@ -373,7 +374,7 @@ impl App {
 
     fn ask_to_quit(&mut self) {
         let running = self.env.jobs.running();
-        // Two screens on one thing say the same of it.
+        // Two screens about the same thing return the same sentence.
         let mut lines: Vec<String> = Vec::new();
         for sentence in self.stack.iter().filter_map(|screen| screen.unwritten()) {
             if !lines.contains(&sentence) {
@@ -450,7 +451,7 @@ impl App {
         self.pressed.clear();
     }
 
-    /// Takes the top screen away; going back from the last one asks to leave.
+    /// Pops the top screen; going back from the last one asks to leave.
     fn pop_or_quit(&mut self) {
         if self.stack.len() <= 1 {
             return self.ask_to_quit();
@@ -466,7 +467,7 @@ impl App {
     }
 }
 
-/// Lets the tests of the real terminal see a panic: a debug build panics on the key that this variable names.
+/// Lets the tests with a real terminal trigger a panic: a debug build panics on the key that this variable names.
 #[cfg(debug_assertions)]
 fn panic_if_asked(key: &KeyEvent) {
     let asked = std::env::var("GRISTMILL_PANIC_ON_KEY").ok().and_then(|k| k.chars().next());

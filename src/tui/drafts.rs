@@ -1,4 +1,4 @@
-//! Drafts: answers that were left, kept as small files in the state folder until they are run. What is in one is its screen's business.
+//! Drafts: unfinished answers, kept as small files in the state folder until they are run. The content of a draft is defined by its screen.
 
 use super::recent::create_folders;
 use gristmill_core::Outcome;
@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 const MODE: u32 = 0o600;
 const STEP_LINE: &str = "# step: ";
 
-/// What is at the place of a draft.
+/// The content of a draft file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftInfo {
     /// The name of the step that was on the screen.
@@ -23,7 +23,7 @@ pub struct DraftInfo {
     pub age: Duration,
 }
 
-/// Where a draft is kept: named by a hash of the paths that it is about, which should be absolute.
+/// Returns the path of a draft: named by a hash of the paths that it concerns, which should be absolute.
 pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &'a Path>) -> PathBuf {
     let mut names = Vec::new();
     for (number, path) in paths.into_iter().enumerate() {
@@ -36,7 +36,7 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
     state_dir.join("drafts").join(format!("{kind}{:032x}.yaml", xxhash_rust::xxh3::xxh3_128(&names)))
 }
 
-/// The draft at a place. One that cannot be read, or is larger than `limit`, is none: it is a convenience, not data.
+/// Loads the draft at a path. One that cannot be read, or is larger than `limit` bytes, is ignored: it is a convenience, not data.
 pub fn load(place: &Path, limit: u64) -> Option<DraftInfo> {
     let bytes = read_whole(place, limit).ok().flatten()?;
     let text = String::from_utf8(bytes).ok()?;
@@ -47,7 +47,7 @@ pub fn load(place: &Path, limit: u64) -> Option<DraftInfo> {
     Some(DraftInfo { step: step.to_owned(), answers: rest.to_owned(), age })
 }
 
-/// Keeps a draft.
+/// Saves a draft.
 pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
     if let Some(folder) = place.parent() {
         create_folders(folder)?;
@@ -55,7 +55,7 @@ pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
     write_file(&RealFs, place, format!("{STEP_LINE}{step}\n{answers}").as_bytes(), MODE)
 }
 
-/// Forgets a draft.
+/// Deletes a draft.
 pub fn forget(place: &Path) {
     if place.exists() {
         if let Err(failure) = RealFs.remove_file(place) {

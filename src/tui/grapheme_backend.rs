@@ -1,9 +1,9 @@
-//! Characters of several code points (a letter with its vowel sign, a flag), of which no two terminals agree how wide they are.
+//! Characters of several code points (a letter with its vowel sign, a flag), whose width differs between terminals.
 //!
-//! Ratatui sends only cells that changed, and takes it that a terminal's cursor and the cells that a character covers are where it
-//! reckons them. A terminal that gives a character more cells, or fewer, would shift what follows and keep traces of it on later
-//! screens. So such a character is written over blanks, what follows begins with a move of the cursor, and whatever it may cover
-//! in any terminal is sent again with it.
+//! Ratatui sends only changed cells, and assumes that the terminal's cursor and the cells that a character covers are where it computed
+//! them. A terminal that gives a character more or fewer cells would shift what follows and keep remains of it on later screens. So such a
+//! character is written over blanks, what follows begins with a cursor move, and whatever it may cover in any terminal is sent again with
+//! it.
 
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
-/// Whether terminals may disagree about a cell's width. What holds an escape sequence is part of a picture.
+/// Whether terminals may disagree about a cell's width. A cell with an escape sequence is part of a picture.
 fn is_unsure(symbol: &str) -> bool {
     symbol.chars().nth(1).is_some() && !symbol.contains('\x1b')
 }
 
-/// How many cells a character covers in the terminal that gives it most: each of its code points one of its own.
+/// Returns the maximum number of cells that a character covers in any terminal: each of its code points in cells of its own.
 fn reach(cell: &Cell) -> usize {
     let apart: usize = cell.symbol().chars().map(|c| c.width().unwrap_or(0).max(1)).sum();
     apart.max(usize::from(cell.cell_width()))
@@ -27,21 +27,21 @@ fn reach(cell: &Cell) -> usize {
 #[derive(Default)]
 pub(super) struct GraphemeBackend {
     area: Rect,
-    /// By index of their cells, upwards; as they were drawn.
+    /// By index of their cells, ascending; as they were drawn.
     shown: Vec<(usize, Cell)>,
 }
 
 impl GraphemeBackend {
-    /// What was shown is gone: the screen was cleared.
+    /// Forgets what was shown: the screen was cleared.
     pub(super) fn forget(&mut self) {
         self.shown.clear();
     }
 
-    /// Marks in the next screen what has to be sent although it may not have changed: the cells that a character which comes,
-    /// goes or changes may cover.
+    /// Marks the cells of the next screen that have to be sent although they may not have changed: those that an added, removed or changed
+    /// character may cover.
     pub(super) fn settle(&mut self, next: &mut Buffer) {
         if self.area != next.area {
-            // Ratatui clears the screen then.
+            // Ratatui clears the screen in this case.
             self.area = next.area;
             self.forget();
         }
@@ -52,7 +52,7 @@ impl GraphemeBackend {
         }
         let columns = usize::from(next.area.width).max(1);
         let (mut old, mut new) = (self.shown.iter().peekable(), coming.iter().peekable());
-        // Everything before it is sent.
+        // Cells before this index are already marked.
         let mut until = 0;
         loop {
             let at = match (old.peek(), new.peek()) {
@@ -78,7 +78,7 @@ impl GraphemeBackend {
     }
 }
 
-/// Crossterm's backend, with [characters of several code points](self) written so that no other width than ours counts.
+/// Crossterm's backend, with [characters of several code points](self) written so that the terminal's own widths do not matter.
 pub(super) struct ClusterBackend<W: Write>(CrosstermBackend<W>);
 
 impl<W: Write> ClusterBackend<W> {
@@ -104,7 +104,7 @@ impl<W: Write> Backend for ClusterBackend<W> {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
-        // Each call of the backend within begins with a move of the cursor.
+        // Each call of the inner backend begins with a cursor move.
         let mut run = Vec::new();
         for (x, y, cell) in content {
             if !is_unsure(cell.symbol()) {
@@ -178,7 +178,7 @@ mod tests {
 
     const AREA: Rect = Rect { x: 0, y: 0, width: 12, height: 3 };
 
-    /// An emulator that gives each code point cells of its own, as many terminals do; vowel signs count.
+    /// An emulator that gives each code point its own cells, as many terminals do, including vowel signs.
     #[derive(Clone)]
     struct Screen(Arc<Mutex<vt100::Parser>>);
 
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Letters with vowel signs that take a cell of their own in the emulator, marks that take none, a wide letter, plain ones.
+    /// Generates letters with vowel signs that take a cell of their own in the emulator, marks that take none, a wide letter, plain ones.
     fn line() -> impl Strategy<Value = String> {
         const PIECES: [&str; 12] = ["ਜਾ", "नी", "ொ", "e\u{301}", "❤\u{fe0f}", "🇩🇪", "語", "a", "b", " ", " ", "│"];
         proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..6).prop_map(|pieces| pieces.concat())
@@ -245,7 +245,7 @@ mod tests {
         fn what_follows_stands_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
             let mut drawn = Drawn::new();
             for lines in screens {
-                // A border in the last column, behind whatever stands before it.
+                // A border in the last column, after the text.
                 let lines: Vec<_> = lines.iter().map(|line| {
                     let blanks = usize::from(AREA.width - 1).saturating_sub(usize::from(line.cell_width()));
                     format!("{line}{}│", " ".repeat(blanks))
@@ -265,7 +265,7 @@ mod tests {
         let lines = ["ਜਾ ab".to_owned(), "नी".to_owned()];
         let mut drawn = Drawn::new();
         drawn.draw(&lines);
-        // What was marked counts as changed once more.
+        // Marked cells count as changed once more.
         drawn.draw(&lines);
         let mut buffer = drawn.terminal.current_buffer_mut().clone();
         for (y, line) in (0..).zip(&lines) {

@@ -1,4 +1,4 @@
-//! The thread that reads the terminal, and the one that hears signals. Both only send events.
+//! The thread that reads the terminal, and the one that receives signals. Both only send events.
 
 use super::app::Event;
 use super::graphics::{self, stale_replies::StaleReplies};
@@ -10,15 +10,15 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long bytes are waited for that are known to be there.
+/// How long to wait for bytes that are known to be available.
 const SOON: Duration = Duration::from_millis(50);
-/// How long a pause waits for the reader, which may be in the middle of a sequence that does not end.
+/// How long a pause waits for the reader, which may be inside a sequence that does not end.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct InputPause {
     state: Mutex<GateState>,
     changed: Condvar,
-    /// Ends the reader's waiting for the terminal.
+    /// Interrupts the reader's wait for the terminal.
     bell: Waker,
 }
 
@@ -29,21 +29,21 @@ struct GateState {
     stop: bool,
 }
 
-/// The reader of keys, pastes, mouse and size. It can be paused while another program has the terminal.
+/// Reads keys, pastes, mouse and size. It can be paused while another program has the terminal.
 pub(super) struct Reader {
     gate: Arc<InputPause>,
 }
 
 impl Reader {
-    /// Starts reading. Where the terminal will be asked what it can show (`is_asked`), reading begins with listening for its
-    /// answer, and that with [`resume`](Self::resume), right after the question.
+    /// Starts reading. If the terminal will be queried (`is_asked`), the reader first waits for [`resume`](Self::resume), which follows the
+    /// query, and then for the answer.
     pub(super) fn start(sender: Sender<Event>, is_asked: bool) -> std::io::Result<Self> {
-        // The first look sets up the hearing of size changes: none may be missed between the first frame and the thread's start.
+        // The first poll registers for size changes: none may be missed between the first frame and the thread's start.
         event::poll(Duration::ZERO)?;
-        // What was typed already comes before what is typed while an answer is listened for.
+        // Keys typed so far precede keys typed while waiting for an answer.
         while is_asked && event::poll(Duration::ZERO)? {
             if let Some(event) = convert(event::read()?) {
-                // Whoever receives is there: it has just started us.
+                // The receiver exists: it has just started us.
                 let _ = sender.send(event);
             }
         }
@@ -54,7 +54,7 @@ impl Reader {
         Ok(Self { gate })
     }
 
-    /// Stops reading until [`resume`](Self::resume); returns when nothing reads any more.
+    /// Stops reading until [`resume`](Self::resume); returns once nothing is being read any more.
     pub(super) fn pause(&self) {
         let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.pause = true;
@@ -69,7 +69,7 @@ impl Reader {
         }
     }
 
-    /// Reads again.
+    /// Resumes reading.
     pub(super) fn resume(&self) {
         self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).pause = false;
         self.gate.changed.notify_all();
@@ -84,7 +84,7 @@ impl Drop for Reader {
     }
 }
 
-/// Waits while paused. Returns whether to go on.
+/// Waits while paused. Returns whether to continue.
 fn pass(gate: &InputPause) -> bool {
     let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
     while state.pause && !state.stop {
@@ -96,16 +96,16 @@ fn pass(gate: &InputPause) -> bool {
     !state.stop
 }
 
-/// Listens for the terminal's answer. What is typed meanwhile is passed on.
+/// Waits for the terminal's answer. Keys typed meanwhile are passed on.
 fn listen(sender: &Sender<Event>) -> StaleReplies {
     let heard = graphics::listen(|event| {
         if let Some(event) = convert(event) {
-            // A frame that is gone misses nothing.
+            // If the receiver is gone, nothing is lost.
             let _ = sender.send(event);
         }
     });
     if heard.is_new {
-        // Everything is drawn again, now with pixels.
+        // Redraws everything, now with pixels.
         let _ = sender.send(Event::Resized);
     }
     StaleReplies::after(heard.is_inside, Instant::now())
@@ -133,10 +133,10 @@ fn read(gate: &InputPause, sender: &Sender<Event>, is_asked: bool) {
     }
 }
 
-/// Waits for something that can be read, or for the bell. Whether there is something is not certain when it returns `false`.
+/// Waits for input, or for the waker. If it returns `false`, there may still be input.
 ///
-/// The library below hears of bytes only when they arrive, and reads a part of them: what is left of a flood would lie there until
-/// more comes, which it cannot, since the terminal's queue is full. So what lies there is looked for, and the library told.
+/// The event library is notified of bytes only when they arrive, and reads a part of them: the rest of a flood would stay unread until more
+/// arrives, which it cannot, since the terminal's queue is full. So waiting bytes are detected here, and the library is notified.
 fn wait_for_event(bell: &Waker) -> std::io::Result<bool> {
     if event::poll(Duration::ZERO)? {
         return Ok(true);
@@ -146,13 +146,13 @@ fn wait_for_event(bell: &Waker) -> std::io::Result<bool> {
         bell.wait(stdin)?;
         return Ok(false);
     }
-    // Setting the modes anew, as they are, is the kernel's way of saying "look again".
+    // Setting the terminal modes again, unchanged, makes the kernel report the waiting bytes again.
     let modes = rustix::termios::tcgetattr(stdin)?;
     rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes)?;
     event::poll(SOON)
 }
 
-/// What the frame cares about: no key releases, of the mouse only presses and the wheel.
+/// Returns the events that the frame handles: no key releases, of the mouse only presses and the wheel.
 fn convert(event: TerminalEvent) -> Option<Event> {
     match event {
         TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => None,
@@ -167,13 +167,13 @@ fn convert(event: TerminalEvent) -> Option<Event> {
     }
 }
 
-/// Hears signals until it is dropped.
+/// Receives signals until it is dropped.
 pub(super) struct SignalListener {
     handle: Handle,
 }
 
 impl SignalListener {
-    /// Starts hearing.
+    /// Starts receiving.
     pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGTSTP, SIGCONT])?;
         let handle = signals.handle();

@@ -1,4 +1,4 @@
-//! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
+//! The jobs of this process, as the screens see them: started, sampled and cancelled here.
 
 use super::drafts;
 use gristmill_core::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
@@ -28,32 +28,32 @@ pub use result::{JobResult, Report};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub u32);
 
-/// What the panel and other screens see of one job.
+/// The state of one job, for the panel and other screens.
 #[derive(Clone, Debug)]
 pub struct JobView {
     /// Its number.
     pub id: JobId,
-    /// In the person's words: `prepare coco`. May come from the data.
+    /// The title, in the user's words: `prepare coco`. May come from the data.
     pub title: String,
     /// The data set.
     pub path: PathBuf,
-    /// The data set that its problems are about: what it reads.
+    /// The data set that its problems refer to: its input.
     pub root: PathBuf,
-    /// How it stands.
+    /// Its current status.
     pub status: JobStatus,
 }
 
-/// Something that runs and can be asked how it stands: a [`PrepareJob`], a [`Task`]; tests have their own.
+/// A running job that reports its status: a [`PrepareJob`], a [`Task`]; tests have their own.
 pub trait RunningJob: Send {
-    /// One reading.
+    /// Returns the current status.
     fn status(&self) -> JobStatus;
-    /// What is known of the data set by now.
+    /// Returns the facts about the data set known so far.
     fn facts(&self) -> Option<Arc<DatasetFacts>>;
-    /// Asks it to stop.
+    /// Requests cancellation.
     fn cancel(&self);
     /// Whether it ended.
     fn is_finished(&self) -> bool;
-    /// The result of an ended job.
+    /// Returns the result of an ended job.
     fn finish(self: Box<Self>) -> JobResult;
 }
 
@@ -96,14 +96,14 @@ where
     }
 }
 
-/// What a job was asked to do: enough to start it again here, and those with a plan file elsewhere, too.
+/// What a job does: enough to start it again here, and for those with a plan file also in another process.
 #[derive(Clone, Debug)]
 enum Plan {
     Prepare(Box<PreparePlan>),
     Media(Box<PrepareMediaPlan>),
     Pack(Box<PackPlan>),
     Dedup(Box<DedupPlan>),
-    /// It is made again in a moment, so it is not left to another process.
+    /// Takes only a moment, so it is not continued in another process.
     Mixture(Box<IndexPlan>),
     /// The index of a JSONL file.
     Lines(Box<PreparePlan>),
@@ -112,7 +112,7 @@ enum Plan {
 }
 
 impl Plan {
-    /// The data set that problems with names of shards are about.
+    /// Returns the data set whose shards the problems name.
     fn root(&self) -> Option<PathBuf> {
         Some(PathBuf::from(match self {
             Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
@@ -124,7 +124,7 @@ impl Plan {
         }))
     }
 
-    /// As it is written for another process; nothing for what has no plan file.
+    /// Returns the plan as written for another process; `None` if it has no plan file.
     fn to_yaml(&self) -> Option<Outcome<String>> {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
@@ -147,9 +147,9 @@ struct Entry {
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
     result: Option<JobResult>,
-    /// Answers that are kept until it has succeeded.
+    /// The draft of its answers, kept until it has succeeded.
     draft: Option<PathBuf>,
-    /// Its end was taken by [`Jobs::take_ended`].
+    /// Whether its end was taken by [`Jobs::take_ended`].
     is_announced: bool,
 }
 
@@ -157,7 +157,7 @@ struct Entry {
 #[derive(Clone, Default)]
 pub struct Jobs {
     entries: Arc<Mutex<Vec<Entry>>>,
-    /// How many were started: numbers are not given twice, even when the list was cleared.
+    /// Number of jobs started: numbers are never reused, even after the list was cleared.
     ever: Arc<AtomicU32>,
 }
 
@@ -166,7 +166,7 @@ impl Jobs {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a prepare; a scan that runs already is taken over.
+    /// Starts a prepare; a scan that is already running is taken over.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let name = name_of(&path);
@@ -222,8 +222,8 @@ impl Jobs {
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts a job that failed or was cancelled once more, as a new one at the end of the list; what it had done is gone on
-    /// with. `None` where it did not end so, or nobody knows how it was started.
+    /// Starts a failed or cancelled job once more, as a new one at the end of the list; it continues from the work already done. `None` if
+    /// it did not end that way, or it is unknown how it was started.
     pub fn again(&self, id: JobId) -> Option<Outcome<JobId>> {
         let ((plan, options), draft) = {
             let mut entries = self.lock();
@@ -253,7 +253,7 @@ impl Jobs {
         self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
     }
 
-    /// Puts a job that runs already on the list.
+    /// Adds a running job to the list.
     pub fn add(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>) -> JobId {
         self.enter(title, path, job, None)
     }
@@ -276,31 +276,31 @@ impl Jobs {
         id
     }
 
-    /// Forgets a draft as soon as the job has succeeded, whichever screen is open then. The answers of one that fails stay.
+    /// Deletes a draft as soon as the job has succeeded, whichever screen is open then. The answers of a failed job are kept.
     pub fn forget_when_done(&self, id: JobId, draft: PathBuf) {
         if let Some(entry) = self.lock().iter_mut().find(|entry| entry.id == id) {
             entry.draft = Some(draft);
         }
     }
 
-    /// Every job with a fresh reading, oldest first.
+    /// Returns every job with its current status, oldest first.
     pub fn views(&self) -> Vec<JobView> {
         self.lock().iter_mut().map(view).collect()
     }
 
-    /// One job with a fresh reading.
+    /// Returns one job with its current status.
     pub fn view(&self, id: JobId) -> Option<JobView> {
         self.lock().iter_mut().find(|e| e.id == id).map(view)
     }
 
-    /// What is known of a job's data set.
+    /// Returns the facts about a job's data set.
     pub fn facts(&self, id: JobId) -> Option<Arc<DatasetFacts>> {
         let entries = self.lock();
         let entry = entries.iter().find(|e| e.id == id)?;
         entry.running.as_ref().map_or_else(|| entry.facts.clone(), |job| job.facts())
     }
 
-    /// The result of a job that ended.
+    /// Returns the result of an ended job.
     pub fn result(&self, id: JobId) -> Option<JobResult> {
         let mut entries = self.lock();
         let entry = entries.iter_mut().find(|e| e.id == id)?;
@@ -308,7 +308,7 @@ impl Jobs {
         entry.result.clone()
     }
 
-    /// Asks a job to stop. Returns whether it was running.
+    /// Requests cancellation of a job. Returns whether it was running.
     pub fn cancel(&self, id: JobId) -> bool {
         let entries = self.lock();
         match entries.iter().find(|e| e.id == id).and_then(|e| e.running.as_ref()) {
@@ -320,22 +320,22 @@ impl Jobs {
         }
     }
 
-    /// Asks all jobs to stop.
+    /// Requests cancellation of all jobs.
     pub fn cancel_all(&self) {
         for job in self.lock().iter().filter_map(|e| e.running.as_ref()) {
             job.cancel();
         }
     }
 
-    /// Whether every running job can go on without the UI.
+    /// Whether every running job can continue without the UI.
     pub fn can_leave_all(&self) -> bool {
         let entries = self.lock();
         let mut running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
         running.all(|e| e.order.as_ref().is_some_and(|(plan, _)| plan.to_yaml().is_some()))
     }
 
-    /// Stops every running job at a safe point and starts the same plans again without a terminal; they go on from their
-    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
+    /// Stops every running job at a safe point and starts the same plans again without a terminal; they continue from their journals, and
+    /// `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
     pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
         let orders: Vec<(Order, Option<PathBuf>)> = {
             let entries = self.lock();
@@ -346,24 +346,24 @@ impl Jobs {
         if !self.wait_all(patience) {
             return Err(Failure::environment("leaving the jobs", "they did not stop in time").with_hint("try again"));
         }
-        // An ended job gives its lock back when its result is taken.
+        // An ended job releases its lock when its result is taken.
         self.lock().iter_mut().for_each(settle);
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
         for ((plan, options), draft) in &orders {
             leave(plan, options, &folder)?;
-            // From here on its answers are those of a run that can be gone on with.
+            // From here on the answers belong to a run that can be resumed.
             draft.iter().for_each(|draft| drafts::forget(draft));
         }
         Ok(())
     }
 
-    /// How many were started in all.
+    /// Returns the number of jobs started in total.
     pub fn started(&self) -> u32 {
         self.ever.load(Ordering::Acquire)
     }
 
-    /// How many run.
+    /// Returns the number of running jobs.
     pub fn running(&self) -> usize {
         self.lock().iter().filter_map(|e| e.running.as_ref()).filter(|job| !job.is_finished()).count()
     }
@@ -373,7 +373,7 @@ impl Jobs {
         self.lock().iter().any(|e| e.path == path && e.running.as_ref().is_some_and(|job| !job.is_finished()))
     }
 
-    /// Takes ended jobs off the list.
+    /// Removes ended jobs from the list.
     pub fn clear_finished(&self) {
         let mut entries = self.lock();
         entries.iter_mut().for_each(settle);
@@ -393,12 +393,12 @@ impl Jobs {
     }
 }
 
-/// The last part of a path, as a title has it.
+/// Returns the last component of a path, for titles.
 fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned()
 }
 
-/// Starts a plan in a process of its own, without a terminal and out of reach of this one's signals.
+/// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.
 fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let what = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
@@ -415,7 +415,7 @@ fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
         command.arg("--strict");
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A process group of its own: a closed terminal signals the one in front only.
+    // A separate process group: a closing terminal only signals the foreground group.
     command.process_group(0);
     command.spawn().map(|_| ()).map_err(|e| Failure::io(what, &program, &e))
 }
@@ -431,14 +431,14 @@ fn view(entry: &mut Entry) -> JobView {
     JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), root, status }
 }
 
-/// Whether a job ended without having done all, and can be started again.
+/// Whether a job ended before it was complete, and can be started again.
 fn can_go_on(entry: &mut Entry) -> bool {
     settle(entry);
     let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
     ended && entry.order.is_some()
 }
 
-/// Takes the result of a job that ended; its last reading and facts stay.
+/// Takes the result of an ended job; its last status and facts stay.
 fn settle(entry: &mut Entry) {
     if entry.running.as_ref().is_some_and(|job| job.is_finished()) {
         if let Some(job) = entry.running.take() {

@@ -1,7 +1,7 @@
-//! The line to the terminal: frames are written by a thread of their own, so that a slow terminal never holds up the program.
+//! Output to the terminal: frames are written by a separate thread, so that a slow terminal never delays the program.
 //!
-//! The loop draws only while the line is free ([`Busy::is_free`]): a slow terminal sees fewer frames, not later ones. On the way
-//! out what is still unsent is thrown away, and only what gives the terminal back is written.
+//! The loop draws only while the line is free ([`Busy::is_free`]): a slow terminal shows fewer frames, not later ones. On exit, unsent
+//! output is discarded, and only what restores the terminal is written.
 
 use super::app::Event;
 use super::work::Wake;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that go out at once: at 1 KB/s a throw-away takes effect within half a second.
+/// Bytes written at once: at 1 KB/s a discard takes effect within half a second.
 const CHUNK: usize = 512;
-/// How long leaving waits for a terminal that takes no more output.
+/// How long exiting waits for a terminal that accepts no more output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Ends whatever sequence was cut in the middle: CAN, then the string terminator for those that take no CAN.
+/// Ends a sequence that was cut in the middle: CAN, then the string terminator for terminals that ignore CAN.
 pub(super) const CUT: &[u8] = b"\x18\x1b\\";
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ struct State {
     waiting: Vec<u8>,
     is_writing: bool,
     is_closed: bool,
-    /// Something that was begun did not go out whole.
+    /// Whether output was begun and not written completely.
     was_cut: bool,
     failure: Option<io::Error>,
 }
@@ -31,21 +31,21 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    /// What is unsent is not to be sent any more.
+    /// Whether unsent output is to be discarded.
     drop_it: AtomicBool,
 }
 
-/// The line in use, for whoever has to give the terminal back: a panic may happen anywhere.
+/// The line in use, for restoring the terminal: a panic may happen anywhere.
 static CURRENT: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
 
-/// Throws away what is unsent on the line in use and waits until nothing is being written. Returns whether something was cut
-/// off; the terminal then needs [`CUT`].
+/// Discards unsent output on the line in use and waits until nothing is being written. Returns whether output was cut off; the terminal
+/// then needs [`CUT`].
 pub(super) fn clear() -> bool {
     let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
     current.is_some_and(|shared| shared.clear())
 }
 
-/// The sending end. Bytes are gathered by `write` and go out by `flush`, which does not wait.
+/// The sending end. `write` collects bytes; `flush` sends them without waiting.
 pub(super) struct TerminalWriter {
     gathered: Vec<u8>,
     shared: Arc<Shared>,
@@ -61,17 +61,17 @@ impl TerminalWriter {
         Ok(Self { gathered: Vec::new(), shared })
     }
 
-    /// Tells whether the line is busy, wherever the line itself has gone.
+    /// Returns a handle that shows whether the line is busy, wherever the line itself is moved.
     pub(super) fn busy(&self) -> Busy {
         Busy(Arc::clone(&self.shared))
     }
 }
 
-/// Whether a line is busy.
+/// Shows whether a line is busy.
 pub(super) struct Busy(Arc<Shared>);
 
 impl Busy {
-    /// Whether everything that was flushed went out.
+    /// Whether all flushed bytes were written.
     pub(super) fn is_free(&self) -> bool {
         let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting.is_empty() && !state.is_writing
@@ -88,7 +88,7 @@ impl Shared {
         while state.is_writing {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // The terminal takes nothing at all. The rest must not come after what gives it back.
+                // The terminal accepts nothing. The rest must not follow the sequences that restore it.
                 return true;
             }
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{channel, Receiver, Sender};
 
-    /// A terminal that takes a chunk only when it is told to.
+    /// A terminal that accepts a chunk only when the test allows it.
     struct Slow {
         allowed: Receiver<()>,
         taken: Sender<Vec<u8>>,
@@ -220,7 +220,7 @@ mod tests {
         allow.send(()).unwrap();
         assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK);
         let helper = std::thread::spawn(move || {
-            // One chunk may be on its way already.
+            // One chunk may already be in progress.
             let _ = allow.send(());
             allow
         });

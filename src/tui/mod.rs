@@ -1,7 +1,7 @@
 //! The terminal UI: frame, screens, widgets, key table, theme, terminal.
 //!
-//! Three arrows, one way: input → [`keymap::Action`] → [`screen::Screen::handle`] → [`screen::Effect`]; work happens in jobs
-//! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
+//! Data flows one way: input → [`keymap::Action`] → [`screen::Screen::handle`] → [`screen::Effect`]; work happens in jobs and
+//! [`work::Latest`] workers, whose results a screen takes in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
 pub mod config;

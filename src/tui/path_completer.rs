@@ -1,14 +1,14 @@
-//! Completes paths that are typed into a field: a worker reads the folder, the field shows the rest, Tab takes it.
+//! Completes paths typed into a field: a worker reads the folder, the field shows the completion, Tab accepts it.
 
 use super::screen::UiEnv;
 use super::widgets::TextField;
 use super::work::Latest;
 use std::path::{Path, PathBuf};
 
-/// Entries of a folder that are read for a completion, at most.
+/// Maximum number of folder entries read for a completion.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Asks for the rest of what is typed and brings it to the field.
+/// Requests completions and offers them to the field.
 pub struct PathCompleter {
     worker: Latest<(PathBuf, String), (String, Option<String>)>,
 }
@@ -23,14 +23,14 @@ impl PathCompleter {
         Self { worker }
     }
 
-    /// Asks what completes a path that has just been changed, relative to `base`.
+    /// Requests the completion of a path that has just been changed, relative to `base`.
     pub fn ask(&mut self, base: &Path, field: &TextField) {
         if field.is_cursor_at_end() && !field.is_empty() {
             self.worker.ask((base.to_owned(), field.value().to_owned()));
         }
     }
 
-    /// Shows an answer in the field that has the keys, if it still holds what was asked about. Returns whether something changed.
+    /// Offers a result to the focused field, if its text has not changed since the request. Returns whether something changed.
     pub fn take(&mut self, field: Option<&mut TextField>) -> bool {
         let (Some((typed, Some(rest))), Some(field)) = (self.worker.take(), field) else { return false };
         let is_same = field.value() == typed;
@@ -41,7 +41,7 @@ impl PathCompleter {
     }
 }
 
-/// What all entries have in common whose names begin with the last component of `typed`, after that; a folder ends with `/`.
+/// Returns the common continuation of all entries whose names begin with the last component of `typed`; a folder ends with `/`.
 fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
     let (folder, start) =
         typed.rsplit_once('/').map_or(("", typed), |(folder, start)| (&typed[..=folder.len()], start));
@@ -59,12 +59,12 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         }
         common = Some(match common {
             Some(common) => common.chars().zip(rest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect(),
-            // Both ends of a name count: `a` next to `ab` has nothing in common but `a`.
+            // Ends of names count: `a` and `ab` have only `a` in common.
             None if entry.path().is_dir() => format!("{rest}/"),
             None => rest.to_owned(),
         });
     }
-    // A name that is complete needs no more than the next key.
+    // For a complete name only the slash would remain, which is one key.
     common.filter(|rest| !rest.is_empty() && rest != "/")
 }
 
@@ -101,7 +101,7 @@ mod tests {
         for complete in ["solo.txt", "web", "token", "", "web/", "nothing", "missing/a"] {
             assert_eq!(rest(complete), None, "{complete}");
         }
-        // Of the current folder, which tests share: the package.
+        // Relative to the current folder, which tests share: the package.
         assert_eq!(rest_of_path(Path::new(""), "Cargo.t").as_deref(), Some("oml"));
         assert_eq!(rest_of_path(Path::new(""), "src/li").as_deref(), Some("b.rs"));
         let absolute = format!("{}/so", folder.path().display());

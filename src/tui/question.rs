@@ -1,4 +1,4 @@
-//! A question with a few answers, over the screen that asks.
+//! A question with a few answers, over the screen that shows it.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -10,31 +10,31 @@ use ratatui::Frame;
 
 /// One answer. Its first letter chooses it.
 pub struct DialogChoice {
-    /// A word or a few, with an initial of its own: `Stop`, `Leave to finish`.
+    /// One or a few words with a unique initial: `Stop`, `Leave to finish`.
     pub label: String,
-    /// What the frame does when it is chosen; the question is taken away first.
+    /// The effects of choosing it; the question is closed first.
     pub effects: Vec<Effect>,
 }
 
 impl DialogChoice {
-    /// An answer.
+    /// Returns an answer.
     pub fn new(label: &str, effects: Vec<Effect>) -> Self {
         Self { label: label.to_owned(), effects }
     }
 }
 
-/// A popup that asks. Esc takes it away and does nothing.
+/// A popup with a question. Esc closes it without effect.
 pub struct Question {
     title: String,
     lines: Vec<String>,
     answers: Vec<DialogChoice>,
     selected: usize,
-    /// Answers by their place, for the mouse.
+    /// Positions of the answers, for the mouse.
     places: Places<usize>,
 }
 
 impl Question {
-    /// A question; the first answer is proposed. Lines may come from the data: they are made safe.
+    /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
         Self { title: title.to_owned(), lines, answers, selected: 0, places: Places::default() }
     }
@@ -86,7 +86,7 @@ impl Screen for Question {
                 Vec::new()
             }
             Input::Key(key) => self.key(key.code),
-            // A button is pressed once, as anywhere.
+            // As for any button, a single click suffices.
             Input::Mouse(mouse) => match self.places.gesture(mouse) {
                 Some(Gesture::Click { on, .. }) => self.choose(on),
                 _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! The data sets that were opened last, kept in the state folder.
+//! The data sets opened last, kept in the state folder.
 
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::publish::write_file;
@@ -6,9 +6,9 @@ use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// How many are kept.
+/// Maximum number of paths kept.
 const MAX_RECENT: usize = 50;
-/// A list larger than this was not written by us.
+/// Larger lists were not written by us, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 const FILE: &str = "recent.json";
 
@@ -19,14 +19,14 @@ struct File {
     paths: Vec<String>,
 }
 
-/// The kept paths, newest first. A list that cannot be read is an empty one: it is a convenience, not data.
+/// Returns the kept paths, newest first. A list that cannot be read counts as empty: it is a convenience, not data.
 pub fn load(state_dir: &Path) -> Vec<PathBuf> {
     let bytes = read_whole(&state_dir.join(FILE), MAX_BYTES).ok().flatten().unwrap_or_default();
     let file: File = serde_json::from_slice(&bytes).unwrap_or_default();
     file.paths.into_iter().take(MAX_RECENT).map(PathBuf::from).collect()
 }
 
-/// Puts a path at the top, on a thread of its own: the state folder may be on a slow disk.
+/// Puts a path at the top, in a separate thread: the state folder may be on a slow disk.
 pub fn remember(state_dir: &Path, path: &Path) {
     let (state_dir, path) = (state_dir.to_owned(), absolute(path));
     let work = move || {
@@ -39,7 +39,7 @@ pub fn remember(state_dir: &Path, path: &Path) {
     }
 }
 
-/// Puts a path at the top before it returns; a list that cannot be kept is no reason to fail.
+/// Puts a path at the top before it returns; errors are ignored.
 pub fn remember_now(state_dir: &Path, path: &Path) {
     if let Err(failure) = store(state_dir, &absolute(path)) {
         tracing::warn!(%failure, "the list of recent data sets could not be kept");
@@ -57,7 +57,7 @@ fn store(state_dir: &Path, path: &Path) -> gristmill_core::Outcome<()> {
     write_file(&RealFs, &state_dir.join(FILE), &text, 0o600)
 }
 
-/// Creates a folder of our own and what is missing above it.
+/// Creates a folder of our own and its missing parents.
 pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
     if let Some(parent) = dir.parent().filter(|p| !p.exists()) {
         create_folders(parent)?;
@@ -65,7 +65,7 @@ pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
     RealFs.create_dir(dir, PRIVATE_FOLDER)
 }
 
-/// The path from the root, so that it means the same from everywhere.
+/// Returns the absolute path, so that it is independent of the current folder.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

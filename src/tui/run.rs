@@ -19,42 +19,42 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Where the UI starts.
+/// The screen that the UI starts with.
 pub enum Start {
     /// The home screen, on a folder (`None`: the current one).
     Home(Option<PathBuf>),
-    /// The guided prepare of a data set, with the answers that are given already; the home screen lies below it.
+    /// The guided prepare of a data set, with the answers already given; the home screen is below it.
     Prepare(PathBuf, Box<PreparePlan>),
-    /// The editor of the splits and excludes of a prepared data set; the home screen lies below it.
+    /// The editor of the splits and excludes of a prepared data set; the home screen is below it.
     Splits(PathBuf),
-    /// The browser on a data set, at a sample, packed tokens looked at in this way; the home screen lies below it.
+    /// The browser on a data set, at a sample, with this view of packed tokens; the home screen is below it.
     Browse(PathBuf, super::screens::browse::Start, TokenView),
-    /// The guided pack with the answers that are given already; the home screen lies below it.
+    /// The guided pack with the answers already given; the home screen is below it.
     Pack(Box<PackPlan>),
-    /// The mixture of token folders, with the answers that are given already; the home screen lies below it.
+    /// The mixture of token folders, with the answers already given; the home screen is below it.
     Mixture(Box<IndexDraft>),
-    /// The guided dedup with the answers that are given already; the home screen lies below it.
+    /// The guided dedup with the answers already given; the home screen is below it.
     Dedup(Box<DedupPlan>),
-    /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
+    /// The screen of `prepare-media`, with the answers already given; the home screen is below it.
     Media(Box<PrepareMediaPlan>),
 }
 
-/// Between two ticks while something runs.
+/// Time between two ticks while something runs.
 const TICK: Duration = Duration::from_millis(100);
-/// Between two frames, at least.
+/// Minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// Between two looks at a program that has the terminal.
+/// Time between two checks of a program that has the terminal.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
-/// After a sleep, how long a signal that ends the program may take to reach its loop.
+/// How long a terminating signal may take to arrive after the program was continued.
 const LAST_WORD: Duration = Duration::from_millis(200);
-/// How long ending jobs may take to put things in order when the UI is told to end.
+/// How long ending jobs may take to clean up when the UI has to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Many terminals cut what is copied near this many bytes.
+/// Many terminals truncate copied text near this many bytes.
 const CLIPBOARD_LIMIT: usize = 50_000;
 
-/// Runs the terminal UI until the person leaves or a signal arrives. Returns the exit code of the program: 0 after `q`,
-/// 130 after Ctrl-C twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is as it was before, whatever happens.
+/// Runs the terminal UI until the user leaves or a signal arrives. Returns the exit code of the program: 0 after `q`, 130 after Ctrl-C
+/// twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is restored in every case.
 pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
@@ -83,7 +83,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     }
     .run()?;
     app.close();
-    // What is typed from now on belongs to the shell.
+    // Input typed from now on is for the shell.
     reader.pause();
     term.leave();
     if app.jobs().running() > 0 {
@@ -149,7 +149,7 @@ fn build(start: Start, env: &UiEnv) -> App {
     }
 }
 
-/// The home screen on the folder that a data set lies in, for another screen to be put on top.
+/// Returns the home screen on the parent folder of a data set, for another screen to be pushed on top.
 fn above_home(path: &Path, env: &UiEnv) -> App {
     let parent = path.parent().map(Path::to_path_buf);
     let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
@@ -162,13 +162,13 @@ struct Loop<'a> {
     term: &'a mut Term,
     reader: &'a Reader,
     events: &'a Receiver<Event>,
-    /// SIGCONTs that follow our own suspending and need no answer.
+    /// Number of expected SIGCONTs after our own suspends, which are ignored.
     continued: u32,
-    /// What came while another program had the terminal.
+    /// Events received while another program had the terminal.
     later: Vec<Event>,
-    /// The terminal is to be asked what it can show, once something is on the screen.
+    /// Whether the terminal is to be queried after the first frame.
     asks: bool,
-    /// Where pixels are that stay until they are wiped off.
+    /// Areas of pixels that stay until they are erased.
     pixels: Vec<Rect>,
     title: Title,
 }
@@ -179,7 +179,7 @@ impl Loop<'_> {
         let mut next_tick = Instant::now() + TICK;
         let mut failures = 0_u32;
         loop {
-            // An end or a request may have come while the last frame was held back.
+            // An exit or a request may have arrived while the last frame was delayed.
             if self.app.exit_code().is_none() && self.app.has_no_requests() {
                 self.wait(&mut next_tick);
             }
@@ -212,10 +212,10 @@ impl Loop<'_> {
         }
     }
 
-    /// Asks the terminal for pixels after the first frame, and wipes off those that are no longer to be seen.
+    /// Queries the terminal's graphics after the first frame, and erases pixels that are no longer visible.
     fn see_to_pixels(&mut self) {
         if std::mem::take(&mut self.asks) {
-            // A terminal that cannot be asked will not answer, and then nothing is lost.
+            // A terminal that cannot be queried does not answer; nothing is lost.
             let _ = self.term.ask(graphics::QUESTION);
             self.reader.resume();
         }
@@ -227,22 +227,22 @@ impl Loop<'_> {
         self.pixels = drawn;
     }
 
-    /// Brings the title of the window up to date.
+    /// Updates the title of the window.
     fn update_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
-            // An event comes when the terminal has taken the last frame.
+            // An event arrives when the terminal has accepted the last frame.
             self.title.due = None;
             return;
         }
         if let Some(title) = self.title.next(Instant::now(), || self.app.window_title()) {
-            // A terminal that cannot be written to is noticed with the next frame.
+            // A write error is noticed with the next frame.
             let _ = self.term.set_title(&title);
         }
     }
 
-    /// Waits for an event, or for the next tick while something runs, then takes everything that waits.
+    /// Waits for an event, or for the next tick while something runs, then handles all waiting events.
     fn wait(&mut self, next_tick: &mut Instant) {
-        // While the terminal still takes the last frame there is nothing to be drawn; it tells when it has.
+        // Nothing can be drawn while the terminal accepts the last frame; an event arrives when it has.
         if self.app.is_changed() && self.term.is_free() {
             return self.drain();
         }
@@ -267,14 +267,14 @@ impl Loop<'_> {
         } else {
             match self.events.recv() {
                 Ok(event) => self.app.handle(event),
-                // Every sender is gone: nothing can ever happen any more.
+                // Every sender is gone: no event can arrive any more.
                 Err(_) => self.app.handle(Event::InputLost("no more events".into())),
             }
         }
         self.drain();
     }
 
-    /// Takes what waits, but never longer than a frame may take: a flood of keys must not stop the drawing.
+    /// Handles waiting events, but no longer than a frame may take: a flood of keys must not block drawing.
     fn drain(&mut self) {
         let end = Instant::now() + FRAME;
         while self.app.exit_code().is_none() && self.app.has_no_requests() && Instant::now() < end {
@@ -285,7 +285,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Takes more events until the next frame may be drawn.
+    /// Handles more events until the next frame may be drawn.
     fn gather_until(&mut self, due: Instant) {
         while self.app.exit_code().is_none() && self.app.has_no_requests() {
             let left = due.saturating_duration_since(Instant::now());
@@ -299,7 +299,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Does what needs the terminal.
+    /// Performs the requests that need the terminal.
     fn serve(&mut self) {
         for request in self.app.take_requests() {
             let was_away = matches!(request, Request::Run(_) | Request::Suspend | Request::Retake);
@@ -308,7 +308,7 @@ impl Loop<'_> {
                 Request::Ring => self.term.ring(),
                 Request::Redraw => {
                     self.term.forget();
-                    // A frame may have been drawn between the request and now.
+                    // A frame may have been drawn since the request.
                     self.app.touch();
                     Ok(())
                 }
@@ -344,7 +344,7 @@ impl Loop<'_> {
             self.continued -= 1;
             return Ok(());
         }
-        // Whoever stopped us may have changed the terminal; leave it for good before taking it again.
+        // The process that stopped us may have changed the terminal; leave it properly before taking it again.
         self.term.leave();
         self.term.reenter()
     }
@@ -357,12 +357,12 @@ impl Loop<'_> {
         self.reader.pause();
         self.term.leave();
         self.continued += 1;
-        // The whole process group, as the terminal itself would: whoever started us together with others is stopped too.
+        // Stops the whole process group, like the terminal itself: a launcher in the same group is stopped too.
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
         if stopped.is_err() {
             self.continued -= 1;
         }
-        // Continued to be ended, not by `fg`: the terminal is the shell's, and to take it would stop us again.
+        // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
         if !has_the_terminal() && self.is_told_to_end(Instant::now() + LAST_WORD) {
             return Ok(());
         }
@@ -371,7 +371,7 @@ impl Loop<'_> {
         taken
     }
 
-    /// Waits for a program that has the terminal. Told to end meanwhile, it passes that on and gives the program some time.
+    /// Waits for a program that has the terminal. A request to end is passed on, and the program has a grace period to exit.
     fn wait_for(&mut self, mut child: Child) -> std::io::Result<ExitStatus> {
         loop {
             if let Some(status) = child.try_wait()? {
@@ -382,25 +382,25 @@ impl Loop<'_> {
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
             if let Some(pid) = pid {
-                // It may be gone by itself, which is as good.
+                // An error means that it has already exited.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
             let end = Instant::now() + GRACE;
             while child.try_wait()?.is_none() && Instant::now() < end {
                 std::thread::park_timeout(LOOK_AGAIN);
             }
-            // An editor that will not end keeps its work; the terminal is its own until it does.
+            // An editor that does not exit keeps its work, and the terminal until it exits.
             return child.try_wait().map(Option::unwrap_or_default);
         }
     }
 
-    /// Whether the program is told to end, until a moment; everything else that comes is for later.
+    /// Whether the program has to end, waiting until `until`; all other events are kept for later.
     fn is_told_to_end(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {
                 Ok(event @ Event::Signal(SIGTERM | SIGHUP | SIGQUIT)) => self.app.handle(event),
-                // One waking is as good as many, and an editor may be open for hours.
+                // One wake-up event is enough, and an editor may be open for hours.
                 Ok(Event::Woken) if self.later.iter().any(|event| matches!(event, Event::Woken)) => {}
                 Ok(event) => self.later.push(event),
                 Err(RecvTimeoutError::Timeout) => return false,
@@ -419,7 +419,7 @@ impl Loop<'_> {
         let stdin = rustix::stdio::stdin();
         let modes = rustix::termios::tcgetattr(stdin);
         let status = Command::new(name).args(arguments).spawn().and_then(|child| self.wait_for(child));
-        // A program that was killed may have left the line in a state of its own.
+        // A killed program may have left other terminal modes.
         if let Ok(modes) = modes {
             let _ = rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes);
         }
@@ -438,18 +438,18 @@ impl Loop<'_> {
     }
 }
 
-/// Whether what is typed comes to us, and not to the shell or another job of it.
+/// Whether typed input goes to this process group, and not to the shell or another of its jobs.
 fn has_the_terminal() -> bool {
     match rustix::termios::tcgetpgrp(rustix::stdio::stdin()) {
         Ok(group) => group == rustix::process::getpgrp(),
-        // No terminal that could be somebody else's.
+        // There is no terminal that another process could own.
         Err(_) => true,
     }
 }
 
-/// Whether somebody could continue us after a stop: a parent in our session but outside our process group.
+/// Whether another process could continue us after a stop: a parent in our session but outside our process group.
 fn has_shell_to_return_to() -> bool {
-    // Raw numbers on purpose: of a parent or a session outside our process namespace (a container) the kernel says 0.
+    // Raw numbers on purpose: for a parent or a session outside our process namespace (a container) the kernel returns 0.
     use nix::unistd::{getpgid, getppid, getsid};
     let parent = getppid();
     if parent.as_raw() == 0 {
@@ -457,8 +457,8 @@ fn has_shell_to_return_to() -> bool {
     }
     match (getsid(None), getsid(Some(parent)), getpgid(None), getpgid(Some(parent))) {
         (Ok(ours), Ok(theirs), Ok(our_group), Ok(their_group)) => {
-            // A parent in our own group (a launcher) is stopped with us; whether there is a shell above it, the
-            // terminal's session tells: its leader is in another group.
+            // A parent in our own group (a launcher) is stopped with us; there is a shell above it if the leader of the terminal's session
+            // is in another group.
             ours == theirs && (our_group != their_group || our_group != ours)
         }
         _ => false,

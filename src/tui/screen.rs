@@ -1,8 +1,8 @@
-//! What a screen is to the frame around it: the [`Screen`] trait, what goes in ([`Input`]) and what comes out ([`Effect`]).
+//! The interface between a screen and the frame: the [`Screen`] trait, its input ([`Input`]) and output ([`Effect`]).
 //!
-//! The frame draws the title line and the bottom bar, turns keys into actions by the key table, keeps the stack of
-//! screens, and carries out effects. A screen owns its state, draws it, and never waits for anything: slow work goes to a
-//! [`Latest`](super::work::Latest) worker or a job, and [`Screen::tick`] picks up what came back.
+//! The frame draws the title line and the bottom bar, turns keys into actions by the key table, keeps the stack of screens, and carries out
+//! effects. A screen owns its state, draws it, and never blocks: slow work goes to a [`Latest`](super::work::Latest) worker or a job, and
+//! [`Screen::tick`] takes the results.
 
 use super::config::PICTURES;
 use super::jobs::{JobId, Jobs};
@@ -18,75 +18,75 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What drawing needs besides a screen's own state.
+/// What drawing needs in addition to a screen's own state.
 #[derive(Clone, Copy)]
 pub struct Ui<'a> {
     /// Styles by role.
     pub theme: &'a Theme,
     /// Characters by role.
     pub glyphs: &'a Glyphs,
-    /// Which key does what, for hints inside screens.
+    /// The key bindings, for hints inside screens.
     pub keymap: &'a Keymap,
-    /// Grows by one with every tick (ten per second) while something runs; drives spinners.
+    /// Incremented with every tick (ten per second) while something runs; drives spinners.
     pub frame_count: u64,
 }
 
 impl Ui<'_> {
-    /// The turning sign of something that runs.
+    /// Returns the current spinner character.
     pub fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
-        // Slower than the ticks: a quarter turn in 0.2 s is calm to look at.
+        // Half the tick rate: one step per 0.2 s is calm to look at.
         frames[(self.frame_count / 2) as usize % frames.len()]
     }
-    /// The key that does `action` in `context`, as it is shown: `Ctrl-d`.
+    /// Returns the display form of the key for `action` in `context`: `Ctrl-d`.
     pub fn key(&self, context: Context, action: Action) -> String {
         self.keymap.key_for(context, action).map(|k| k.label_in(self.glyphs.ascii)).unwrap_or_default()
     }
 }
 
-/// What the whole terminal UI is given; cheap to clone, shared by all screens.
+/// The environment of the terminal UI; cheap to clone, shared by all screens.
 #[derive(Clone)]
 pub struct UiEnv {
-    /// How to run jobs.
+    /// The options for running jobs.
     pub options: RunOptions,
-    /// Only ASCII signs.
+    /// Whether only ASCII characters are used.
     pub ascii: bool,
-    /// Colours or none.
+    /// Whether colours are used.
     pub colour: ColourMode,
-    /// The theme, unless there are to be no colours; the default where there is none.
+    /// The theme, unless colours are off; `None` means the default.
     pub theme: Option<Arc<Theme>>,
-    /// The keys in force.
+    /// The bindings in force.
     pub keymap: Arc<Keymap>,
-    /// Whether the mouse is listened to.
+    /// Whether mouse events are enabled.
     pub mouse: bool,
-    /// How pictures are shown, by a person's wish: a value of `GRISTMILL_PICTURES`.
+    /// How pictures are shown, if set by the user: a value of `GRISTMILL_PICTURES`.
     pub pictures: Option<&'static str>,
-    /// Where pictures of the screen are saved.
+    /// The folder in which pictures of the screen are saved.
     pub save_dir: PathBuf,
-    /// Variables that count in place of the environment's, by name.
+    /// Variables that override those of the environment, by name.
     pub variables: Vec<(String, String)>,
-    /// What is wrong with the settings, each with its way out; shown at the start.
+    /// Errors in the settings, each with a hint; shown at the start.
     pub mistakes: Vec<(String, Option<String>)>,
-    /// Whether the title of the terminal's window says what runs.
+    /// Whether the title of the terminal's window shows what runs.
     pub title: bool,
     /// Whether the terminal's bell rings when a job ends.
     pub bell: bool,
     /// Whether spinners turn.
     pub animate: bool,
-    /// The person's own folder, written as `~`.
+    /// The user's home folder, displayed as `~`.
     pub home: Option<PathBuf>,
-    /// Where recent data sets and drafts are kept.
+    /// The folder of recent data sets and drafts.
     pub state_dir: PathBuf,
     /// Jobs of this process.
     pub jobs: Jobs,
     /// Wakes the frame from another thread.
     pub wake: Wake,
-    /// Bytes of memory that deduplicating may take: more than other jobs, unless somebody has said how much.
+    /// Memory limit of deduplication, in bytes: higher than that of other jobs, unless the user has set a limit.
     pub dedup_memory: u64,
 }
 
 impl UiEnv {
-    /// The surroundings of a UI with default looks.
+    /// Returns the environment of a UI with default looks.
     pub fn new(options: RunOptions, state_dir: PathBuf) -> Self {
         Self {
             dedup_memory: options.memory_bytes,
@@ -112,12 +112,12 @@ impl UiEnv {
 }
 
 impl UiEnv {
-    /// How to run a dedup.
+    /// Returns the options for running a dedup.
     pub fn dedup_options(&self) -> RunOptions {
         RunOptions { memory_bytes: self.dedup_memory, ..self.options.clone() }
     }
 
-    /// An environment variable; where `GRISTMILL_PICTURES` is not set, or to what nobody knows, the settings speak for it.
+    /// Returns an environment variable; if `GRISTMILL_PICTURES` is unset or has an unknown value, the setting is returned.
     pub fn variable(&self, name: &str) -> Option<String> {
         let given = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let set = given.or_else(|| std::env::var(name).ok());
@@ -129,12 +129,12 @@ impl UiEnv {
         }
     }
 
-    /// The key that does `action` in `context`, as it is shown: for sentences that are made before they are drawn.
+    /// Returns the display form of the key for `action` in `context`: for sentences composed before they are drawn.
     pub fn key(&self, context: Context, action: Action) -> String {
         self.keymap.key_for(context, action).map(|k| k.label_in(self.ascii)).unwrap_or_default()
     }
 
-    /// A path as people write it: their own folder is `~`. Still to be made safe.
+    /// Returns a path with the home folder shortened to `~`. Still has to be made safe.
     pub fn short_path(&self, path: &Path) -> String {
         let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         match below {
@@ -145,58 +145,58 @@ impl UiEnv {
     }
 }
 
-/// What a person did, as a screen gets it.
+/// User input, as passed to a screen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A key that means something in the screen's context, or an item run from `?` or `:`.
+    /// A key that is bound in the screen's context, or an item run from `?` or `:`.
     Action(Action),
-    /// A key without a meaning in the table; in a text field ([`Screen::wants_text`]) every key that types or edits.
+    /// A key that is not in the table; in a text field ([`Screen::wants_text`]) every key that types or edits.
     Key(KeyEvent),
-    /// A pasted text, as it came.
+    /// A pasted text, unchanged.
     Paste(String),
-    /// The mouse, in screen coordinates; a screen compares with the areas it drew last.
+    /// The mouse, in screen coordinates; a screen compares them with the areas it drew last.
     Mouse(MouseEvent),
 }
 
-/// A program to run in the terminal, the UI out of the way meanwhile. No shell is involved.
+/// A program to run in the terminal while the UI is hidden. No shell is involved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalProgram {
     /// Program and arguments.
     pub argv: Vec<OsString>,
 }
 
-/// What a screen asks of the frame.
+/// A request from a screen to the frame.
 pub enum Effect {
-    /// Puts a screen on top; it has the input until it is popped.
+    /// Push a screen on top; it has the input until it is popped.
     Push(Box<dyn Screen>),
-    /// Puts a screen in the place of this one.
+    /// Replace this screen by another.
     Replace(Box<dyn Screen>),
-    /// Takes this screen away.
+    /// Pop this screen.
     Pop,
-    /// Takes this screen away and does the action on the one below: how `?` and `:` run an item.
+    /// Pop this screen and run the action on the one below: how `?` and `:` run an item.
     PopAndDo(Action),
-    /// Opens the guided prepare on a data set, and remembers it as recent.
+    /// Open the guided prepare on a data set, and add it to the recent ones.
     OpenPath(PathBuf),
-    /// Opens the guided prepare with the answers of an interrupted run, and remembers the data set as recent.
+    /// Open the guided prepare with the answers of an interrupted run, and add the data set to the recent ones.
     ResumePath(PathBuf),
-    /// Takes this screen away and gives the number to the one below.
+    /// Pop this screen and pass the number to the one below.
     PopAndNumber(u64),
-    /// Shows a short notice.
+    /// Show a short notice.
     Toast(Toast),
-    /// Leaves the screen to another program (an editor), then comes back and calls [`Screen::resumed`].
+    /// Hand the terminal to another program (an editor), then return and call [`Screen::resumed`].
     RunInTerminal(TerminalProgram),
-    /// Does what the key for `action` does.
+    /// Run the action as if its key had been pressed.
     Do(Action),
-    /// Puts a text of our own into the clipboard, by the terminal (OSC 52). Never text from the data as it came.
+    /// Put a text of our own into the clipboard, by the terminal (OSC 52). Never unescaped text from the data.
     Copy(String),
-    /// Lets jobs finish without the UI, then ends it with exit code 0.
+    /// Let jobs finish without the UI, then end it with exit code 0.
     LeaveJobsAndQuit,
-    /// Ends the UI with exit code 0, no question asked.
+    /// End the UI with exit code 0, without a question.
     Quit,
 }
 
 impl Effect {
-    /// A notice of a failure.
+    /// Returns a notice of a failure.
     pub fn failure(failure: &gristmill_core::Failure) -> Self {
         Self::Toast(Toast::failure(failure))
     }
@@ -204,94 +204,94 @@ impl Effect {
 
 /// A full screen or a popup.
 pub trait Screen {
-    /// Where keys are pressed now: may change with the focus inside the screen.
+    /// Returns the current context of keys: may change with the focus inside the screen.
     fn context(&self) -> Context;
 
-    /// The title line after the program's name: `["prepare", "coco"]`. May come from the data: the frame makes it safe.
-    /// Popups have none.
+    /// Returns the title line after the program's name: `["prepare", "coco"]`. May come from the data: the frame makes it safe. Popups have
+    /// none.
     fn title(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Draws the state into `area`; decides nothing.
+    /// Draws the state into `area`; makes no decisions.
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui);
 
-    /// Changes the state.
+    /// Updates the state.
     fn handle(&mut self, input: Input) -> Vec<Effect>;
 
-    /// Picks up what workers and jobs brought: called when a worker woke the frame, and ten times a second while
-    /// [`is_busy`](Self::is_busy) or a job runs. Returns whether something to be drawn changed.
+    /// Takes the results of workers and jobs: called when a worker woke the frame, and ten times a second while [`is_busy`](Self::is_busy)
+    /// or a job runs. Returns whether something to be drawn changed.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let _ = effects;
         false
     }
 
-    /// Whether something runs whose progress wants to be drawn ten times a second.
+    /// Whether something runs whose progress must be drawn ten times a second.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Whether a text field has the focus: letters type, and keys of the table work only where they type nothing.
+    /// Whether a text field has the focus: letters are typed, and keys of the table work only if they type nothing.
     fn wants_text(&self) -> bool {
         false
     }
 
-    /// The right end of the title line: progress, counts.
+    /// Returns the right end of the title line: progress, counts.
     fn status_right(&self) -> Option<String> {
         None
     }
 
-    /// The right end of the bottom bar: the equivalent flags.
+    /// Returns the right end of the bottom bar: the equivalent flags.
     fn bar_right(&self) -> Option<String> {
         None
     }
 
-    /// The word for an action in the bottom bar, where this screen has a better one than the table.
+    /// Returns the label of an action in the bottom bar, if this screen has a better one than the table.
     fn label(&self, action: Action) -> &'static str {
         action.label()
     }
 
-    /// What a number typed after `:` does here: `go to sample`. `None` where it does nothing.
+    /// Returns the effect of a number typed after `:`: `go to sample`. `None` if it has none.
     fn number_label(&self) -> Option<&'static str> {
         None
     }
 
-    /// Takes a number that was typed after `:`.
+    /// Handles a number typed after `:`.
     fn take_number(&mut self, number: u64) -> Vec<Effect> {
         let _ = number;
         Vec::new()
     }
 
-    /// Why an action of the context cannot be done now; `None` when it can. Help shows the reason.
+    /// Returns why an action of the context is unavailable; `None` if it is available. Help shows the reason.
     fn why_disabled(&self, action: Action) -> Option<String> {
         let _ = action;
         None
     }
 
-    /// What would be left undone if the UI ended now, as one sentence; asked before it ends. What is kept anyway is said, too.
+    /// Returns what would be lost if the UI ended now, as one sentence for the confirmation. It also mentions what is kept.
     fn unwritten(&self) -> Option<String> {
         None
     }
 
-    /// Ctrl-C: stops the job in focus, if there is one. Returns whether something was stopped.
+    /// Handles Ctrl-C: stops the job in focus, if there is one. Returns whether something was stopped.
     fn interrupt(&mut self) -> bool {
         false
     }
 
-    /// Whether it shows the state of this job: no notice announces its end then.
+    /// Whether it shows the state of this job: if so, no notice announces its end.
     fn shows_job(&self, id: JobId) -> bool {
         let _ = id;
         false
     }
 
-    /// Whether it is drawn over the screen below, not in its place.
+    /// Whether it is drawn over the screen below instead of replacing it.
     fn is_popup(&self) -> bool {
         false
     }
 
-    /// Called after another program had the terminal, and when the screen comes to the top again.
+    /// Called after another program had the terminal, and when the screen becomes the top one again.
     fn resumed(&mut self) {}
 
-    /// Called before the UI ends, in whatever way but a crash: the place to save a draft.
+    /// Called before the UI ends, except after a crash: the place to save a draft.
     fn closing(&mut self) {}
 }

@@ -1,7 +1,7 @@
-//! A drawn screen as an SVG picture that looks the same everywhere.
+//! Renders a drawn screen as an SVG picture that looks the same everywhere.
 //!
-//! Backgrounds, blocks, box drawing and braille become shapes on a grid of whole numbers, so that no font can tear lines apart;
-//! other characters are text, each run stretched to the columns it takes. The terminal's own colours are those of [`Palette`].
+//! Backgrounds, blocks, box drawing and braille become shapes on an integer grid, so that no font can leave gaps in lines; other characters
+//! are text, each run stretched to its columns. The terminal's own colours are those of [`Palette`].
 
 mod glyphs;
 
@@ -12,31 +12,31 @@ use ratatui::style::{Color, Modifier};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
-/// Width of a cell.
+/// Width of a cell, in pixels.
 const CELL_WIDTH: u32 = 9;
-/// Height of a cell: about twice its width, as in terminals, so that pictures keep their shape. Even, for half blocks.
+/// Height of a cell, in pixels: about twice its width, as in terminals, so that pictures keep their aspect ratio. Even, for half blocks.
 const CELL_HEIGHT: u32 = 20;
-/// Where letters stand in a cell.
+/// The text baseline in a cell, from its top.
 const BASELINE: u32 = 15;
-/// Around the screen.
+/// Margin around the screen.
 const MARGIN: u32 = 12;
 
-/// Red, green, blue.
+/// A colour: red, green, blue.
 pub type Rgb = [u8; 3];
 
-/// What the terminal's own colours are in the picture.
+/// The colours of the picture for the terminal's own ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// Of text without a colour.
+    /// The colour of text without a colour.
     pub text: Rgb,
-    /// Of cells without a background.
+    /// The colour of cells without a background.
     pub page: Rgb,
-    /// The sixteen: black, red, green, yellow, blue, magenta, cyan, white, and the same brighter.
+    /// The sixteen named colours: black, red, green, yellow, blue, magenta, cyan, white, and their bright variants.
     pub named: [Rgb; 16],
 }
 
 impl Default for Palette {
-    /// Light text on a dark page.
+    /// Returns light text on a dark page.
     fn default() -> Self {
         Self {
             text: [0xd7, 0xda, 0xe0],
@@ -64,7 +64,7 @@ impl Default for Palette {
 }
 
 impl Palette {
-    /// The palette of a theme: its own page and text, where it has them.
+    /// Returns the palette of a theme: with its own page and text colours, if it has them.
     pub fn of(theme: &Theme) -> Self {
         let own = Self::default();
         let colour = |colour: Option<Color>, otherwise| own.colour(colour.unwrap_or(Color::Reset), otherwise);
@@ -109,7 +109,7 @@ impl Palette {
     }
 }
 
-/// A cell's looks, all rules applied.
+/// The style of a cell, all rules applied.
 #[derive(Clone, Copy, PartialEq)]
 struct CellStyle {
     fg: Rgb,
@@ -136,7 +136,7 @@ impl CellStyle {
     }
 }
 
-/// Dim text: three fifths of it over its background.
+/// Returns the colour of dim text: three fifths of the text's over the background's.
 fn mix(fg: Rgb, bg: Rgb) -> Rgb {
     let part = |a: u8, b: u8| u8::try_from((u16::from(a) * 3 + u16::from(b) * 2) / 5).unwrap_or(a);
     [part(fg[0], bg[0]), part(fg[1], bg[1]), part(fg[2], bg[2])]
@@ -163,7 +163,7 @@ impl Shapes {
     }
 }
 
-/// Text of one look in a row.
+/// Adjacent text of one style in a row.
 struct Run {
     look: CellStyle,
     column: u32,
@@ -172,7 +172,7 @@ struct Run {
     text: String,
 }
 
-/// What a screen is made of, in the order in which it is drawn.
+/// The elements of a screen, in drawing order.
 #[derive(Default)]
 struct Picture {
     pages: Shapes,
@@ -182,7 +182,7 @@ struct Picture {
     runs: Vec<Run>,
 }
 
-/// Draws `buffer` as an SVG document. `title` is what it shows, for those who cannot see it.
+/// Renders `buffer` as an SVG document. `title` describes it, for screen readers.
 pub fn draw(buffer: &Buffer, title: &str, palette: &Palette) -> String {
     let mut picture = Picture::default();
     let area = buffer.area;
@@ -210,7 +210,7 @@ impl Picture {
             self.shapes.rect(look.fg, x, y + BASELINE + 3, width, 1);
         }
         let symbol = cell.symbol();
-        // Pictures as pixels hide in one cell as a sequence for the terminal; there is nothing to be drawn of them.
+        // Pixel pictures are stored in one cell as an escape sequence, which cannot be rendered.
         if symbol.trim().is_empty() || symbol.contains('\x1b') || look.fg == look.bg {
             return;
         }
@@ -227,7 +227,7 @@ impl Picture {
         };
         match self.runs.last_mut().filter(|run| is_plain && follows(run)) {
             Some(run) => {
-                // One space between two words is not worth an element of its own.
+                // One space between two words does not start a new element.
                 let gap = column - (run.column + run.columns);
                 run.text.extend(std::iter::repeat_n(' ', gap as usize));
                 run.text.push_str(&text);

@@ -1,6 +1,6 @@
-//! Taking the terminal and giving it back: raw mode, alternate screen, mouse, bracketed paste, cursor.
+//! Takes and restores the terminal: raw mode, alternate screen, mouse, bracketed paste, cursor.
 //!
-//! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
+//! Both are idempotent, and restoring works from any thread, so that a panic, a signal and a normal exit share it.
 
 use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
 use super::line::{self, Busy, TerminalWriter};
@@ -20,30 +20,30 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
-/// The terminal is ours now.
+/// Whether the terminal is taken.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The mouse is listened to while the terminal is ours.
+/// Whether mouse events are enabled while the terminal is taken.
 static MOUSE: AtomicBool = AtomicBool::new(true);
 
-/// The title of the terminal's window is ours while the terminal is.
+/// Whether the title of the terminal's window is set while the terminal is taken.
 static TITLE: AtomicBool = AtomicBool::new(false);
 
-/// Keeps the title of the window, and the name of its icon, on the terminal's stack of titles.
+/// Pushes the title of the window, and the name of its icon, on the terminal's stack of titles.
 const KEEP_TITLE: &str = "\x1b[22;0t";
-/// Takes them from there again.
+/// Pops them from the stack.
 const RESTORE_TITLE: &str = "\x1b[23;0t";
 
-/// Asks for presses and the wheel, told by numbers of any size (modes 1000 and 1006). Moves and drags are not asked for: they
-/// would only flood a slow line.
+/// Enables presses and the wheel, with coordinates of any size (modes 1000 and 1006). Moves and drags stay off: they would only flood a
+/// slow line.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
-/// Takes the terminal, unless it is taken already.
+/// Takes the terminal, unless it is already taken.
 fn take() -> io::Result<()> {
     if TAKEN.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
     enable_raw_mode()?;
-    // What a terminal takes for wider than its last column must not go on in the next line.
+    // Text that a terminal considers wider than the last column must not wrap to the next line.
     execute!(io::stdout(), EnterAlternateScreen, DisableLineWrap, EnableBracketedPaste, Hide)?;
     if MOUSE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(MOUSE_ON))?;
@@ -54,12 +54,12 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal back as it was, unless it is back already. Errors are of no use to anybody then: each step is tried.
+/// Restores the terminal, unless it is already restored. Errors cannot be handled at this point: each step is tried.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A frame that a slow terminal has not taken is of no use any more.
+    // A frame that a slow terminal has not accepted is discarded.
     let was_cut = line::clear();
     let _ = disable_raw_mode();
     let mut out = io::stdout();
@@ -74,20 +74,20 @@ pub fn give_back() {
     let _ = out.flush();
 }
 
-/// The terminal while it is ours. Dropping it gives it back.
+/// The terminal while it is taken. Dropping it restores the terminal.
 pub struct Term {
     terminal: Terminal<ClusterBackend<TerminalWriter>>,
     clusters: GraphemeBackend,
     free: Busy,
-    /// What is on the screen is not known: the next frame draws everything.
+    /// Whether the content of the screen is unknown: the next frame draws everything.
     forgotten: bool,
 }
 
 impl Term {
-    /// Takes the terminal; its mouse and its title, too, if they are wanted. The frame gets an event when the terminal took what was drawn.
+    /// Takes the terminal; its mouse and its title, too, if wanted. The frame receives an event when the terminal has accepted the output.
     pub fn enter(mouse: bool, title: bool, wake: Wake) -> io::Result<Self> {
         MOUSE.store(mouse, Ordering::SeqCst);
-        // The console of Linux has no window; what it makes of the sequences depends on its age.
+        // The Linux console has no window; its reaction to the sequences depends on its version.
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
         TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = TerminalWriter::start(io::stdout(), wake)?;
@@ -101,7 +101,7 @@ impl Term {
         Ok(Self { terminal, clusters: GraphemeBackend::default(), free, forgotten: false })
     }
 
-    /// Gives the terminal back for a while.
+    /// Restores the terminal temporarily.
     pub fn leave(&mut self) {
         give_back();
     }
@@ -112,12 +112,12 @@ impl Term {
         take()
     }
 
-    /// Whether the terminal took the last frame whole. Until then the next one has to wait.
+    /// Whether the terminal accepted the last frame completely. Until then the next one has to wait.
     pub fn is_free(&self) -> bool {
         self.free.is_free()
     }
 
-    /// Draws one frame, as one update where the terminal knows how.
+    /// Draws one frame, as a single update if the terminal supports it.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let cleared = if std::mem::take(&mut self.forgotten) { self.clear() } else { Ok(()) };
@@ -136,14 +136,14 @@ impl Term {
         drawn.map(|_| ())
     }
 
-    /// Asks the terminal to put a text into the clipboard (OSC 52).
+    /// Puts a text into the clipboard by the terminal (OSC 52).
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         write!(backend, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
         Write::flush(backend)
     }
 
-    /// Gives the window a title (OSC 2), where it is ours. There must be no control characters in it.
+    /// Sets the title of the window (OSC 2), if it is taken. It must not contain control characters.
     pub(super) fn set_title(&mut self, title: &str) -> io::Result<()> {
         if !TITLE.load(Ordering::SeqCst) {
             return Ok(());
@@ -160,20 +160,20 @@ impl Term {
         Write::flush(backend)
     }
 
-    /// Sends the terminal a question; its answer comes where keys come from.
+    /// Sends a query to the terminal; the answer arrives with the keys.
     pub(super) fn ask(&mut self, question: &[u8]) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         backend.write_all(question)?;
         Write::flush(backend)
     }
 
-    /// Forgets what is on the screen, so that the next frame draws everything.
+    /// Forgets the content of the screen, so that the next frame draws everything.
     pub fn forget(&mut self) {
         self.forgotten = true;
     }
 
-    /// Clears the screen and what is known of it. `Terminal::clear` would ask the terminal for the cursor's place first, and wait
-    /// for an answer that the input thread may swallow; a resize to the same size asks nothing.
+    /// Clears the screen and its known content. `Terminal::clear` would query the cursor's position first, and wait for an answer that the
+    /// input thread may consume; a resize to the same size sends no query.
     fn clear(&mut self) -> io::Result<()> {
         self.clusters.forget();
         let size = self.terminal.size()?;
@@ -187,8 +187,8 @@ impl Drop for Term {
     }
 }
 
-/// Makes panics readable. One on the UI's thread gives the terminal back first, then prints as ever. One elsewhere (a
-/// worker) must not write over the screen: it goes to the log, and to `report`.
+/// Makes panics readable. One on the UI's thread restores the terminal first, then prints as usual. One elsewhere (a worker) must not write
+/// over the screen: it goes to the log, and to `report`.
 pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + Sync + 'static) {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -204,7 +204,7 @@ pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + 
     }));
 }
 
-/// Base 64 as OSC 52 wants it.
+/// Encodes in base 64, for OSC 52.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,4 +1,4 @@
-//! What tests of screens share: a screen drawn as text, compared with its kept pictures, and waiting for workers.
+//! Helpers for tests of screens: draw a screen as text, compare it with snapshots, and wait for workers.
 
 use super::keymap::Keymap;
 use super::screen::{Screen, Ui};
@@ -13,7 +13,7 @@ pub type Size = (u16, u16, bool);
 
 /// Whole windows: the usual one, a larger one, one without colours and boxes, the smallest.
 pub const WINDOWS: [Size; 4] = [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)];
-/// The same without the two rows that the frame keeps for itself.
+/// The same without the two rows of the frame.
 pub const SCREENS: [Size; 4] = [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)];
 
 /// Draws once.
@@ -29,10 +29,10 @@ pub fn terminal(
     terminal
 }
 
-/// What a terminal shows, one line of text per row.
+/// Returns the content of a terminal, one line of text per row.
 pub fn text_of(terminal: &Terminal<TestBackend>) -> String {
     let text = terminal.backend().to_string();
-    // The backend tells behind a line which cells wide characters hide.
+    // The backend appends to a line which cells are hidden by wide characters.
     let line = |line: &str| line.split("\" Hidden by").next().unwrap_or(line).trim_matches('"').trim_end().to_owned();
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -43,7 +43,7 @@ pub fn shown(size: Size, draw: impl FnOnce(&mut Frame, Rect, &Ui)) -> String {
     text_of(&terminal(size, colour, draw))
 }
 
-/// Compares a text with the kept picture of this name.
+/// Compares a text with the snapshot of this name.
 pub fn compare_one(name: &str, shown: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
@@ -52,7 +52,7 @@ pub fn compare_one(name: &str, shown: &str) {
     settings.bind(|| insta::assert_snapshot!(name, shown));
 }
 
-/// Compares what is shown in each size with the kept pictures.
+/// Compares the text in each size with the snapshots.
 pub fn compare(name: &str, sizes: &[Size], mut shown: impl FnMut(Size) -> String) {
     for &size in sizes {
         let (columns, rows, ascii) = size;
@@ -61,7 +61,7 @@ pub fn compare(name: &str, sizes: &[Size], mut shown: impl FnMut(Size) -> String
     }
 }
 
-/// Waits until it is so; `what` is told where it does not come to be.
+/// Waits until a condition holds; panics with `what` if it does not.
 pub fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !is_so() {
@@ -70,7 +70,7 @@ pub fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Lets the workers of a screen answer until no question is open.
+/// Runs the workers of a screen until no request is open.
 pub fn settle(screen: &mut dyn Screen) {
     wait("every answer", || {
         screen.tick(&mut Vec::new());

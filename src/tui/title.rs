@@ -1,21 +1,21 @@
-//! When the title of the terminal window is written: when it has changed, at most once a second.
+//! Decides when the title of the terminal window is written: when it has changed, at most once a second.
 
 use std::time::{Duration, Instant};
 
-/// Time between two titles, at least.
+/// Minimum time between two titles.
 const TITLE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What was written.
+/// The title last written, and when it was last checked.
 #[derive(Debug, Default)]
 pub(super) struct Title {
     written: Option<String>,
     checked: Option<Instant>,
-    /// When the title is to be computed again, because of what happened since it was last.
+    /// When to compute the title again, because of events since it was last computed.
     pub(super) due: Option<Instant>,
 }
 
 impl Title {
-    /// The title that is to be written now, if any.
+    /// Returns the title to write now, if any.
     pub(super) fn next(&mut self, now: Instant, wanted: impl FnOnce() -> String) -> Option<String> {
         self.due = self.checked.map(|checked| checked + TITLE_INTERVAL).filter(|due| now < *due);
         if self.due.is_some() {

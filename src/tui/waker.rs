@@ -1,4 +1,4 @@
-//! Waiting for the terminal, with a bell that ends the waiting: nothing is looked at again and again.
+//! Waits for the terminal, and can be interrupted; without polling.
 
 use rustix::event::{poll, PollFd, PollFlags};
 use signal_hook::consts::SIGWINCH;
@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 
-/// Rings when somebody pulls the rope, and when the terminal gets another size.
+/// Interrupts a wait on request, and when the size of the terminal changes.
 pub(super) struct Waker {
     rope: UnixStream,
     clapper: UnixStream,
@@ -16,8 +16,8 @@ pub(super) struct Waker {
 }
 
 impl Waker {
-    /// Hangs it up. The library that reads the terminal must hear of size changes already: actions of one signal run in the order
-    /// of their registration, so that it knows of a change when the bell rings for it.
+    /// Sets up the waker. The library that reads the terminal must already handle size changes: actions of one signal run in the order of
+    /// their registration, so that the library knows of a change when the wait is interrupted.
     pub(super) fn hang() -> io::Result<Self> {
         let (rope, clapper) = UnixStream::pair()?;
         rope.set_nonblocking(true)?;
@@ -26,13 +26,13 @@ impl Waker {
         Ok(Self { rope, clapper, size })
     }
 
-    /// Ends the waiting of now, or else the next one.
+    /// Interrupts the current wait, or else the next one.
     pub(super) fn ring(&self) {
-        // What does not fit any more is not needed: it rings already.
+        // If the socket is full, the wake-up is already pending.
         let _ = (&self.rope).write(&[0]);
     }
 
-    /// Waits until bytes of `terminal` can be read or the bell rings. An error when the terminal is gone.
+    /// Waits until bytes of `terminal` can be read or the waker is rung. Fails if the terminal is gone.
     pub(super) fn wait(&self, terminal: BorrowedFd<'_>) -> io::Result<()> {
         let mut ears = [PollFd::new(&terminal, PollFlags::IN), PollFd::new(&self.clapper, PollFlags::IN)];
         poll(&mut ears, None)?;
@@ -58,7 +58,7 @@ impl Drop for Waker {
     }
 }
 
-/// Whether bytes of `terminal` wait to be read.
+/// Whether bytes of `terminal` are waiting to be read.
 pub(super) fn bytes_wait(terminal: BorrowedFd<'_>) -> bool {
     rustix::io::ioctl_fionread(terminal).is_ok_and(|count| count > 0)
 }
@@ -87,7 +87,7 @@ mod tests {
             assert!(is_over(&mut || signal_hook::low_level::raise(SIGWINCH).unwrap()));
             assert!(is_over(&mut || person.write_all(b"j").unwrap()));
         });
-        // More strokes than a socket holds ring once and stop nobody.
+        // More calls than the socket can hold wake once and never block.
         (0..100_000).for_each(|_| bell.ring());
         bell.wait(terminal.as_fd()).unwrap();
         assert!(bytes_wait(terminal.as_fd()) && (&bell.clapper).read(&mut [0]).is_err());

@@ -1,4 +1,4 @@
-//! Slow questions asked from the screen, answered by one worker thread each; the newest question wins.
+//! Slow questions from the screen, each kind answered by one worker thread; the newest question wins.
 
 use gristmill_core::Cancel;
 use std::panic::AssertUnwindSafe;
@@ -17,15 +17,15 @@ impl Wake {
     pub(super) fn connect(&self, sender: Sender<super::app::Event>) {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
     }
-    /// Asks for a `tick` soon.
+    /// Requests a `tick` soon.
     pub fn wake(&self) {
         self.send(super::app::Event::Woken);
     }
 
-    /// Tells the frame something.
+    /// Sends an event to the frame.
     pub(super) fn send(&self, event: super::app::Event) {
         if let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            // A frame that is gone needs no waking.
+            // If the frame is gone, nothing is lost.
             let _ = sender.send(event);
         }
     }
@@ -40,13 +40,13 @@ struct Shared<Q, A> {
     slot: Mutex<Slot<Q>>,
     asked: Condvar,
     answer: Mutex<Option<(u64, A)>>,
-    /// The number of the last question whose answering panicked.
+    /// The number of the last question whose answer panicked.
     lost: AtomicU64,
 }
 
-/// A worker for questions of one kind. A new question takes the place of one that waits; an answer to an old question is
-/// dropped. Dropping it ends the thread after the answer it works on. A panic costs one answer, not the worker: the frame tells
-/// of it, and the next question is answered.
+/// A worker for questions of one kind. A new question replaces a waiting one; an answer to an old question is dropped. Dropping the worker
+/// ends the thread after the current answer. A panic costs one answer, not the worker: the frame reports it, and the next question is
+/// answered.
 pub struct Latest<Q, A> {
     shared: Arc<Shared<Q, A>>,
     number: u64,
@@ -80,7 +80,7 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
         Self { shared, number: 0, taken: 0 }
     }
 
-    /// Asks; what waits is forgotten, what is being answered will be dropped.
+    /// Submits a question; a waiting one is discarded, and the answer in progress will be dropped.
     pub fn ask(&mut self, question: Q) {
         self.number += 1;
         let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
         self.shared.asked.notify_one();
     }
 
-    /// The answer to the newest question, once, as soon as it is there. Never waits for the worker.
+    /// Takes the answer to the newest question, if it is ready. Never blocks.
     pub fn take(&mut self) -> Option<A> {
         let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
         match answer.take() {
@@ -100,7 +100,7 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
         }
     }
 
-    /// Forgets the newest question, and its answer. Whether it was still open.
+    /// Discards the newest question, and its answer. Returns whether it was still open.
     pub fn forget(&mut self) -> bool {
         let was_open = self.is_waiting();
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
@@ -115,7 +115,7 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
     }
 }
 
-/// Runs one errand; `None` when it panicked, which the panic hook has told already.
+/// Runs one task; `None` if it panicked, which the panic hook has already reported.
 fn guarded<A>(errand: impl FnOnce() -> A) -> Option<A> {
     std::panic::catch_unwind(AssertUnwindSafe(|| {
         panic_if_asked();
@@ -124,7 +124,7 @@ fn guarded<A>(errand: impl FnOnce() -> A) -> Option<A> {
     .ok()
 }
 
-/// Lets the tests of the real terminal see a worker panic: in a debug build the one that this variable names.
+/// Lets the tests with a real terminal trigger a worker panic: in a debug build in the worker that this variable names.
 #[cfg(debug_assertions)]
 fn panic_if_asked() {
     let asked = std::env::var("GRISTMILL_PANIC_IN_WORKER").ok();
@@ -156,7 +156,7 @@ impl<Q, A> Drop for Latest<Q, A> {
     }
 }
 
-/// A [`Latest`] whose answering is cancelled once nobody waits for it: by the next question, by [`stop`](Self::stop), and when it is
+/// A [`Latest`] whose answer is cancelled once it is not needed any more: by the next question, by [`stop`](Self::stop), and when it is
 /// dropped.
 pub struct Stoppable<Q, A> {
     latest: Latest<(Q, Cancel), A>,
@@ -170,14 +170,14 @@ impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
         Self { latest, cancel: Cancel::default() }
     }
 
-    /// Asks; what was asked before is stopped.
+    /// Submits a question; the previous one is cancelled.
     pub fn ask(&mut self, question: Q) {
         self.cancel.cancel();
         self.cancel = Cancel::default();
         self.latest.ask((question, self.cancel.clone()));
     }
 
-    /// Stops what was asked; there will be no answer. Whether one was waited for.
+    /// Cancels the question; there will be no answer. Returns whether one was pending.
     pub fn stop(&mut self) -> bool {
         self.cancel.cancel();
         self.latest.forget()
@@ -211,8 +211,8 @@ struct PendingQuestions<Q> {
     closed: bool,
 }
 
-/// A worker for many small questions, answered one by one in the order wanted. A new list takes the place of what was not
-/// begun. Dropping it ends the thread after the answer it works on.
+/// A worker for many small questions, answered one by one in the requested order. A new list replaces the questions not begun yet. Dropping
+/// it ends the thread after the current answer.
 pub struct Stream<Q, A> {
     shared: Arc<Errands<Q, A>>,
 }
@@ -239,14 +239,14 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         Self { shared }
     }
 
-    /// Says what is wanted now, most urgent first.
+    /// Sets the wanted questions, most urgent first.
     pub fn want(&mut self, questions: impl IntoIterator<Item = Q>) {
         let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.questions = questions.into_iter().collect();
         self.shared.asked.notify_one();
     }
 
-    /// The answers that came since the last call.
+    /// Takes the answers that arrived since the last call.
     pub fn take(&mut self) -> Vec<A> {
         std::mem::take(&mut *self.shared.done.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,17 +1,17 @@
-//! AppleDouble entries of a shard: files `._NAME` that the tar of macOS adds, and that the key rule takes for parts of samples.
+//! AppleDouble entries of a shard: files `._NAME` that the tar of macOS adds and that the key rule treats as parts of samples.
 
 use super::problem::{Problem, ProblemKind, Subject};
 use super::text::count;
 use serde::{Deserialize, Serialize};
 
-/// Keys of AppleDouble samples that one shard may have excluded; with more the shard is refused.
+/// Maximum number of keys of AppleDouble samples that can be excluded in one shard; a shard with more is refused.
 pub const MAX_APPLE_DOUBLE_KEYS: usize = 10_000;
 
-/// Where the AppleDouble entries of a shard are.
+/// Position of the AppleDouble entries within a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppleDoublePlace {
-    /// Only between whole samples, or before or after them: they can be excluded.
+    /// Only between, before or after whole samples: they can be excluded.
     #[default]
     BetweenSamples,
     /// Between the parts of a sample, or in one sample with other entries.
@@ -23,23 +23,23 @@ pub enum AppleDoublePlace {
 /// The AppleDouble entries of one shard that would be parts of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppleDouble {
-    /// How many there are.
+    /// Number of these entries.
     pub entries: u64,
-    /// Name of the first.
+    /// Name of the first entry.
     pub first: String,
-    /// Where its header begins, in bytes of the (decompressed) archive.
+    /// Offset of the header of the first entry, in bytes of the (decompressed) archive.
     pub byte_offset: u64,
-    /// Where they are.
+    /// Position of the entries relative to the samples.
     pub place: AppleDoublePlace,
 }
 
 impl AppleDouble {
-    /// Whether the shard cannot be used as it is.
+    /// Whether the shard is unusable in its present form.
     pub fn is_refused(&self) -> bool {
         self.place != AppleDoublePlace::BetweenSamples
     }
 
-    /// A note where the entries are excluded, else a problem.
+    /// Returns a note if the entries can be excluded, otherwise a problem.
     pub fn problem(&self, shard: &str) -> Problem {
         let subject = Subject::shard(shard).key(&self.first).at(self.byte_offset);
         let files = count(self.entries, "AppleDouble file");
@@ -60,6 +60,6 @@ impl AppleDouble {
     }
 }
 
-/// How to pack a shard without AppleDouble files.
+/// Hint: how to pack a shard without AppleDouble files.
 const APPLE_DOUBLE_HINT: &str =
     "pack the shard again without them: COPYFILE_DISABLE=1 tar … on macOS, tar --exclude='._*' … elsewhere";

@@ -1,4 +1,4 @@
-//! Panics of code of others that cost one unit of work, not the run.
+//! Catches panics of third-party code, so that they cost one unit of work and not the run.
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -7,7 +7,7 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does work that may panic on what nobody thought of; `None` where it did. Nothing is printed then ([`is_caught`]).
+/// Runs work that may panic on unexpected input; returns `None` if it panicked. Nothing is printed then ([`is_caught`]).
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work)).ok();
@@ -15,7 +15,7 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     done
 }
 
-/// Whether a panic of this thread would be caught by who knows what to say of it, so that it need not be told as a defect.
+/// Whether a panic of this thread would be caught by [`catch_panic`], so that it need not be reported as a defect.
 pub fn is_caught() -> bool {
     CAUGHT.get()
 }

@@ -5,27 +5,27 @@ use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Where the ranges go in annotate mode, unless something else is said.
+/// Default key under which annotate mode writes the ranges.
 pub const ANNOTATE_KEY: &str = "metadata.sa_remove_ranges";
-/// The field that the older of the two variants writes.
+/// Field that the older of the two variants writes.
 pub const FIELD_OF_VARIANT_B: &str = "sa_remove_ranges";
-/// The field that holds the text, unless something else is said.
+/// Default field that holds the text.
 pub const TEXT_KEY: &str = "text";
-/// The least number of occurrences that makes a passage a repeated one.
+/// Minimum number of occurrences that makes a passage a repeated one.
 pub const LEAST_COUNT: u64 = 2;
-/// The minimum length that guided modes propose, in bytes.
+/// Minimum length that guided modes propose, in bytes.
 pub const USUAL_MIN_LENGTH: u64 = 500;
-/// The minimum lengths that guided modes offer, in bytes. An estimate of any other is told together with them.
+/// Minimum lengths that guided modes offer, in bytes. An estimate for any other length is shown together with these.
 pub const SHOWN_LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 
-/// Which places of a repeated passage stay (docs/formats/bsade.md §4).
+/// Which occurrences of a repeated passage are kept (docs/formats/bsade.md §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// The first in the order of the documents.
+    /// The first in document order.
     #[default]
     First,
-    /// None at all.
+    /// None.
     None,
 }
 
@@ -33,10 +33,10 @@ pub enum Keep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// They are cut out of the text.
+    /// The ranges are cut out of the text.
     #[default]
     Remove,
-    /// The text stays; they are listed in the record.
+    /// The text is unchanged; the ranges are listed in the record.
     Annotate,
 }
 
@@ -51,24 +51,24 @@ pub enum Variant {
     B,
 }
 
-/// What is deduplicated, how, and where the result goes.
+/// What is deduplicated, how, and where the result is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DedupPlan {
     /// [`PLAN_VERSION`].
     pub version: u32,
-    /// The folder of JSONL files, as given by the person; empty with [`from_index`](Self::from_index).
+    /// The folder of JSONL files, as given by the user; empty with [`from_index`](Self::from_index).
     #[serde(default)]
     pub input: String,
-    /// The folder that gets the same tree.
+    /// The folder that receives the same tree.
     pub output: String,
-    /// The shortest repeat that is removed, in bytes of text (`--minlen`); `None` is a question that is still open.
+    /// Length of the shortest repeat that is removed, in bytes of text (`--minlen`); `None` means not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u64>,
     /// What happens to the ranges.
     #[serde(default)]
     pub mode: Mode,
-    /// Where annotate mode lists them.
+    /// Where annotate mode lists the ranges.
     #[serde(default)]
     pub variant: Variant,
     /// The dotted key of variant A.
@@ -77,34 +77,34 @@ pub struct DedupPlan {
     /// The field that holds the text.
     #[serde(default = "default_text_key")]
     pub text_key: String,
-    /// Which places stay.
+    /// Which occurrences are kept.
     #[serde(default)]
     pub keep: Keep,
-    /// Only passages that occur at least this often, in all, are removed; at least [`LEAST_COUNT`].
+    /// Only passages with at least this many occurrences in total are removed; at least [`LEAST_COUNT`].
     #[serde(default = "default_count")]
     pub min_count: u64,
-    /// An earlier set: it counts as coming first and stays untouched.
+    /// An earlier data set: it is ordered before the input and is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// Where the index goes that the reference would make (docs/formats/bsade.md §3), with the ranges.
+    /// Where to write the index that the reference would make (docs/formats/bsade.md §3), together with the ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_index: Option<String>,
-    /// Where the ranges alone go (docs/formats/bsade.md §5).
+    /// Where to write the ranges alone (docs/formats/bsade.md §5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_ranges: Option<String>,
-    /// Shards of what is exported.
+    /// Number of shards of the export.
     #[serde(default = "default_shards")]
     pub shards: u32,
-    /// Export the suffix table too.
+    /// Whether to export the suffix table too.
     #[serde(default)]
     pub table: bool,
-    /// An index in place of the folder: text and records come from it.
+    /// An index to read text and records from, in place of the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_index: Option<String>,
-    /// Replace what is there (the default refuses it; the same plan goes on or does nothing).
+    /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
-    /// Name the output as the reference does: with variant B, annotated output gets `_annotated` behind its name.
+    /// Names the output as the reference does: with variant B, `_annotated` is appended to the name of annotated output.
     #[serde(default)]
     pub compat: bool,
 }
@@ -126,7 +126,7 @@ fn default_shards() -> u32 {
 }
 
 impl DedupPlan {
-    /// A plan in which only the input and the output are answered.
+    /// Creates a plan in which only the input and the output are answered.
     pub fn new(input: impl Into<String>, output: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -150,12 +150,12 @@ impl DedupPlan {
         }
     }
 
-    /// What the text is read from: the folder, or the index in its place.
+    /// Returns the path that the text is read from: the folder, or the index in its place.
     pub fn source(&self) -> &str {
         self.from_index.as_deref().unwrap_or(&self.input)
     }
 
-    /// The folder that is proposed for the result: next to what is read, named after it.
+    /// Returns the proposed folder for the result: next to the source and named after it.
     pub fn proposed_output(&self) -> String {
         let source = Path::new(self.source());
         let Some(name) = source.file_name().map(|name| name.to_string_lossy().into_owned()) else {
@@ -167,7 +167,7 @@ impl DedupPlan {
         source.with_file_name(name).to_string_lossy().into_owned()
     }
 
-    /// Where the result is visible at last: the output as given, or with `_annotated` where the reference names it so.
+    /// Returns the path at which the result is published: the output as given, or with `_annotated` where the reference adds it.
     pub fn visible_output(&self) -> String {
         let output = self.output.as_str();
         if self.compat && self.mode == Mode::Annotate && self.variant == Variant::B {

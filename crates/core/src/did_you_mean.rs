@@ -1,6 +1,6 @@
-//! The name that was probably meant.
+//! Finds the name that the user probably meant.
 
-/// The candidate nearest to `text`, if one is near enough to be worth a question. Case does not count.
+/// Returns the candidate nearest to `text`, if one is near enough to be suggested. Case is ignored.
 pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = text.chars().take(200).flat_map(char::to_lowercase).collect();
     let mut best: Option<(usize, &str)> = None;
@@ -21,7 +21,7 @@ fn contains(long: &[char], short: &[char]) -> bool {
     long.windows(short.len()).any(|window| window == short)
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) from one text to the other.
+/// Returns the number of edits (insert, delete, replace, swap of neighbours) from one text to the other.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

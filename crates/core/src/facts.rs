@@ -1,4 +1,4 @@
-//! What is known of a data set so far: the input of every question and of `validate`.
+//! What has been found out about a data set so far: the input of every question and of `validate`.
 
 use super::apple_double::AppleDouble;
 use super::problem::Problem;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What a path is. See docs/formats/energon.md §1.
+/// The kind of data set that a path is. See docs/formats/energon.md §1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DatasetKind {
@@ -24,13 +24,13 @@ pub enum DatasetKind {
     Metadataset,
     /// A `.pbin` file: tokens packed for Modalities.
     PackedTokens,
-    /// A folder of nothing but `.pbin` files: tokens packed for Modalities, one file for each input.
+    /// A folder that contains only `.pbin` files: tokens packed for Modalities, one file per input.
     PackedFolder,
     /// A folder with `.ds` files directly in it: tokens for Nanosets.
     TokenFolder,
     /// A folder with `index/sample_locations.bin`: samples, tokens or lines, indexed for Forager.
     ForagerSamples,
-    /// A folder with a folder for each of several formats: tokens packed in several formats.
+    /// A folder with one folder for each of several formats: tokens packed in several formats.
     PackedFormats,
     /// A folder with the two files of a mixture of token folders.
     MixtureIndex,
@@ -41,7 +41,7 @@ pub enum DatasetKind {
 }
 
 impl DatasetKind {
-    /// In a user's words, for lists and titles.
+    /// Returns the user-facing name, for lists and titles.
     pub fn title(self) -> &'static str {
         match self {
             Self::PreparedWebDataset | Self::RawWebDataset => "WebDataset",
@@ -58,7 +58,7 @@ impl DatasetKind {
         }
     }
 
-    /// Why it has no splits and excludes; `None` where it has.
+    /// Returns why this kind has no splits and excludes; `None` if it has them.
     pub fn why_no_splits(self) -> Option<&'static str> {
         Some(match self {
             Self::PreparedWebDataset => return None,
@@ -82,14 +82,14 @@ impl DatasetKind {
     }
 }
 
-/// How far the scan of one shard is.
+/// Progress of the scan of one shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShardState {
-    /// Not begun.
+    /// Not started.
     #[default]
     Waiting,
-    /// Being read now.
+    /// Being read.
     Scanning,
     /// Read to its end.
     Scanned,
@@ -97,48 +97,48 @@ pub enum ShardState {
     Failed,
 }
 
-/// One shard as the screens see it.
+/// One shard as the screens show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ShardFacts {
-    /// Relative name.
+    /// Name relative to the root of the data set.
     pub name: String,
-    /// Size, time, inode.
+    /// Size, modification time and inode.
     pub stamp: FileStamp,
-    /// A `.tgz`: never in a split.
+    /// The shard is a `.tgz`, which is never in a split.
     pub is_tgz: bool,
-    /// Left out of the splits for another reason (its name cannot be written so that the loader finds it).
+    /// Left out of the splits for another reason (its name cannot be written in a form that the loader finds).
     pub unusable: bool,
-    /// How far its scan is.
+    /// Progress of its scan.
     pub state: ShardState,
-    /// Samples counted; final once `state` is `Scanned`.
+    /// Samples counted so far; final once `state` is `Scanned`.
     pub samples: u64,
-    /// AppleDouble entries among its samples, once it was read.
+    /// AppleDouble entries among its samples; `None` before the shard has been read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apple_double: Option<AppleDouble>,
 }
 
-/// How many of the scanned samples have a part.
+/// Figures of one part over the scanned samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartFacts {
     /// Samples with this part.
     pub samples: u64,
-    /// Content bytes in all.
+    /// Total content bytes.
     pub bytes: u64,
 }
 
-/// Sets of part names that are kept with their numbers of samples, per shard.
+/// Maximum number of sets of part names kept with their sample counts, per shard.
 const SETS_KEPT: usize = 16;
 /// Sets with more names than this are not kept.
 const SET_NAMES: usize = 32;
 
-/// Which parts samples have together: distinct sets of part names, each with the number of samples that have exactly these.
+/// Which parts occur together: distinct sets of part names, each with the number of samples that have exactly these parts.
 ///
-/// Data sets have a few; of more only the first ones are kept, so that all shares are those of the samples that are counted here.
+/// Data sets have few such sets. Only the first `SETS_KEPT` are kept, so shares refer to the samples counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSets(Vec<(Vec<String>, u64)>);
 
 impl PartSets {
-    /// Counts samples that have exactly these parts; their order does not matter.
+    /// Counts samples that have exactly these parts, in any order.
     pub fn add(&mut self, names: &[&str], samples: u64) {
         if samples == 0 || names.len() > SET_NAMES {
             return;
@@ -159,7 +159,7 @@ impl PartSets {
         }
     }
 
-    /// Mean of `worth` over the samples, each judged by the names of its parts; `None` where no sample is counted.
+    /// Returns the mean of `worth` over the samples, each judged by the names of its parts; `None` if no sample is counted.
     pub fn mean(&self, worth: impl Fn(&[String]) -> f64) -> Option<f64> {
         let samples: u64 = self.0.iter().map(|(_, number)| number).sum();
         let sum: f64 = self.0.iter().map(|(names, number)| worth(names) * *number as f64).sum();
@@ -167,80 +167,80 @@ impl PartSets {
     }
 }
 
-/// Part names kept with their figures, per shard and for a whole data set; a data set has a handful, a hostile one millions.
-/// More are dropped from the statistics, never from the rows.
+/// Maximum number of part names kept with their figures, per shard and for a whole data set. An ordinary data set has a handful, a hostile
+/// one millions. Names beyond the limit are missing from the statistics, never from the rows.
 pub const PART_NAMES_KEPT: usize = 256;
 
-/// What an earlier preparation left behind.
+/// Results of an earlier preparation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreparedFacts {
     /// `energon_version` of `.info.json`.
     pub version: Option<String>,
-    /// Shard name → sample count, in index order.
+    /// Shard name and sample count, in index order.
     pub shard_counts: Vec<(String, u64)>,
-    /// Our own plan is there (`.nv-meta/gristmill/plan.yaml`).
+    /// Whether Gristmill's own plan exists (`.nv-meta/gristmill/plan.yaml`).
     pub by_gristmill: bool,
-    /// That plan, when it can be read.
+    /// That plan, if it can be read.
     pub plan: Option<Box<super::plan::PreparePlan>>,
-    /// Splits and their shards, brace-expanded, as `split.yaml` has them. Empty when it cannot be read.
+    /// Splits and their shards, brace-expanded, as in `split.yaml`. Empty if the file cannot be read.
     pub splits: Vec<(String, Vec<String>)>,
-    /// Exclude items as they stand in `split.yaml`.
+    /// Exclude items exactly as written in `split.yaml`.
     pub excludes: Vec<String>,
-    /// Shards found on disk that the index does not have.
+    /// Shards on disk that are not in the index.
     pub new_shards: Vec<String>,
-    /// Shards whose size or time differ from the last run (only known when it was ours).
+    /// Shards whose size or time differ from the last run (known only if that run was Gristmill's).
     pub changed_shards: Vec<String>,
-    /// Those of them that have the recorded size: the time alone may differ. Empty once their headers were compared.
+    /// The changed shards that have the recorded size: possibly only the time differs. Empty once their headers have been compared.
     pub retimed_shards: Vec<String>,
-    /// Shards in the index that are gone from the disk.
+    /// Shards in the index that no longer exist on disk.
     pub missing_shards: Vec<String>,
 }
 
-/// Keys that name several samples, all in the same shards.
+/// Keys that identify several samples, all in the same shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DuplicateKeys {
-    /// Positions in [`DatasetFacts::shards`], ascending, one for each sample of a key: a shard may be there more than once.
+    /// Positions in [`DatasetFacts::shards`], ascending, one for each sample of a key: a shard may occur more than once.
     pub shards: Vec<u32>,
-    /// One of the keys.
+    /// One of the keys, as an example.
     pub key: String,
-    /// How many keys.
+    /// Number of keys.
     pub keys: u64,
 }
 
-/// Everything known of a data set right now; grows while the scan runs.
+/// Everything found out about a data set so far; grows while the scan runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct DatasetFacts {
     /// The folder or file that was opened.
     pub root: PathBuf,
-    /// What it is.
+    /// Kind of the data set.
     pub kind: DatasetKind,
-    /// The folder was walked: `shards` and `prepared` are complete.
+    /// Whether the folder has been walked: `shards` and `prepared` are complete.
     pub opened: bool,
     /// Shards in index order (`--exclude` not yet applied).
     pub shards: Vec<ShardFacts>,
-    /// Part name → share of the samples seen so far.
+    /// Part name and its figures over the samples seen so far.
     pub parts: BTreeMap<String, PartFacts>,
-    /// Which parts the samples seen so far have together.
+    /// Which parts occur together in the samples seen so far.
     #[serde(skip)]
     pub part_sets: PartSets,
     /// Samples seen so far.
     pub samples_seen: u64,
-    /// Every shard was read to its end (or failed).
+    /// Whether every shard has been read to its end (or failed).
     pub scan_complete: bool,
     /// The first few samples of the data set, for questions and field maps.
     pub sketches: Vec<SampleSketch>,
-    /// Keys that name several samples; known once every shard was read, and only where a scan looked for them.
+    /// Keys that identify several samples; filled once every shard has been read, and only if the scan looked for them.
     pub same_keys: Vec<DuplicateKeys>,
-    /// Those of them whose samples are pieces of one: no part in common. Known as `same_keys` is.
+    /// The entries of `same_keys` whose samples are pieces of one sample: they have no part in common. Filled at the same time.
     pub scattered: Vec<DuplicateKeys>,
-    /// Odd things found so far.
+    /// Problems found so far.
     pub findings: Vec<Problem>,
-    /// An earlier preparation, if there is one.
+    /// An earlier preparation, if any.
     pub prepared: Option<PreparedFacts>,
 }
 
 impl DatasetFacts {
-    /// Facts of a path of which only the kind is known.
+    /// Creates the facts of a path of which only the kind is known.
     pub fn new(root: PathBuf, kind: DatasetKind) -> Self {
         Self {
             root,
@@ -258,15 +258,15 @@ impl DatasetFacts {
             prepared: None,
         }
     }
-    /// Total size of all shards, in bytes.
+    /// Returns the total size of all shards, in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.shards.iter().map(|s| s.stamp.bytes).sum()
     }
-    /// Whether `parts` has every part of the samples seen so far.
+    /// Whether `parts` contains every part of the samples seen so far.
     pub fn lists_all_parts(&self) -> bool {
         self.parts.len() < PART_NAMES_KEPT
     }
-    /// Share of the samples seen so far that have `part`, from 0 to 1.
+    /// Returns the share of the samples seen so far that have `part`, from 0 to 1.
     pub fn part_share(&self, part: &str) -> f64 {
         let with = self.parts.get(part).map_or(0, |p| p.samples);
         if self.samples_seen == 0 {

@@ -1,4 +1,4 @@
-//! Why something could not be done, in one shape, so that every front end prints it alike.
+//! The single form of a failure, so that every front end prints it in the same way.
 
 use super::problem::{ProblemKind, Subject};
 use serde::Serialize;
@@ -7,22 +7,22 @@ use std::fmt;
 /// Shorthand for a result whose error is a [`Failure`].
 pub type Outcome<T> = Result<T, Failure>;
 
-/// What kind of failure it is; decides the exit code of the program.
+/// The class of a failure; decides the exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitClass {
-    /// Refused because of what is in the data: exit code 1.
+    /// Refused because of the content of the data: exit code 1.
     Data,
-    /// The request itself is wrong or incomplete: exit code 2.
+    /// The request is wrong or incomplete: exit code 2.
     Usage,
-    /// The machine said no (unreadable, full, locked, forbidden): exit code 3.
+    /// The environment refused (unreadable, full, locked, forbidden): exit code 3.
     Environment,
-    /// Stopped by the person or a signal: exit code 130.
+    /// Stopped by the user or a signal: exit code 130.
     Interrupted,
 }
 
 impl ExitClass {
-    /// The process exit code of this class.
+    /// Returns the process exit code of this class.
     pub fn code(self) -> u8 {
         match self {
             Self::Data => 1,
@@ -33,57 +33,56 @@ impl ExitClass {
     }
 }
 
-/// Something that ended a piece of work.
+/// The reason why a piece of work ended.
 ///
-/// Printed as `error: WHAT failed on SUBJECT: WHY`, then `hint: HINT`.
-/// Names from the data inside `subject` are raw; whoever prints them passes them through
-/// [`display_safe`](super::text::display_safe).
+/// Printed as `error: WHAT failed on SUBJECT: WHY`, then `hint: HINT`. Names from the data inside `subject` are raw; the caller passes them
+/// through [`display_safe`](super::text::display_safe) before printing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Failure {
     /// Decides the exit code.
     pub class: ExitClass,
-    /// The kind of problem that ended the work, where it was one.
+    /// The kind of problem that ended the work, if it was a problem.
     #[serde(skip)]
     pub kind: Option<ProblemKind>,
-    /// What was being done, as a noun phrase: `reading the tar header`, `the split ratio`.
+    /// The work in progress, as a noun phrase: `reading the tar header`, `the split ratio`.
     pub what: String,
-    /// On which thing.
+    /// The thing that the work was done on.
     pub subject: Subject,
-    /// The reason, in words a user knows.
+    /// The reason, in user-facing words.
     pub why: String,
-    /// The way out, where there is one.
+    /// What the user can do about it, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl Failure {
-    /// A failure without subject or hint; add them with [`on`](Self::on) and [`hint`](Self::hint).
+    /// Creates a failure without subject or hint; add them with [`on`](Self::on) and [`with_hint`](Self::with_hint).
     pub fn new(class: ExitClass, what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { class, kind: None, what: what.into(), subject: Subject::default(), why: why.into(), hint: None }
     }
 
-    /// Exit code 1: refused because of the data.
+    /// Creates a failure with exit code 1: refused because of the data.
     pub fn data(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::new(ExitClass::Data, what, why)
     }
 
-    /// Exit code 2: the request is wrong.
+    /// Creates a failure with exit code 2: the request is wrong.
     pub fn usage(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::new(ExitClass::Usage, what, why)
     }
 
-    /// Exit code 3: the environment refused.
+    /// Creates a failure with exit code 3: the environment refused.
     pub fn environment(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::new(ExitClass::Environment, what, why)
     }
 
-    /// Exit code 3: a state of the program that must not occur. The run ends, rather than leave something out.
+    /// Creates a failure with exit code 3 for a state of the program that must not occur. The run ends instead of omitting output.
     pub fn internal(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self::environment(what, why.into() + ", which is a defect of gristmill")
             .with_hint("report it with the command and the log (--log-level debug); nothing half-written is visible")
     }
 
-    /// Exit code 3 from an I/O error on a path.
+    /// Creates a failure with exit code 3 from an I/O error on a path.
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
         failure.hint = io_hint(&failure.what, error).map(str::to_owned);
@@ -97,39 +96,39 @@ impl Failure {
         self
     }
 
-    /// Whether a file or folder was not there.
+    /// Whether the failure is that a file or folder does not exist.
     pub fn is_missing(&self) -> bool {
         self.class == ExitClass::Environment && self.why == MISSING
     }
 
-    /// Exit code 130: cancelled by the person.
+    /// Creates a failure with exit code 130: cancelled by the user.
     pub fn cancelled() -> Self {
         Self::new(ExitClass::Interrupted, "the run", "it was cancelled")
             .with_hint("nothing half-written is visible; run the same command again to go on")
     }
 
-    /// Names the thing it happened on.
+    /// Sets the subject.
     #[must_use]
     pub fn on(mut self, subject: Subject) -> Self {
         self.subject = subject;
         self
     }
 
-    /// Adds the way out.
+    /// Adds the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Whether the person cancelled.
+    /// Whether the run was cancelled by the user or a signal.
     pub fn is_cancelled(&self) -> bool {
         self.class == ExitClass::Interrupted
     }
 }
 
 impl fmt::Display for Failure {
-    /// One line, already safe to print.
+    /// Writes one line that is safe to print.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::text::display_safe(&self.what))?;
         f.write_str(" failed")?;
@@ -145,7 +144,7 @@ impl std::error::Error for Failure {}
 /// "Too many levels of symbolic links" has no [`std::io::ErrorKind`] yet.
 const ELOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 
-/// What is said of a file or folder that is not there.
+/// Reason reported for a file or folder that does not exist.
 const MISSING: &str = "no such file or folder";
 
 fn io_reason(error: &std::io::Error) -> String {
@@ -167,7 +166,7 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
-/// What begins the names of things done by reading only.
+/// First words of the names of operations that only read.
 const READING: [&str; 4] = ["reading", "opening", "looking", "asking"];
 
 fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {

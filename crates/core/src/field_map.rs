@@ -3,31 +3,31 @@
 /// One option of a field-map expression: a part, then steps into its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOption {
-    /// Part name; may hold dots.
+    /// Part name; may contain dots.
     pub part: String,
-    /// `[name]` steps: an index on a list, a key on a map.
+    /// `[name]` steps: an index into a list, a key of a map.
     pub steps: Vec<String>,
 }
 
-/// A parsed expression: options tried from left to right.
+/// A parsed expression: options that are tried from left to right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldExpression {
-    /// At least one.
+    /// The options; at least one.
     pub options: Vec<FieldOption>,
 }
 
 impl FieldExpression {
-    /// Parses an expression. Never fails: an option that does not fit the grammar is read as one whose part has the *whole*
-    /// text as its name, as the reference reads it; the other options stay (docs/formats/energon.md §10).
+    /// Parses an expression. Never fails: an option that does not fit the grammar is read as one whose part has the *whole* text as its
+    /// name, as the reference reads it; the other options are unchanged (docs/formats/energon.md §10).
     pub fn parse(text: &str) -> Self {
         let whole = || FieldOption { part: text.to_owned(), steps: Vec::new() };
         Self { options: text.split(',').map(|option| parse_option(option).unwrap_or_else(whole)).collect() }
     }
-    /// Whether every option fits the grammar; one that does not names a part that hardly ever exists.
+    /// Whether every option fits the grammar. An option that does not fit refers to a part that hardly ever exists.
     pub fn fits_grammar(text: &str) -> bool {
         Self::defect(text).is_none()
     }
-    /// What is wrong with the first option that does not fit the grammar, and how to set it right; raw.
+    /// Returns what is wrong with the first option that does not fit the grammar, and how to repair it; raw text.
     pub fn defect(text: &str) -> Option<String> {
         let options: Vec<&str> = text.split(',').collect();
         let position = options.iter().position(|option| parse_option(option).is_none())?;
@@ -44,7 +44,7 @@ impl FieldExpression {
     }
 }
 
-/// Why an option that is not empty does not fit the grammar.
+/// Returns why a non-empty option does not fit the grammar.
 fn defect_of(option: &str) -> String {
     let mut open = false;
     for (at, c) in option.char_indices() {

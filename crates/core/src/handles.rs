@@ -1,5 +1,5 @@
-//! What an engine is given to talk to the outside: progress, cancellation, and a place for problems.
-//! Atomics and traits only; whoever owns the threads samples them.
+//! The handles through which an engine communicates with its caller: progress, cancellation, and a sink for problems. Atomics and traits
+//! only; the threads that sample them belong to the front ends.
 
 use super::failure::{Failure, Outcome};
 use super::problem::{Problem, ProblemKind, Severity};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Work done and to be done, in items and bytes. Workers add, front ends sample; totals of 0 mean "not known".
+/// Work done and work to do, in items and bytes. Workers add, front ends sample; a total of 0 means "not known".
 #[derive(Debug, Default)]
 pub struct Progress {
     items_done: AtomicU64,
@@ -24,22 +24,22 @@ pub struct Progress {
 pub struct ProgressReading {
     /// Items finished so far.
     pub items_done: u64,
-    /// Items in all, 0 while unknown.
+    /// Total items; 0 while unknown.
     pub items_total: u64,
     /// Bytes finished so far.
     pub bytes_done: u64,
-    /// Those of them that an earlier run has done: they tell nothing of how fast this one is.
+    /// The part of `bytes_done` that an earlier run finished; excluded when the speed of this run is computed.
     #[serde(skip)]
     pub bytes_resumed: u64,
-    /// Bytes in all, 0 while unknown.
+    /// Total bytes; 0 while unknown.
     pub bytes_total: u64,
-    /// Tokens made so far, where work is counted in them.
+    /// Tokens produced so far, if work is counted in tokens.
     #[serde(skip_serializing_if = "is_none")]
     pub tokens_done: u64,
 }
 
 impl ProgressReading {
-    /// How much is done, from 0 to 1, in bytes where their total is known, else in items; `None` while no total is known.
+    /// Returns the finished share, from 0 to 1: in bytes if their total is known, else in items; `None` while no total is known.
     pub fn fraction(&self) -> Option<f64> {
         let (done, total) = match self.bytes_total {
             0 => (self.items_done, self.items_total),
@@ -54,7 +54,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl Progress {
-    /// States how much there is.
+    /// Sets the totals.
     pub fn expect(&self, items: u64, bytes: u64) {
         self.items_total.store(items, Ordering::Relaxed);
         self.bytes_total.store(bytes, Ordering::Relaxed);
@@ -64,16 +64,16 @@ impl Progress {
         self.items_done.fetch_add(items, Ordering::Relaxed);
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
-    /// Adds work that an earlier run has finished.
+    /// Adds work that an earlier run finished.
     pub fn resume_from(&self, items: u64, bytes: u64) {
         self.bytes_resumed.fetch_add(bytes, Ordering::Relaxed);
         self.add(items, bytes);
     }
-    /// Adds tokens that were made.
+    /// Adds tokens that were produced.
     pub fn add_tokens(&self, tokens: u64) {
         self.tokens_done.fetch_add(tokens, Ordering::Relaxed);
     }
-    /// Starts a new phase: nothing done yet.
+    /// Starts a new phase with nothing done.
     pub fn restart(&self, items: u64, bytes: u64) {
         self.items_done.store(0, Ordering::Relaxed);
         self.bytes_done.store(0, Ordering::Relaxed);
@@ -81,12 +81,12 @@ impl Progress {
         self.tokens_done.store(0, Ordering::Relaxed);
         self.expect(items, bytes);
     }
-    /// The figures right now.
+    /// Returns the current figures.
     pub fn read(&self) -> ProgressReading {
         ProgressReading {
             items_done: self.items_done.load(Ordering::Relaxed),
             items_total: self.items_total.load(Ordering::Relaxed),
-            // First, so that it is never more than what is done.
+            // Read before `bytes_done`, so that it is never greater.
             bytes_resumed: self.bytes_resumed.load(Ordering::Relaxed),
             bytes_done: self.bytes_done.load(Ordering::Relaxed),
             bytes_total: self.bytes_total.load(Ordering::Relaxed),
@@ -95,20 +95,20 @@ impl Progress {
     }
 }
 
-/// A request to stop, shared by everybody who works on one job. Clones share the flag.
+/// A request to stop, shared by all workers of one job. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks everybody to stop at the next safe point.
+    /// Requests that all workers stop at the next safe point.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
-    /// Whether somebody asked.
+    /// Whether a stop was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-    /// An error as soon as somebody asked; call at least once per MiB read.
+    /// Returns an error once a stop was requested; to be called at least once per MiB read.
     pub fn check(&self) -> Outcome<()> {
         if self.is_cancelled() {
             Err(Failure::cancelled())
@@ -118,12 +118,11 @@ impl Cancel {
     }
 }
 
-/// Takes problems from workers. An error from [`report`](Self::report) ends the unit (`--strict`).
+/// Receives problems from workers. An error from [`report`](Self::report) ends the unit of work (`--strict`).
 pub trait ProblemSink: Send + Sync {
-    /// Takes one problem.
+    /// Receives one problem.
     fn report(&self, problem: Problem) -> Outcome<()>;
-    /// Takes the number of further findings, of which only the first were reported one by one. A sink that does not count
-    /// need not care.
+    /// Receives the number of further findings, of which only the first were reported one by one. Sinks that do not count may ignore it.
     fn count_more(&self, _severity: Severity, _kind: ProblemKind, _number: u64) {}
 }
 
@@ -137,15 +136,15 @@ impl ProblemSink for NullProblemSink {
     }
 }
 
-/// The way out of a run that ended at its first problem.
+/// Hint for a run that ended at its first problem.
 const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
 
-/// How many problems of each severity a run lists in its report.
+/// Maximum number of problems of each severity that a run lists in its report.
 pub const KEPT_PROBLEMS: usize = 1_000;
-/// Memory for the problems that are not listed, in bytes; those beyond are only counted.
+/// Memory for the problems that are not listed, in bytes; problems beyond that are only counted.
 const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
-/// The problems of a run beyond those that it lists: one JSON object a line, in order of arrival. Clones share them.
+/// The problems of a run beyond those that it lists: one JSON object per line, in order of arrival. Clones share them.
 #[derive(Clone, Default)]
 pub struct UnlistedProblems(Arc<Mutex<UnlistedInner>>);
 
@@ -166,17 +165,17 @@ impl UnlistedProblems {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those of now, one JSON object a line.
+    /// Returns the problems collected so far, one JSON object per line.
     pub fn lines(&self) -> Arc<Vec<u8>> {
         Arc::clone(&self.inner().lines)
     }
 
-    /// How many of a kind there are.
+    /// Returns the number of problems of a kind.
     pub fn count(&self, kind: ProblemKind) -> u64 {
         self.inner().counts.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Adds one, unless the memory for them is used up.
+    /// Adds a problem, unless the memory for them is used up.
     pub fn add(&self, problem: &Problem) {
         let mut inner = self.inner();
         let lines = Arc::make_mut(&mut inner.lines);
@@ -191,12 +190,12 @@ impl UnlistedProblems {
     }
 }
 
-/// The problems of JSON lines, as [`UnlistedProblems`] holds them; a line that is none is passed over.
+/// Parses JSON lines as written by [`UnlistedProblems`] into problems; a line that is not a problem is skipped.
 pub fn problems_of_lines(lines: &[u8]) -> impl Iterator<Item = Problem> + '_ {
     lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The ordinary [`ProblemSink`]: counts everything, lists the first [`KEPT_PROBLEMS`] of each severity, and keeps the others apart.
+/// The default [`ProblemSink`]: counts everything, lists the first [`KEPT_PROBLEMS`] of each severity, and stores the others separately.
 #[derive(Debug, Default)]
 pub struct ProblemLog {
     strict: bool,
@@ -211,26 +210,26 @@ struct LogInner {
 }
 
 impl ProblemLog {
-    /// With `strict`, the first problem that is not a note is returned as an error.
+    /// Creates a log. With `strict`, the first problem that is not a note is returned as an error.
     pub fn new(strict: bool) -> Self {
         Self { strict, ..Self::default() }
     }
     fn inner(&self) -> std::sync::MutexGuard<'_, LogInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The problems that were kept, in order of arrival.
+    /// Returns the problems that were kept, in order of arrival.
     pub fn kept(&self) -> Vec<Problem> {
         self.inner().kept.clone()
     }
-    /// The problems beyond those that were kept.
+    /// Returns the problems beyond those that were kept.
     pub fn unlisted(&self) -> UnlistedProblems {
         self.unlisted.clone()
     }
-    /// How many of each kind there were, kept or not.
+    /// Returns the number of problems of each kind, kept or not.
     pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
         self.inner().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
     }
-    /// How many were at least as bad as `severity`.
+    /// Returns the number of problems that are at least as severe as `severity`.
     pub fn count_from(&self, severity: Severity) -> u64 {
         self.inner().counts.iter().filter(|((s, _), _)| *s >= severity).map(|(_, n)| n).sum()
     }
@@ -261,7 +260,7 @@ impl ProblemSink for ProblemLog {
     }
 }
 
-/// Problems of one unit of work, as a journal keeps them: the first of them, and how many others there were of each kind.
+/// Problems of one unit of work, as stored in a journal: the first ones, and the number of others of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedProblems {
     kept: Vec<Problem>,
@@ -290,7 +289,7 @@ impl RecordedProblems {
         }
     }
 
-    /// Adds `lines` to every line number: those of the units before it in the same file.
+    /// Adds `lines`, the number of lines of the preceding units in the same file, to every line number.
     pub fn shift_lines(&mut self, lines: u64) {
         let numbers = self.kept.iter_mut().filter_map(|problem| problem.subject.line.as_mut());
         numbers.for_each(|line| *line += lines);
@@ -303,22 +302,22 @@ impl RecordedProblems {
     }
 }
 
-/// A [`ProblemSink`] that hands everything on to another one and records it.
+/// A [`ProblemSink`] that forwards everything to another sink and records it.
 pub struct RecordingSink<'a> {
     sink: &'a dyn ProblemSink,
     recorded: Mutex<RecordedProblems>,
 }
 
 impl<'a> RecordingSink<'a> {
-    /// Problems that are recorded as a whole, so that a run that goes on knows the samples of them: those of a shard of usual size.
+    /// Maximum number of problems that are recorded in full, so that a resumed run has their samples. It covers a shard of usual size.
     const MAX_KEPT: usize = 10_000;
 
-    /// Records what is reported to `sink` through this one.
+    /// Creates a sink that records what it forwards to `sink`.
     pub fn new(sink: &'a dyn ProblemSink) -> Self {
         Self { sink, recorded: Mutex::default() }
     }
 
-    /// What was recorded.
+    /// Returns the recorded problems.
     pub fn into_recorded(self) -> RecordedProblems {
         self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -342,13 +341,13 @@ impl ProblemSink for RecordingSink<'_> {
     }
 }
 
-/// The three handles together, as an engine takes them.
+/// The three handles together, as engines take them.
 #[derive(Clone, Copy)]
 pub struct Handles<'a> {
     /// Where finished work is counted.
     pub progress: &'a Progress,
-    /// Where a stop is asked for.
+    /// The stop request to check.
     pub cancel: &'a Cancel,
-    /// Where problems go.
+    /// Receiver of problems.
     pub problems: &'a dyn ProblemSink,
 }

@@ -1,15 +1,15 @@
 //! Pointer files of Git LFS: the small text that a checkout holds in place of a large file that was not fetched.
 
-/// The largest pointer file in bytes, by the specification of Git LFS.
+/// Maximum size of a pointer file in bytes, from the specification of Git LFS.
 pub const MAX_LFS_POINTER_BYTES: u64 = 1023;
-/// What is said of one.
+/// Reason reported for a pointer file.
 pub const LFS_POINTER: &str = "it is a Git LFS pointer in place of the file, whose content was not fetched";
-/// The way out.
+/// Hint for a pointer file.
 pub const LFS_HINT: &str = "fetch the content with `git lfs pull`";
 
 /// Whether the whole content of a file is a Git LFS pointer.
 pub fn is_lfs_pointer(content: &[u8]) -> bool {
-    // The second is the address of its first releases.
+    // The second is the address used by the first releases of Git LFS.
     let starts: [&[u8]; 2] = [b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"];
     let is_known = starts.iter().any(|start| content.starts_with(start));
     let has_oid = content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"oid sha256:"));

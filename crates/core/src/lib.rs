@@ -1,4 +1,4 @@
-//! What every crate of Gristmill shares: plans, problems, failures, facts, progress and cancel handles, and safe display of names. No
+//! Types shared by every crate of Gristmill: plans, problems, failures, facts, progress and cancel handles, and safe display of names. No
 //! files, no threads, no terminal.
 
 mod apple_double;

@@ -1,4 +1,4 @@
-//! What is known of one picture, sound or video, and how media are picked (docs/formats/energon.md §12).
+//! Facts about one picture, sound or video, and the rules that select media (docs/formats/energon.md §12).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// As `metadata_type` has it.
+    /// Returns the value of `metadata_type`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -22,33 +22,33 @@ impl MediaType {
     }
 }
 
-/// A picture, as its header tells.
+/// A picture, as described by its header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImageFacts {
-    /// In pixels, as stored: a rotation in EXIF data is not applied.
+    /// Width in pixels, as stored: a rotation in EXIF data is not applied.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels, as stored.
     pub height: u32,
-    /// As Pillow names it: `JPEG`, `PNG`, `JPEG2000`.
+    /// Format as named by Pillow: `JPEG`, `PNG`, `JPEG2000`.
     pub format: &'static str,
-    /// As Pillow names it: `RGB`, `P`, `I;16`.
+    /// Mode as named by Pillow: `RGB`, `P`, `I;16`.
     pub mode: &'static str,
 }
 
-/// Sound and video, of the first stream each. `None` where there is no such stream, or the container does not tell.
+/// Sound and video, of the first stream of each. `None` if there is no such stream or the container does not contain the value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AvFacts {
-    /// Seconds.
+    /// Duration in seconds.
     pub video_duration: Option<f64>,
-    /// Packets with a time stamp.
+    /// Number of packets with a time stamp.
     pub video_num_frames: Option<u64>,
-    /// Frames per second, on average.
+    /// Average frames per second.
     pub video_fps: Option<f64>,
-    /// In pixels.
+    /// Width in pixels.
     pub video_width: Option<u32>,
-    /// In pixels.
+    /// Height in pixels.
     pub video_height: Option<u32>,
-    /// Seconds.
+    /// Duration in seconds.
     pub audio_duration: Option<f64>,
     /// Number of channels.
     pub audio_channels: Option<u32>,
@@ -58,18 +58,18 @@ pub struct AvFacts {
     pub audio_num_samples: Option<u64>,
 }
 
-/// What is known of one entry.
+/// Facts about one entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MediaFacts {
-    /// Of a picture.
+    /// Facts about a picture.
     Image(ImageFacts),
-    /// Of sound or video.
+    /// Facts about sound or video.
     Av(AvFacts),
 }
 
 impl MediaFacts {
-    /// The type of its row.
+    /// Returns the type of its row.
     pub fn media_type(&self) -> MediaType {
         match self {
             Self::Image(_) => MediaType::Image,
@@ -78,20 +78,20 @@ impl MediaFacts {
     }
 }
 
-/// Which entries are media.
+/// The rule that selects which entries are media.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MediaFilter {
-    /// By the ending of the name.
+    /// By the extension of the name.
     Extension,
-    /// By the first bytes of each entry, then by the ending.
+    /// By the first bytes of each entry, then by the extension.
     Header,
-    /// Entries whose name one of these shell patterns matches.
+    /// By shell patterns: entries whose name matches one of them.
     Glob(Vec<String>),
 }
 
 impl MediaFilter {
-    /// `strategy` of its row in `media_filters`.
+    /// Returns the `strategy` of its row in `media_filters`.
     pub fn strategy(&self) -> &'static str {
         match self {
             Self::Extension => "EXTENSION",
@@ -99,7 +99,7 @@ impl MediaFilter {
             Self::Glob(_) => "GLOB",
         }
     }
-    /// `patterns` of its row in `media_filters`: empty for all but globs.
+    /// Returns the `patterns` of its row in `media_filters`: empty except for globs.
     pub fn patterns(&self) -> String {
         match self {
             Self::Extension | Self::Header => String::new(),
@@ -108,13 +108,13 @@ impl MediaFilter {
     }
 }
 
-/// How media are described.
+/// How media metadata is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MediaPlan {
-    /// Which entries.
+    /// The rule that selects the entries.
     pub filter: MediaFilter,
-    /// Decode each picture whole, so that damage behind a good header is found.
+    /// Whether to decode each picture completely, so that damage after a valid header is found.
     #[serde(default)]
     pub decode: bool,
 }

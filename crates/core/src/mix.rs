@@ -1,21 +1,21 @@
-//! A mixture of data sets as a person asks for it: what `mix new` writes (docs/formats/energon.md §14).
+//! A mixture of data sets as the user requests it: what `mix new` writes (docs/formats/energon.md §14).
 
 use serde::{Deserialize, Serialize};
 
-/// How the members of a mixture are put together.
+/// How the members of a mixture are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MixKind {
-    /// Samples are drawn from the members with given weights, for ever.
+    /// Samples are drawn from the members with given weights, without end.
     #[default]
     Blend,
     /// Each member is seen a given number of times per epoch.
     Epochized,
-    /// Samples of one key become one sample.
+    /// Samples with the same key become one sample.
     Join,
 }
 
-/// What happens in a join to a sample whose key a further member lacks.
+/// What a join does with a sample whose key a further member lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nonmatch {
@@ -24,12 +24,12 @@ pub enum Nonmatch {
     Error,
     /// The sample is left out.
     Skip,
-    /// The sample is kept, with nothing from that member.
+    /// The sample is kept, without data from that member.
     None,
 }
 
 impl Nonmatch {
-    /// As the file has it.
+    /// Returns the name used in the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -39,33 +39,33 @@ impl Nonmatch {
     }
 }
 
-/// Where the media that a crude member names are found.
+/// A source of the media that a crude member refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixAux {
-    /// What the cooker calls it.
+    /// Name that the cooker uses for it.
     pub name: String,
-    /// A prepared WebDataset, or `filesystem://FOLDER`; relative to the folder the program runs in.
+    /// A prepared WebDataset, or `filesystem://FOLDER`; relative to the working directory.
     pub path: String,
-    /// The file has the path as seen from its own folder, although it is whole here; see [`MixMember::is_relative`].
+    /// The file contains the path relative to its own folder, although it is absolute here; see [`MixMember::is_relative`].
     #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
     pub is_relative: bool,
 }
 
 impl MixAux {
-    /// A source by its name and path.
+    /// Creates a source from its name and path.
     pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self { name: name.into(), path: path.into(), is_relative: false }
     }
 }
 
-/// `KEY=VALUE`, given to each sample of a member.
+/// `KEY=VALUE`, added to each sample of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixSubflavor {
-    /// Its name.
+    /// Key of the property.
     pub key: String,
-    /// Its value, always text.
+    /// Value of the property, always text.
     pub value: String,
 }
 
@@ -73,25 +73,25 @@ pub struct MixSubflavor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MixMember {
-    /// A prepared WebDataset, a `.jsonl` file or another metadataset; relative to the folder the program runs in.
+    /// A prepared WebDataset, a `.jsonl` file or another metadataset; relative to the working directory.
     pub path: String,
-    /// The file has the path as seen from its own folder, although it is whole here: a plan that was saved has whole paths, so that it
-    /// can be run from any folder, and is to give the same file.
+    /// The file contains the path relative to its own folder, although it is absolute here. A saved plan has absolute paths so that it can
+    /// be run from any folder, and must still produce the same file.
     #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
     pub is_relative: bool,
-    /// Its weight in a blend, its repetitions in an epochized one; not used in a join.
+    /// Its weight in a blend, its repetitions in an epochized mixture; not used in a join.
     #[serde(default = "one")]
     pub amount: f64,
-    /// What the joiner calls it; in a join only.
+    /// Name that the joiner uses for it; in a join only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What becomes of samples it lacks; in a join only, and not for the first member.
+    /// What happens to samples that it lacks; in a join only, and not for the first member.
     #[serde(default, skip_serializing_if = "is_default")]
     pub nonmatch: Nonmatch,
-    /// The split of it that is used, where that is not the one of the same name.
+    /// The split of the member that is used, if it is not the one of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_part: Option<String>,
-    /// Further properties of its samples.
+    /// Additional properties of its samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflavors: Vec<MixSubflavor>,
     /// The range that is used: `["0%", "50%"]`, `["100", "end"]`.
@@ -111,7 +111,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl MixMember {
-    /// A member with nothing but its path and its weight or repetitions.
+    /// Creates a member with only a path and a weight or number of repetitions.
     pub fn new(path: impl Into<String>, amount: f64) -> Self {
         Self {
             path: path.into(),
@@ -133,26 +133,26 @@ impl MixMember {
 pub struct MixPlan {
     /// [`PLAN_VERSION`](super::plan::PLAN_VERSION).
     pub version: u32,
-    /// The `.yaml` file that is written; relative to the folder the program runs in.
+    /// The `.yaml` file to write; relative to the working directory.
     pub output: String,
-    /// How the members are put together.
+    /// How the members are combined.
     pub kind: MixKind,
-    /// At least one; the first of a join is the one whose order counts.
+    /// The members; at least one. In a join, the first one determines the order.
     pub members: Vec<MixMember>,
-    /// `module:function` or `module:Class` that makes one sample of several; needed by a join.
+    /// `module:function` or `module:Class` that makes one sample of several; required by a join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joiner: Option<String>,
-    /// The splits that are written, all with the same mixture; none: those of train, val and test that every member has.
-    /// JSONL files have no splits: they are part of the first of these alone.
+    /// The splits to write, all with the same mixture; if empty, those of train, val and test that every member has. JSONL files have no
+    /// splits: they are part of the first of these only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<String>,
-    /// Replace a file that is there.
+    /// Replaces an existing file.
     #[serde(default)]
     pub overwrite: bool,
 }
 
 impl MixPlan {
-    /// A mixture without members yet.
+    /// Creates a mixture without members.
     pub fn new(output: impl Into<String>, kind: MixKind) -> Self {
         Self {
             version: super::plan::PLAN_VERSION,

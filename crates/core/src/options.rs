@@ -1,7 +1,7 @@
-//! Options as data: what a plan is made of, in which order, and how each answer gets into the plan and out of it. The arguments of the
-//! command line, the printed command and the checks of answers are derived from these tables.
+//! Options as data: which options a plan has, in which order, and how each answer is read from the plan and written to it. The arguments of
+//! the command line, the printed command and the checks of answers are derived from these tables.
 
-/// What would be typed for an option.
+/// The answer to an option, as it would be typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
     /// Nothing: the option has its default.
@@ -15,89 +15,89 @@ pub enum Answer {
     List(Vec<String>),
 }
 
-/// One value of an option that has few.
+/// One value of an option that has a fixed set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// As it is typed.
+    /// The value as typed.
     pub name: &'static str,
-    /// What it means, in one line without full stop.
+    /// Its meaning, in one line without full stop.
     pub help: &'static str,
 }
 
-/// What kind of value an option has, and how it is read from a plan and written to it. `get` gives nothing for the default.
+/// The kind of value of an option, and how it is read from a plan and written to it. `get` returns an empty answer for the default.
 pub enum Access<P: 'static> {
-    /// Given or not.
+    /// A flag that is given or not.
     Switch {
-        /// Whether it is on.
+        /// Returns whether it is on.
         get: fn(&P) -> bool,
-        /// Switches it.
+        /// Switches it on or off.
         set: fn(&mut P, bool),
     },
-    /// A number in a range.
+    /// A number with a lower limit.
     Number {
-        /// The smallest that is accepted.
+        /// The smallest accepted number.
         least: u64,
-        /// The value, where it is not the default.
+        /// Returns the value, or `None` for the default.
         get: fn(&P) -> Option<u64>,
-        /// Takes a value; `None` is the default.
+        /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<u64>),
     },
     /// Any text.
     Text {
-        /// The value, where there is one.
+        /// Returns the value, or `None` for the default.
         get: fn(&P) -> Option<String>,
-        /// Takes a value; `None` is the default.
+        /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<String>),
     },
     /// A local path.
     Path {
-        /// The value, where there is one.
+        /// Returns the value, or `None` for the default.
         get: fn(&P) -> Option<String>,
-        /// Takes a value; `None` is the default.
+        /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<String>),
     },
     /// Local paths, at least one where the option is required.
     Paths {
-        /// The values.
+        /// Returns the values.
         get: fn(&P) -> Vec<String>,
-        /// Takes all values.
+        /// Stores all values.
         set: fn(&mut P, Vec<String>),
     },
-    /// One of few values.
+    /// One of a fixed set of values.
     Choice {
         /// All of them; the first is the default.
         choices: &'static [Choice],
-        /// The value, where it is not the default.
+        /// Returns the name of the value, or `None` for the default.
         get: fn(&P) -> Option<&'static str>,
-        /// Takes the name of a choice.
+        /// Stores the choice with this name.
         set: fn(&mut P, &'static str),
     },
 }
 
-/// What front ends show of an option. It has no type parameter, so they can hold options of different plans.
+/// The part of an option that front ends show. It has no type parameter, so one list can hold options of different plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// The flag without its hyphens; of a positional option its name in messages.
+    /// The flag without its hyphens; for a positional option, its name in messages.
     pub name: &'static str,
-    /// What stands for the value in help.
+    /// Placeholder for the value in help.
     pub value_name: &'static str,
-    /// What it does, in one line without full stop.
+    /// Its effect, in one line without full stop.
     pub help: &'static str,
-    /// The value that it has when nothing is given; empty where there is none.
+    /// The value used if none is given; empty if there is none.
     pub default: &'static str,
-    /// The flag of one letter.
+    /// The one-letter flag.
     pub short: Option<char>,
-    /// It is given by its place among the arguments, without a flag.
+    /// Whether it is given by its position among the arguments, without a flag.
     pub is_positional: bool,
-    /// A plan without it is not complete.
+    /// Whether a plan without it is incomplete.
     pub is_required: bool,
 }
 
 /// One option of a plan.
 pub struct OptionSpec<P: 'static> {
-    /// What is shown.
+    /// The part that is shown.
     pub info: OptionInfo,
-    /// How a plan holds it.
+    /// How a plan stores it.
     pub access: Access<P>,
 }
 
@@ -106,7 +106,7 @@ pub struct OptionSpec<P: 'static> {
 pub enum ValueKind {
     /// No value.
     Switch,
-    /// A number that is not smaller than this.
+    /// A number that is at least this.
     Number(u64),
     /// Any text.
     Text,
@@ -119,42 +119,42 @@ pub enum ValueKind {
 }
 
 impl<P> OptionSpec<P> {
-    /// An option without default, short flag or requirement.
+    /// Creates an option without default, short flag or requirement.
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, access: Access<P>) -> Self {
         let info =
             OptionInfo { name, value_name, help, default: "", short: None, is_positional: false, is_required: false };
         Self { info, access }
     }
 
-    /// Names the value that it has when nothing is given.
+    /// Sets the value used if none is given.
     #[must_use]
     pub const fn default(mut self, default: &'static str) -> Self {
         self.info.default = default;
         self
     }
 
-    /// Gives it a flag of one letter.
+    /// Sets the one-letter flag.
     #[must_use]
     pub const fn short(mut self, short: char) -> Self {
         self.info.short = Some(short);
         self
     }
 
-    /// Takes it by its place.
+    /// Makes the option positional.
     #[must_use]
     pub const fn positional(mut self) -> Self {
         self.info.is_positional = true;
         self
     }
 
-    /// Requires an answer.
+    /// Makes an answer mandatory.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.info.is_required = true;
         self
     }
 
-    /// The kind of its value.
+    /// Returns the kind of its value.
     pub fn kind(&self) -> ValueKind {
         match self.access {
             Access::Switch { .. } => ValueKind::Switch,
@@ -166,7 +166,7 @@ impl<P> OptionSpec<P> {
         }
     }
 
-    /// The answer that a plan holds.
+    /// Returns the answer stored in a plan.
     pub fn get(&self, plan: &P) -> Answer {
         let text = |text: Option<String>| text.map_or(Answer::Unset, Answer::Text);
         match &self.access {
@@ -182,10 +182,10 @@ impl<P> OptionSpec<P> {
         }
     }
 
-    /// Puts an answer into a plan.
+    /// Stores an answer in a plan.
     ///
     /// # Errors
-    /// Why the answer is none for this option.
+    /// The reason why the answer is not valid for this option.
     pub fn set(&self, plan: &mut P, answer: &Answer) -> Result<(), String> {
         let value = match answer {
             Answer::Unset => None,

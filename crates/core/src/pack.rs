@@ -3,10 +3,10 @@
 use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
 
-/// Seed where something is shuffled and nobody gave one.
+/// Default seed of shuffles.
 pub const DEFAULT_SEED: u64 = 42;
 
-/// Where the text of a document stands in its line.
+/// Where the text of a document is stored in its line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextField {
@@ -32,52 +32,53 @@ pub enum EndToken {
     Id(u32),
 }
 
-/// Which lines of which files are read, and what becomes of them.
+/// Which lines of which files are read, and what is made of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PackPlan {
     /// [`PLAN_VERSION`].
     pub version: u32,
-    /// Files and folders, as given by the person.
+    /// Files and folders, as given by the user.
     pub inputs: Vec<String>,
-    /// Only files of folders whose relative path fits (`--glob`).
+    /// Restricts the files of folders to those whose relative path matches (`--glob`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
-    /// A file with one relative path a line, in place of looking into the folder (`--paths-file`).
+    /// A file with one relative path per line, used instead of listing the folder (`--paths-file`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths_file: Option<String>,
-    /// Where the text of a document stands.
+    /// Where the text of a document is stored.
     #[serde(default)]
     pub text: TextField,
     /// A `tokenizer.json`, a folder with one, a SentencePiece `.model`, or a name in the local hub cache.
     pub tokenizer: String,
-    /// What metadata files say in place of `tokenizer`.
+    /// Name written to metadata files in place of `tokenizer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_name: Option<String>,
-    /// Entries of the vocabulary that are special tokens besides those of the tokenizer file: texts are cut at them (`--special-token`).
+    /// Entries of the vocabulary that are special tokens in addition to those of the tokenizer file: texts are cut at them
+    /// (`--special-token`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special_tokens: Vec<String>,
     /// The token that ends a document; `None` leaves it to the tokenizer's own template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<EndToken>,
-    /// A file or a folder, as the formats ask; with several formats a folder with one folder for each.
+    /// A file or a folder, as the format requires; with several formats, a folder with one folder for each.
     pub output: String,
     /// Seed of every shuffle.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Make packed files for Modalities.
+    /// Whether and how packed files for Modalities are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modalities: Option<ModalitiesTarget>,
-    /// Make a token folder for Nanosets.
+    /// Whether and how a token folder for Nanosets is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nanosets: Option<NanosetsTarget>,
-    /// Make tokenized samples for Forager.
+    /// Whether and how tokenized samples for Forager are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forager: Option<ForagerTarget>,
-    /// Replace what is there (the default refuses it; the same plan goes on or does nothing).
+    /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
-    /// Reproduce the reference programs' bytes even where they lose data.
+    /// Reproduces the reference programs' bytes even where they lose data.
     #[serde(default)]
     pub compat: bool,
 }
@@ -87,7 +88,7 @@ fn default_seed() -> u64 {
 }
 
 impl PackPlan {
-    /// A plan in which only the inputs, the tokenizer and the output are answered; no format is chosen.
+    /// Creates a plan in which only the inputs, the tokenizer and the output are answered; no format is chosen.
     pub fn new(inputs: Vec<String>, tokenizer: impl Into<String>, output: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -109,12 +110,12 @@ impl PackPlan {
         }
     }
 
-    /// Whether files are chosen and bad ones passed over as the reference program does it: with `--compat`, and as nanotron's own tool does.
+    /// Whether files are selected and bad ones skipped as the reference program does: with `--compat`, and as nanotron's own tool does.
     pub fn follows_reference(&self) -> bool {
         self.compat || self.nanosets.as_ref().is_some_and(|target| target.names == NameProfile::Classic)
     }
 
-    /// The formats that are asked for, in the order in which they are made and named.
+    /// Returns the requested formats, in the order in which they are made and listed.
     pub fn formats(&self) -> Vec<PackFormat> {
         [
             self.modalities.is_some().then_some(PackFormat::Modalities),
@@ -140,10 +141,10 @@ pub enum PackFormat {
 }
 
 impl PackFormat {
-    /// All of them, in the order of a plan.
+    /// All formats, in the order of a plan.
     pub const ALL: [Self; 3] = [Self::Modalities, Self::Nanosets, Self::Forager];
 
-    /// The word of `--format`, also the folder's name when there are several.
+    /// Returns the value of `--format`, which is also the folder's name if there are several formats.
     pub fn word(self) -> &'static str {
         match self {
             Self::Modalities => "modalities",
@@ -152,7 +153,7 @@ impl PackFormat {
         }
     }
 
-    /// What its files hold one after another, in the singular.
+    /// Returns the noun, in the singular, for the items that its files consist of.
     pub fn item(self) -> &'static str {
         match self {
             Self::Modalities | Self::Nanosets => "document",
@@ -161,34 +162,34 @@ impl PackFormat {
     }
 }
 
-/// What Modalities gets: one `.pbin` a file (docs/formats/modalities.md §3 and §4).
+/// Options of the Modalities output: one `.pbin` per file (docs/formats/modalities.md §3 and §4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ModalitiesTarget {
-    /// The token that ends every document; `None` takes the plan's end token, which then has to be there.
+    /// The token that ends every document; `None` uses the plan's end token, which is required in that case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eod_token: Option<String>,
-    /// The raw index; `None` means beside the input, built when missing.
+    /// The raw index; `None` means next to the input, built if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
-    /// Cut documents to this many tokens, template included, end token not.
+    /// Cuts documents to this many tokens, including those of the template, excluding the end token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncate_to: Option<u32>,
-    /// Fill documents up to this many tokens, before the end token.
+    /// Pads documents to this many tokens, before the end token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_to: Option<u32>,
-    /// The spelling of the padding token, where it is not the tokenizer's own.
+    /// The spelling of the padding token, if it is not the tokenizer's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_token: Option<String>,
-    /// Leave lines that are no JSON out of the raw index instead of refusing the file.
+    /// Leaves lines that are not JSON out of the raw index instead of refusing the file.
     #[serde(default)]
     pub skip_bad_lines: bool,
-    /// Lines of one work item; counts only with `compat`, where a bad document takes the rest with it.
+    /// Lines of one work item; used only with `compat`, where a bad document discards the rest of its work item.
     #[serde(default = "default_batch")]
     pub batch_lines: u64,
 }
 
-/// Lines of one work item unless something else is said.
+/// Default number of lines of one work item.
 pub const DEFAULT_BATCH_LINES: u64 = 1_000;
 
 fn default_batch() -> u64 {
@@ -213,7 +214,7 @@ impl Default for ModalitiesTarget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentShuffle {
-    /// They keep their order.
+    /// Documents keep their order.
     #[default]
     None,
     /// All documents of a task are permuted.
@@ -224,54 +225,54 @@ pub enum DocumentShuffle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameProfile {
-    /// As datatrove 0.10.1 does.
+    /// As in datatrove 0.10.1.
     #[default]
     Modern,
-    /// As datatrove 0.4.0 does.
+    /// As in datatrove 0.4.0.
     Classic,
 }
 
-/// What Nanosets gets: a folder of `.ds` files (docs/formats/nanosets.md §1 to §4).
+/// Options of the Nanosets output: a folder of `.ds` files (docs/formats/nanosets.md §1 to §4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NanosetsTarget {
-    /// Tasks that the files are dealt to; `None` means one a file, at most 64.
+    /// Number of tasks that the files are distributed to; `None` means one per file, at most 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u32>,
-    /// Only this task.
+    /// Runs only the task with this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// Order of the documents.
+    /// Whether documents are shuffled.
     #[serde(default)]
     pub shuffle: DocumentShuffle,
-    /// Cut the tokens into chunks of this many and shuffle those.
+    /// Cuts the tokens into chunks of this many tokens and shuffles the chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_size: Option<u64>,
-    /// A shuffled file is closed once it has more tokens than this.
+    /// Closes a shuffled file once it has more tokens than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens_per_file: Option<u64>,
-    /// Write `.ds.loss`.
+    /// Writes `.ds.loss`.
     #[serde(default)]
     pub loss_masks: bool,
-    /// Start of every file name.
+    /// Prefix of every file name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// How shuffled files are named.
     #[serde(default)]
     pub names: NameProfile,
-    /// Usable documents of each task that are left out at its start.
+    /// Number of usable documents that are left out at the start of each task.
     #[serde(default)]
     pub skip: u64,
-    /// Usable documents of each task at most.
+    /// Maximum number of usable documents per task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where `executor.json`, `logs/`, `stats/` and `completions/` go; `None` writes none.
+    /// Folder for `executor.json`, `logs/`, `stats/` and `completions/`; `None` writes none of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging_dir: Option<String>,
 }
 
 impl NanosetsTarget {
-    /// Whether documents or chunks are put into another order.
+    /// Whether documents or chunks are shuffled.
     pub fn is_shuffled(&self) -> bool {
         self.shuffle == DocumentShuffle::Documents || self.chunk_size.is_some()
     }
@@ -297,7 +298,7 @@ pub enum TokenType {
 }
 
 impl TokenType {
-    /// Bytes of one token.
+    /// Returns the size of one token in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -307,7 +308,7 @@ impl TokenType {
         }
     }
 
-    /// The greatest id that fits.
+    /// Returns the largest id that fits.
     pub fn greatest(self) -> u64 {
         match self {
             Self::U8 => u64::from(u8::MAX),
@@ -319,7 +320,7 @@ impl TokenType {
         }
     }
 
-    /// The name that numpy gives it, as the sample schema says it.
+    /// Returns numpy's name of the type, which the sample schema uses.
     pub fn numpy_name(self) -> &'static str {
         match self {
             Self::U8 => "uint8",
@@ -336,9 +337,9 @@ impl TokenType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleSize {
-    /// All documents one after the other, each with its end token, cut into samples of this many tokens.
+    /// All documents in sequence, each with its end token, cut into samples of this many tokens.
     Fixed(u64),
-    /// One sample a document, without an end token.
+    /// One sample per document, without an end token.
     Variable,
 }
 
@@ -346,32 +347,32 @@ pub enum SampleSize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MaskedParts {
-    /// Types of parts that are not trained on.
+    /// Types of parts that are excluded from the loss.
     pub parts: Vec<String>,
-    /// The end token is not trained on either.
+    /// Whether the end token is excluded from the loss too.
     #[serde(default)]
     pub mask_end: bool,
 }
 
-/// What Forager gets: samples and their index (docs/formats/forager.md §3).
+/// Options of the Forager output: samples and their index (docs/formats/forager.md §3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ForagerTarget {
     /// Size of a sample.
     pub sample_size: SampleSize,
-    /// Type of a token; `None` means the reference's default: two bytes, with loss masks four.
+    /// Type of a token; `None` means the reference's default: two bytes, or four with loss masks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_type: Option<TokenType>,
-    /// Lines hold `parts`; a mask goes with the tokens.
+    /// Loss masks: lines contain `parts`, and a mask is written with the tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masks: Option<MaskedParts>,
-    /// End of the name of each sample file.
+    /// Suffix of the name of each sample file.
     #[serde(default = "default_suffix")]
     pub file_suffix: String,
     /// Name of the index folder.
     #[serde(default = "default_index_folder")]
     pub index_folder: String,
-    /// Let the tokenizer's template add its tokens.
+    /// Whether the tokenizer's template adds its tokens.
     #[serde(default = "yes")]
     pub special_tokens: bool,
 }
@@ -389,7 +390,7 @@ fn yes() -> bool {
 }
 
 impl ForagerTarget {
-    /// With every other answer as the reference has it.
+    /// Creates a target in which every other answer is the reference's default.
     pub fn new(sample_size: SampleSize) -> Self {
         Self {
             sample_size,
@@ -401,7 +402,7 @@ impl ForagerTarget {
         }
     }
 
-    /// The type of a token.
+    /// Returns the type of a token, with the default applied.
     pub fn token_type(&self) -> TokenType {
         let usual = if self.masks.is_some() { TokenType::U32 } else { TokenType::U16 };
         self.token_type.unwrap_or(usual)

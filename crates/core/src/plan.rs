@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 /// Version of the plan file; a reader refuses a newer one.
 pub const PLAN_VERSION: u32 = 1;
 
-/// What to do about an earlier preparation.
+/// What to do with an earlier preparation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rerun {
-    /// Refuse when the data set is prepared already (same plan and inputs: nothing to do).
+    /// Refuses a data set that is already prepared (with the same plan and inputs, there is nothing to do).
     #[default]
     Refuse,
-    /// `--update`: scan only new and changed shards; excludes and assignments stay.
+    /// `--update`: scans only new and changed shards; excludes and assignments are kept.
     Update,
-    /// `--force-overwrite`: redo everything.
+    /// `--force-overwrite`: redoes everything.
     Overwrite,
 }
 
@@ -27,20 +27,20 @@ pub enum Scope {
     /// All of them.
     #[default]
     Full,
-    /// `--tar-index-only`: `.tar.idx`, the database and the uuid again; the rest stays.
+    /// `--tar-index-only`: recreates `.tar.idx`, the database and the uuid; the rest is kept.
     TarIndexOnly,
     /// `--skip-sample-tables`: no `index.sqlite`; enough for training, not for access by name.
     WithoutSampleTables,
 }
 
-/// What to do when one key names two samples.
+/// What to do when one key identifies two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
-    /// Publish nothing and name both places.
+    /// Publishes nothing and reports both places.
     #[default]
     Fail,
-    /// The first place stays; the later ones get no row, and are excluded where they lie in another shard.
+    /// Keeps the first place; no row is written for the later ones, and they are excluded if they are in another shard.
     KeepFirst,
 }
 
@@ -48,10 +48,10 @@ pub enum Duplicates {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tgz {
-    /// Index them and leave them out of the splits.
+    /// Indexes them and leaves them out of the splits.
     #[default]
     Skip,
-    /// Make a plain `.tar` beside each and use that.
+    /// Makes a plain `.tar` next to each and uses that.
     Rewrite,
 }
 
@@ -64,7 +64,7 @@ pub struct SplitPattern {
     pub pattern: String,
 }
 
-/// One split with its shards given by name.
+/// One split with an explicit list of shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitList {
     /// Split name.
@@ -73,7 +73,7 @@ pub struct SplitList {
     pub shards: Vec<String>,
 }
 
-/// How shards are divided.
+/// How shards are divided into splits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitPlan {
@@ -82,22 +82,22 @@ pub enum SplitPlan {
     Unset,
     /// Three numbers for train, val, test, as typed: `8,1,1`.
     Ratio(String),
-    /// By patterns on shard names.
+    /// Patterns on shard names.
     Patterns(Vec<SplitPattern>),
-    /// By hand, or from a `split.yaml` (`--splits-from`).
+    /// Explicit lists, entered by hand or from a `split.yaml` (`--splits-from`).
     Listed(Vec<SplitList>),
 }
 
 /// One field of a field map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldExpr {
-    /// Field of the sample type.
+    /// Name of a field of the sample type.
     pub field: String,
-    /// Expression: `detail.json[caption][long],txt`.
+    /// Field-map expression: `detail.json[caption][long],txt`.
     pub expr: String,
 }
 
-/// How samples are turned into what the trainer gets: what `dataset.yaml` will say.
+/// How samples are turned into what the trainer receives: the content of `dataset.yaml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loading {
@@ -108,14 +108,14 @@ pub enum Loading {
     NoDatasetYaml,
     /// `CrudeWebdataset`: samples as plain maps of parts.
     Crude {
-        /// Write a `cooker.py` skeleton.
+        /// Whether to write a `cooker.py` skeleton.
         cooker: bool,
     },
     /// A sample type filled by a field map.
     FieldMap {
         /// Class name, or `module:Class`.
         sample_type: String,
-        /// In class order.
+        /// The fields, in class order.
         fields: Vec<FieldExpr>,
     },
     /// A sample type filled by a generated `sample_loader.py`.
@@ -131,57 +131,57 @@ pub enum Loading {
 pub struct PreparePlan {
     /// [`PLAN_VERSION`].
     pub version: u32,
-    /// The data set, as given by the person.
+    /// The data set, as given by the user.
     pub path: String,
-    /// What to do about an earlier preparation.
+    /// What to do with an earlier preparation.
     #[serde(default)]
     pub rerun: Rerun,
-    /// With `--force-overwrite`: forget excludes too.
+    /// With `--force-overwrite`: discards excludes too.
     #[serde(default)]
     pub reset_excludes: bool,
-    /// With `--update`: the split that new shards join; `None` means by the recorded rule.
+    /// With `--update`: the split that new shards are added to; `None` means by the recorded rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_to: Option<String>,
     /// Which files are made.
     #[serde(default)]
     pub scope: Scope,
-    /// `--exclude`: unanchored regular expressions on shard names; matches are left out altogether.
+    /// `--exclude`: unanchored regular expressions on shard names; matching shards are left out completely.
     #[serde(default)]
     pub exclude_shards: Vec<String>,
-    /// How shards are divided.
+    /// How shards are divided into splits.
     #[serde(default)]
     pub splits: SplitPlan,
-    /// Shuffle the shards before dividing them (fixed seed, as the reference does).
+    /// Shuffles the shards before they are divided (fixed seed, as in the reference).
     #[serde(default)]
     pub shuffle_tars: bool,
-    /// Accept splits without shards from patterns.
+    /// Accepts splits whose patterns match no shard.
     #[serde(default)]
     pub allow_empty_splits: bool,
     /// Items for `exclude:` of `split.yaml`: `SHARD` or `SHARD/KEY`, braces allowed.
     #[serde(default)]
     pub excludes: Vec<String>,
-    /// What `dataset.yaml` will say.
+    /// Content of `dataset.yaml`.
     #[serde(default)]
     pub loading: Loading,
-    /// Name of the dataset yaml inside `.nv-meta`.
+    /// File name of the dataset yaml inside `.nv-meta`.
     #[serde(default = "default_dataset_yaml_name")]
     pub dataset_yaml_name: String,
-    /// Media metadata; `None` leaves what is there.
+    /// Media metadata; `None` leaves existing metadata unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaPlan>,
-    /// What to do when one key names two samples.
+    /// What to do when one key identifies two samples.
     #[serde(default)]
     pub duplicates: Duplicates,
     /// What to do with compressed shards.
     #[serde(default)]
     pub tgz: Tgz,
-    /// Of a JSONL file with bad lines: index a copy without them.
+    /// For a JSONL file with bad lines: indexes a copy without them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip_bad_lines: bool,
-    /// Reproduce the reference program's bytes even where they lose data.
+    /// Reproduces the reference program's bytes even where it loses data.
     #[serde(default)]
     pub compat: bool,
-    /// What reading the answers found, as a key that a `split.yaml` has twice. Not part of the file of a plan.
+    /// Problems found while the answers were read, for example a key that occurs twice in a `split.yaml`. Not part of a plan file.
     #[serde(skip)]
     pub findings: Vec<Problem>,
 }
@@ -191,7 +191,7 @@ fn is_false(answer: &bool) -> bool {
     !*answer
 }
 
-/// `dataset.yaml`.
+/// Default name of the dataset yaml.
 pub const DATASET_YAML: &str = "dataset.yaml";
 
 fn default_dataset_yaml_name() -> String {
@@ -199,7 +199,7 @@ fn default_dataset_yaml_name() -> String {
 }
 
 impl PreparePlan {
-    /// A plan in which nothing is answered yet.
+    /// Creates a plan in which only the path is answered.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -231,14 +231,14 @@ impl PreparePlan {
 pub struct PrepareMediaPlan {
     /// [`PLAN_VERSION`].
     pub version: u32,
-    /// The data set, as given by the person.
+    /// The data set, as given by the user.
     pub path: String,
-    /// Which entries, and how.
+    /// Which entries are media, and how they are described.
     pub media: MediaPlan,
-    /// Remove rows of entries that are gone.
+    /// Whether to remove rows of entries that no longer exist.
     #[serde(default)]
     pub prune: bool,
-    /// Leave broken pictures out, as the reference program does.
+    /// Leaves broken pictures out, as the reference program does.
     #[serde(default)]
     pub compat: bool,
 }

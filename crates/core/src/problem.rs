@@ -1,25 +1,25 @@
-//! Problems are data: what was found odd, damaged or impossible, with the thing it was found on.
+//! Problems as data: anything unusual, damaged or impossible that was found, and the thing it was found on.
 
 use super::text::display_safe;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
-/// How bad a [`Problem`] is.
+/// Severity of a [`Problem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Skipped or handled by design; never changes the exit code.
     Note,
-    /// Something a user would call damaged or lost: exit code 1.
+    /// Something that a user would call damaged or lost: exit code 1.
     Problem,
-    /// A plan that must not run as it is; its [`ProblemKind::class`] decides between exit code 1, 2 and 3.
+    /// A plan that must not run in its present form; its [`ProblemKind::class`] decides between exit code 1, 2 and 3.
     Refusal,
 }
 
 macro_rules! problem_kinds {
     ($($(#[$doc:meta])* $name:ident => $id:literal, $title:literal $(, $notes:ident)?;)*) => {
-        /// What a [`Problem`] is about. The id is stable: reports, `--json` and tests name it.
+        /// The kind of a [`Problem`]. The id is stable: reports, `--json` and tests use it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum ProblemKind {
             $($(#[$doc])* #[serde(rename = $id)] $name,)*
@@ -27,16 +27,16 @@ macro_rules! problem_kinds {
         impl ProblemKind {
             /// All kinds, in the order of the reference page.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-            /// The stable id, in kebab case.
+            /// Returns the stable id, in kebab case.
             pub fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
             }
-            /// A short title in a user's words, for tables.
+            /// Returns a short user-facing title, for tables.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
-            /// Whether notes of this kind say that the answers or the data turned out differently than they may have been meant: they
-            /// are shown without `-v` as well.
+            /// Whether notes of this kind report that the answers or the data may have turned out differently than intended: such notes are
+            /// shown without `-v` too.
             pub fn has_shown_notes(self) -> bool {
                 match self { $(Self::$name => [$(stringify!($notes))?].contains(&"shown"),)* }
             }
@@ -52,30 +52,30 @@ problem_kinds! {
     ShardNameNotUtf8 => "shard-name-not-utf8", "shard name is not UTF-8";
     /// A shard name that the loader would brace-expand into something else.
     ShardNameBraces => "shard-name-braces", "shard name holds braces";
-    /// A file that is named like a shard by other rules, and is not read.
+    /// A file that is named like a shard by other rules and is not read.
     UnreadShard => "unread-shard", "looks like a shard, not read";
-    /// So many shards that storage and file systems suffer.
+    /// More shards than storage and file systems handle well.
     ManyShards => "many-shards", "very many shards", shown;
     /// A compressed shard: indexed, but the loader cannot read it.
     CompressedShard => "compressed-shard", "compressed shard, left out of the splits";
-    /// `x.tar` and `x.tgz` side by side want the same `.tar.idx`.
+    /// `x.tar` and `x.tgz` in one folder would share the same `.tar.idx`.
     IndexNameCollision => "index-name-collision", "two shards share one index name";
     /// The shard cannot be opened or read.
     Unreadable => "unreadable", "cannot be read";
-    /// A file of text that a format leaves aside by its name.
+    /// A text file that a format leaves out because of its name.
     FileLeftOut => "file-left-out", "file left out by its name", shown;
-    /// A file of text without any content.
+    /// A text file without any content.
     EmptyFile => "empty-file", "empty file", shown;
     /// The shard grew, shrank, vanished or was replaced while it was read.
     ChangedDuringScan => "changed-during-scan", "changed while it was read";
     // Found inside tars.
-    /// No entry at all, or none that makes a sample.
+    /// No entry, or none that makes a sample.
     EmptyShard => "empty-shard", "shard without samples";
-    /// A header block with a wrong checksum; the scan went on at the next good one.
+    /// A header block with a wrong checksum; the scan continued at the next valid one.
     DamagedHeader => "damaged-header", "damaged header";
     /// The file ends inside a header or inside content.
     CutShort => "cut-short", "archive cut short";
-    /// A pax record or size field that cannot be true.
+    /// A pax record or size field with an impossible value.
     BadExtendedHeader => "bad-extended-header", "impossible extended header";
     /// An entry whose name is not UTF-8.
     EntryNameNotUtf8 => "entry-name-not-utf8", "entry name is not UTF-8";
@@ -83,56 +83,56 @@ problem_kinds! {
     UnnamedEntry => "unnamed-entry", "entry without a part name";
     /// An entry of a type that is skipped (folder, link, device).
     SkippedEntryType => "skipped-entry-type", "entry of a skipped type";
-    /// Parts stored with a map of their holes: read by name, they are other bytes.
+    /// Parts stored with a map of their holes: reading them by name gives other bytes.
     SparseEntry => "sparse-entry", "sparse entry";
     /// Hard or symbolic links that would be parts of samples.
     LinkedPart => "linked-part", "part is a link";
-    /// Part names that look like the rest of a file name with dots.
+    /// Part names that look like the rest of a file name that contains dots.
     CutName => "cut-name", "name cut at a dot", shown;
-    /// `__meta__` and the like.
+    /// `__meta__` and similar names.
     ReservedName => "reserved-name", "reserved name, skipped";
-    /// The same part twice in one sample.
+    /// The same part occurs twice in one sample.
     RepeatedPart => "repeated-part", "part twice in one sample";
     /// Bytes other than zero after the end blocks.
     JunkAfterEnd => "junk-after-end", "bytes after the end of the archive";
-    /// A sample that touches damage and was excluded.
+    /// A sample that was excluded because it touches damage.
     SampleExcluded => "sample-excluded", "sample excluded because of damage";
-    /// The same key in two shards, or coming back later in one.
+    /// The same key in two shards, or again later in one shard.
     DuplicateKey => "duplicate-key", "duplicate key";
-    /// Parts of one sample that are in several places, so that each place is a sample of its own.
+    /// Parts of one sample that are in several places, so that each place becomes a sample of its own.
     ScatteredSample => "scattered-sample", "sample whose parts are not next to each other";
     /// Files that the tar of macOS adds (`._NAME`).
     AppleDouble => "apple-double", "AppleDouble file of macOS", shown;
     // Media.
-    /// An entry that is picked as media and is none.
+    /// An entry that is selected as media but is not media.
     NotMedia => "not-media", "not a picture, sound or video", shown;
     /// Media that are broken or cut short.
     BrokenMedia => "broken-media", "broken picture, sound or video";
-    /// A row of an entry that is gone.
+    /// A row whose entry no longer exists.
     StaleMedia => "stale-media", "media metadata out of date", shown;
     // JSONL.
     /// A line that is not a JSON object.
     BadLine => "bad-line", "line that is not a JSON object", shown;
     /// Lines without text.
     BlankLine => "blank-line", "blank line";
-    /// A line that is an object by its ends and cannot be parsed.
+    /// A line that begins and ends like an object but cannot be parsed.
     BadJson => "bad-json", "line that cannot be parsed";
-    /// A key that comes twice in one object.
+    /// A key that occurs twice in one object.
     RepeatedField => "repeated-field", "key twice in one object";
-    /// A value that readers take differently: not finite, half a character, beyond 2⁵³.
+    /// A value that readers interpret differently: not finite, a lone surrogate, beyond 2⁵³.
     OddJson => "odd-json", "value that not every reader takes";
     // Text.
-    /// A document whose text is missing or is none.
+    /// A document whose text is missing or is not a text.
     NoText => "no-text", "document without usable text";
-    /// A document that has text, and that a format cannot take all the same.
+    /// A document that has text but that a format cannot store.
     BadDocument => "bad-document", "document that a format cannot take";
-    /// A special token of the tokenizer that is part of a text.
+    /// A special token of the tokenizer that occurs in a text.
     SpecialToken => "special-token", "special token in a text", shown;
     /// Documents that the tokenizer file truncates.
     StoredTruncation => "stored-truncation", "document truncated by the tokenizer file";
     /// Documents that the tokenizer file pads.
     StoredPadding => "stored-padding", "document padded by the tokenizer file";
-    /// What is written holds nothing.
+    /// The output is empty.
     EmptyResult => "empty-result", "nothing is left to write", shown;
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
@@ -142,9 +142,9 @@ problem_kinds! {
     // Plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";
-    /// Three non-negative numbers with a positive sum are needed.
+    /// A split ratio that is not three non-negative numbers with a positive sum.
     BadRatio => "bad-ratio", "split ratio cannot be used";
-    /// The ratio rounded the last shard away; it was put into the last non-empty part.
+    /// The ratio rounded the last shard away; the shard was assigned to the last non-empty part.
     RoundedAway => "rounded-away", "rounding lost a shard", shown;
     /// A split that has no shard.
     EmptySplit => "empty-split", "split without shards", shown;
@@ -154,15 +154,15 @@ problem_kinds! {
     ShardInTwoSplits => "shard-in-two-splits", "shard in two splits", shown;
     /// A pattern, exclude or name that matches nothing.
     MatchesNothing => "matches-nothing", "matches nothing", shown;
-    /// A pattern that does not compile, or uses what is not supported.
+    /// A pattern that does not compile, or uses an unsupported feature.
     BadPattern => "bad-pattern", "pattern cannot be used";
     /// A brace expression that cannot be expanded.
     BadBraces => "bad-braces", "brace expression cannot be expanded";
     /// A name that cannot be used for a split or a file.
     BadName => "bad-name", "name cannot be used";
-    /// A key that is written twice in one file, so that one of its values has no effect.
+    /// A key that occurs twice in one file, so that one of its values has no effect.
     RepeatedKey => "repeated-key", "key twice in one file";
-    /// A sample type that is not known.
+    /// An unknown sample type.
     UnknownSampleType => "unknown-sample-type", "unknown sample type";
     /// A field that the sample type does not have.
     UnknownField => "unknown-field", "unknown field";
@@ -172,18 +172,18 @@ problem_kinds! {
     FieldFails => "field-fails", "field does not resolve", shown;
     /// A part that no sample has.
     NoSuchPart => "no-such-part", "no sample has this part", shown;
-    /// The data set is prepared already.
+    /// The data set is already prepared.
     AlreadyPrepared => "already-prepared", "already prepared";
-    /// A run of another plan was stopped at the output, and what it did is kept.
+    /// A run of another plan was stopped at the output, and its results are kept.
     StoppedRun => "stopped-run", "stopped run of another plan";
     /// A database from an earlier, failed run.
     LeftoverDatabase => "leftover-database", "database left over from a failed run";
-    /// No shard at all.
+    /// There is no shard.
     NoShards => "no-shards", "no shards";
-    /// Everything is there already.
+    /// Everything exists already.
     NothingToDo => "nothing-to-do", "nothing to do";
     // Checks of a prepared data set.
-    /// A file that should be there is not.
+    /// A required file that does not exist.
     MissingFile => "missing-file", "file missing", shown;
     /// A file whose content breaks its format.
     BadFile => "bad-file", "file cannot be understood";
@@ -191,24 +191,24 @@ problem_kinds! {
     ShardChanged => "shard-changed", "shard changed since it was indexed", shown;
     /// A shard on disk that is not in the index.
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
-    /// A row that points at something else than it says.
+    /// A row that points at something other than it describes.
     IndexMismatch => "index-mismatch", "index and file disagree";
-    /// The tokenizer of token files is not the one that training is configured for.
+    /// The tokenizer of token files differs from the one that training is configured for.
     TokenizerMismatch => "tokenizer-mismatch", "tokenizer and training configuration disagree";
     /// A publish that was interrupted and can be finished.
     InterruptedPublish => "interrupted-publish", "interrupted publish";
-    /// A sample that lacks a part the field map needs.
+    /// A sample without a part that the field map needs.
     SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part", shown;
     /// The same key or shard in two splits.
     Leak => "leak", "in two splits";
-    /// The reference program would drop or refuse this; reproduced because of `--compat`.
+    /// Data that the reference program would drop or refuse; reproduced because of `--compat`.
     CompatLoss => "compat-loss", "reproduced loss (--compat)", shown;
-    /// Anything that a later room adds and that has no kind of its own yet.
+    /// Anything that has no kind of its own yet.
     Other => "other", "other", shown;
 }
 
 impl ProblemKind {
-    /// What a [`Severity::Refusal`] of this kind means for the exit code.
+    /// Returns the exit class of a [`Severity::Refusal`] of this kind.
     pub fn class(self) -> super::ExitClass {
         use super::ExitClass::{Data, Environment, Usage};
         match self {
@@ -230,7 +230,7 @@ impl ProblemKind {
     }
 }
 
-/// Which thing a problem or failure is about. Every string is raw; [`fmt::Display`] makes it safe to print.
+/// The thing that a problem or failure is about. Every string is raw; [`fmt::Display`] makes it safe to print.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Subject {
     /// A path on disk.
@@ -239,7 +239,7 @@ pub struct Subject {
     /// A shard name, relative to the data set's root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_offset: Option<u64>,
     /// A sample key or an entry name.
@@ -248,24 +248,24 @@ pub struct Subject {
     /// A field, flag, split or pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// A line, counted from 1.
+    /// A line number, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// A column of that line in characters, counted from 1.
+    /// A column of that line, in characters, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
 }
 
 impl Subject {
-    /// A path on disk. Bytes that are not UTF-8 become the replacement character.
+    /// Creates a subject from a path on disk. Bytes that are not UTF-8 become the replacement character.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self { path: Some(path.as_ref().to_string_lossy().into_owned()), ..Self::default() }
     }
-    /// A shard by its relative name.
+    /// Creates a subject from the relative name of a shard.
     pub fn shard(name: impl Into<String>) -> Self {
         Self { shard: Some(name.into()), ..Self::default() }
     }
-    /// A field, flag, split name or pattern.
+    /// Creates a subject from a field, flag, split name or pattern.
     pub fn field(name: impl Into<String>) -> Self {
         Self { field: Some(name.into()), ..Self::default() }
     }
@@ -293,7 +293,7 @@ impl Subject {
         self.column = Some(column);
         self
     }
-    /// Whether nothing is named.
+    /// Whether the subject is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -340,8 +340,8 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Puts findings about media behind the others and in the order of their places: media are looked at side by side, and the list shall
-/// not depend on who was faster.
+/// Moves findings about media after the others and sorts them by place: media are examined in parallel, and the list must not depend on the
+/// order in which they finish.
 pub fn settle_media(problems: &mut [Problem]) {
     let is_media = |problem: &Problem| matches!(problem.kind, ProblemKind::NotMedia | ProblemKind::BrokenMedia);
     problems.sort_by(|a, b| {
@@ -358,38 +358,38 @@ pub fn settle_media(problems: &mut [Problem]) {
 pub struct Problem {
     /// The thing it was found on.
     pub subject: Subject,
-    /// What it is about.
+    /// Its kind.
     pub kind: ProblemKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// One sentence: what is wrong and what was or will be done about it. Raw; print through `display_safe`.
+    /// One sentence: what is wrong and what was or will be done about it. Raw; must be printed through `display_safe`.
     pub message: String,
-    /// The way out, where there is one.
+    /// What the user can do about it, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl Problem {
-    /// A note: skipped or handled by design.
+    /// Creates a note: skipped or handled by design.
     pub fn note(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { subject, kind, severity: Severity::Note, message: message.into(), hint: None }
     }
-    /// Something damaged or lost.
+    /// Creates a problem: something damaged or lost.
     #[expect(clippy::self_named_constructors, reason = "named after its severity, as its siblings are")]
     pub fn problem(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Problem, ..Self::note(kind, subject, message) }
     }
-    /// A plan that must not run as it is.
+    /// Creates a refusal: a plan that must not run in its present form.
     pub fn refusal(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Refusal, ..Self::note(kind, subject, message) }
     }
-    /// Adds the way out.
+    /// Adds the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
-    /// The failure that ends a run because of this problem.
+    /// Converts the problem into the failure that ends a run because of it.
     pub fn into_failure(self) -> super::Failure {
         super::Failure {
             class: self.kind.class(),
@@ -409,7 +409,7 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// `SUBJECT: MESSAGE`, on one line, safe to print.
+    /// Writes `SUBJECT: MESSAGE`, on one line, safe to print.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.subject.is_empty() {
             write!(f, "{}: ", self.subject)?;

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 /// Options of a run that do not change its result.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Worker threads, at least 1.
+    /// Number of worker threads, at least 1.
     pub threads: usize,
-    /// Where spools and sort runs go; `None` means `$TMPDIR`, else the cache folder, else `/tmp`.
+    /// Folder for spools and sort runs; `None` means `$TMPDIR`, else the cache folder, else `/tmp`.
     pub scratch: Option<PathBuf>,
-    /// Bytes of memory that buffers may take together.
+    /// Total memory that buffers may use, in bytes.
     pub memory_bytes: u64,
-    /// Stop at the first problem.
+    /// Stops at the first problem.
     pub strict: bool,
-    /// Throw away what could be resumed.
+    /// Discards the results of a stopped run instead of resuming it.
     pub restart: bool,
-    /// Remove another process's lock first.
+    /// Removes another process's lock first.
     pub break_lock: bool,
 }
 

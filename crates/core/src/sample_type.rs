@@ -1,6 +1,6 @@
-//! The sample types a trainer can ask for, with their fields. See docs/formats/energon.md §10.3.
+//! The sample types that a trainer supports, with their fields. See docs/formats/energon.md §10.3.
 
-/// What a field holds.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// A picture or another array.
@@ -19,12 +19,12 @@ pub enum FieldType {
     TensorOrStrList,
     /// A list whose items are arrays or texts.
     TensorOrStrSequence,
-    /// A video that is decoded when it is used.
+    /// A video that is decoded on use.
     Video,
 }
 
 impl FieldType {
-    /// As the Python class writes it.
+    /// Returns the type as the Python class writes it.
     pub fn python(self) -> &'static str {
         match self {
             Self::Tensor => "torch.Tensor",
@@ -43,9 +43,9 @@ impl FieldType {
 /// One field of a sample type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in the class.
+    /// Name of the field in the class.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its value.
     pub field_type: FieldType,
     /// The Python default; `None` means the field is required.
     pub default: Option<&'static str>,
@@ -58,9 +58,9 @@ pub struct SampleType {
     pub class: &'static str,
     /// Module that `dataset.yaml` names.
     pub module: &'static str,
-    /// One line for the person who chooses.
+    /// One-line description, shown where a sample type is chosen.
     pub what: &'static str,
-    /// In class order, base fields (`__key__` …) left out.
+    /// The fields in class order, without base fields (`__key__` …).
     pub fields: &'static [Field],
 }
 
@@ -77,10 +77,10 @@ use FieldType as T;
 
 const IMAGE: Field = req("image", T::Tensor);
 
-/// Class name of the crude kind, which is not a sample type but chosen like one.
+/// Class name of the crude kind, which is not a sample type but is selected like one.
 pub const CRUDE_CLASS: &str = "CrudeWebdataset";
 
-/// All sample types, in the reference wizard's order; `VQAOCRSample` last, since that wizard cannot offer it.
+/// All sample types, in the order of the reference wizard; `VQAOCRSample` is last, since that wizard cannot offer it.
 pub const SAMPLE_TYPES: &[SampleType] = &[
     SampleType {
         class: "CaptioningSample",
@@ -178,7 +178,7 @@ pub const SAMPLE_TYPES: &[SampleType] = &[
     },
 ];
 
-/// The sample type of that class name, case included.
+/// Returns the sample type with this class name; case matters.
 pub fn find(class: &str) -> Option<&'static SampleType> {
     SAMPLE_TYPES.iter().find(|t| t.class == class)
 }

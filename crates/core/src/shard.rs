@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[serde(transparent)]
 pub struct ShardId(pub u32);
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes one state of a file from another without reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Size in bytes.
@@ -24,24 +24,24 @@ pub struct FileStamp {
 pub struct Shard {
     /// Path relative to the data set's root, with `/` separators; always valid UTF-8.
     pub name: String,
-    /// Where it is; a symlink keeps its own path.
+    /// Path of the file; a symbolic link keeps its own path.
     pub path: PathBuf,
     /// Size, time and inode of the file when it was found.
     pub stamp: FileStamp,
     /// Permission bits of the file (`mode & 0o7777`).
     pub mode: u32,
-    /// Named `*.tgz`: indexed, but the loader cannot read it.
+    /// Whether it is named `*.tgz`: indexed, but the loader cannot read it.
     pub is_tgz: bool,
 }
 
 impl Shard {
-    /// The relative name of its `.tar.idx`: the last suffix replaced. `a.v2.tar` → `a.v2.tar.idx`, `z.tgz` → `z.tar.idx`.
+    /// Returns the relative name of its `.tar.idx`: the last suffix is replaced. `a.v2.tar` → `a.v2.tar.idx`, `z.tgz` → `z.tar.idx`.
     pub fn index_name(&self) -> String {
         index_name(&self.name)
     }
 }
 
-/// Where the offsets of the shard of that name are kept, relative to the root: `a/b.tar` and `a/b.tgz` have `a/b.tar.idx`.
+/// Returns the path of a shard's offset file, relative to the root: `a/b.tar` and `a/b.tgz` have `a/b.tar.idx`.
 pub fn index_name(shard: &str) -> String {
     let stem = shard.rsplit_once('.').map_or(shard, |(stem, _)| stem);
     format!("{stem}.tar.idx")

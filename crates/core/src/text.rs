@@ -1,11 +1,11 @@
-//! Text for people: untrusted text made safe, and numbers, sizes and durations in the one way they are written.
+//! User-facing text: untrusted text made safe, and a single format for numbers, sizes and durations.
 
 pub use super::safe::{display_safe, display_safe_bytes, display_safe_lines, is_printable};
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// `1234567` → `1,234,567`.
+/// Formats a number with group separators: `1234567` → `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -18,7 +18,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A size with a binary unit and at most one decimal: `512 B`, `48.1 KiB`, `4.3 GiB`.
+/// Formats a size with a binary unit and at most one decimal: `512 B`, `48.1 KiB`, `4.3 GiB`.
 pub fn bytes(size: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if size < 1024 {
@@ -33,7 +33,7 @@ pub fn bytes(size: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// `0:04`, `12:30`, `1h02m`, `3d04h`.
+/// Formats a duration: `0:04`, `12:30`, `1h02m`, `3d04h`.
 pub fn duration(time: Duration) -> String {
     let s = time.as_secs();
     match s {
@@ -43,12 +43,12 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// `1 shard`, `2 shards`, `1,234 samples`, `3 entries`.
+/// Formats a number with its noun: `1 shard`, `2 shards`, `1,234 samples`, `3 entries`.
 pub fn count(number: u64, noun: &str) -> String {
     format!("{} {}", grouped(number), inflect(number, noun))
 }
 
-/// A noun as it follows a number: `shard` after 1, `shards` after others.
+/// Returns a noun in the form that follows a number: `shard` after 1, `shards` after others.
 pub fn inflect(number: u64, noun: &str) -> Cow<'_, str> {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         _ if number == 1 => noun.into(),
@@ -58,7 +58,7 @@ pub fn inflect(number: u64, noun: &str) -> Cow<'_, str> {
     }
 }
 
-/// How often: `once`, `2 times`, `0.5 times`.
+/// Formats a number of repetitions: `once`, `2 times`, `0.5 times`.
 pub fn times(number: f64) -> String {
     if number == 1.0 {
         "once".to_owned()
@@ -67,7 +67,7 @@ pub fn times(number: f64) -> String {
     }
 }
 
-/// The form of a verb or pronoun that goes with a number: `singular` for 1, `plural` for others.
+/// Returns the form of a verb or pronoun that agrees with a number: `singular` for 1, `plural` for others.
 pub const fn agree<'a>(number: u64, singular: &'a str, plural: &'a str) -> &'a str {
     if number == 1 {
         singular
@@ -76,7 +76,7 @@ pub const fn agree<'a>(number: u64, singular: &'a str, plural: &'a str) -> &'a s
     }
 }
 
-/// `1 line is`, `2 lines are`: a counted noun with its verb.
+/// Formats a counted noun with its verb: `1 line is`, `2 lines are`.
 pub fn count_verb(number: u64, noun: &str, singular: &str, plural: &str) -> String {
     format!("{} {}", count(number, noun), agree(number, singular, plural))
 }

@@ -1,27 +1,27 @@
-//! Points in time as people write them, in UTC.
+//! Formats points in time, in UTC.
 
 use std::time::SystemTime;
 
-/// `YYYYMMDDThhmmssZ`.
+/// Formats a time as `YYYYMMDDThhmmssZ`.
 pub fn stamp(now: SystemTime) -> String {
     let [year, month, day, hour, minute, second] = fields(now);
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
-/// `YYYY-MM-DD_hh-mm-ss`, as datatrove names its log folders.
+/// Formats a time as `YYYY-MM-DD_hh-mm-ss`, as datatrove names its log folders.
 pub fn log_stamp(now: SystemTime) -> String {
     let [year, month, day, hour, minute, second] = fields(now);
     format!("{year:04}-{month:02}-{day:02}_{hour:02}-{minute:02}-{second:02}")
 }
 
-/// `YYYY-MM-DD hh:mm:ss.mmmZ`, as lines of log files begin.
+/// Formats a time as `YYYY-MM-DD hh:mm:ss.mmmZ`, the prefix of lines in log files.
 pub fn log_time(now: SystemTime) -> String {
     let [year, month, day, hour, minute, second] = fields(now);
     let millis = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Year, month, day, hour, minute, second. Times before 1970 count as its begin.
+/// Returns year, month, day, hour, minute and second. Times before 1970 are treated as its beginning.
 fn fields(now: SystemTime) -> [u64; 6] {
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
@@ -29,7 +29,7 @@ fn fields(now: SystemTime) -> [u64; 6] {
     [year, month, day, rest / 3600, rest % 3600 / 60, rest % 60]
 }
 
-/// Days since 1970-01-01 as year, month, day of the Gregorian calendar.
+/// Converts days since 1970-01-01 into year, month and day of the Gregorian calendar.
 fn civil_from_days(mut days: u64) -> (u64, u64, u64) {
     let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
     let mut year = 1970;

@@ -1,4 +1,4 @@
-//! Everything in memory, in one thread: for small inputs, and for what is compared with the rest.
+//! Finds repeats of text that is in memory, in one thread: for small inputs, and as the result that other paths are compared with.
 
 use super::anchor::{partition_of, Anchor, CompactAnchor, Record};
 use super::interval::{merge, Interval};
@@ -11,12 +11,12 @@ pub(super) const SEPARATOR: u8 = 0xff;
 /// Bytes of text for each partition: their records then stay in the cache.
 const PARTITION: usize = 8 << 20;
 
-/// Bytes of a document that are scanned between two looks at whether to stop.
+/// Bytes of a document that are scanned between two checks for cancellation.
 const PIECE: usize = 1 << 20;
 
-/// Keeps the records of some partitions.
+/// Collects the records of some partitions.
 struct PartitionRecords<R> {
-    /// The number of the first one that is kept, and of all.
+    /// The number of the first partition kept here, and the number of all partitions.
     first: u32,
     all: u32,
     partitions: Vec<Vec<R>>,
@@ -41,26 +41,26 @@ impl<R: Record> Sink for PartitionRecords<R> {
     }
 }
 
-/// What repeats in a text.
+/// The repeats found in a text.
 #[derive(Clone, Debug, Default)]
 pub struct RepeatedText {
     /// The removable ranges, sorted, disjoint and not touching.
     pub intervals: Vec<Interval>,
-    /// The most repeated passages.
+    /// The passages that repeat most.
     pub passages: Passages,
 }
 
-/// The removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
+/// Returns the removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
 pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
     find_with(text, rule, &Cancel::default()).map(|found| found.intervals)
 }
 
-/// [`find_all`], with the passages that repeat most, and an ear for somebody who asks to stop.
+/// Like [`find_all`], but also returns the passages that repeat most and can be cancelled.
 pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<RepeatedText> {
     find_in_passes(text, rule, 1, cancel)
 }
 
-/// [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned as often.
+/// Like [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned once per pass.
 pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<RepeatedText> {
     match rule.fits_narrow(text.len() as u64) {
         true => find::<CompactAnchor>(text, rule, passes, cancel),
@@ -79,7 +79,7 @@ fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Ou
             PartitionRecords::<R> { first, all, partitions, intervals: Vec::new(), passages: Passages::default() };
         scan(text, rule, &mut kept, cancel)?;
         let PartitionRecords { partitions, intervals, passages, .. } = kept;
-        // What the scan itself finds is the same every time.
+        // The intervals that the scan itself finds are the same in every pass.
         if first == 0 {
             found.intervals = intervals;
             found.passages = passages;

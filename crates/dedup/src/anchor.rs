@@ -1,46 +1,46 @@
-//! Anchors, and the records in which they are kept until they are resolved.
+//! Anchors, and the records that store them until they are resolved.
 
 /// One anchor and the windows it owns: those that start in `[at - far, at - near]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Hash of the anchor's bytes. Anchors of equal windows have equal keys; the opposite need not hold.
+    /// Hash of the anchor's bytes. Anchors of equal windows have equal keys; the converse need not hold.
     pub key: u64,
     /// Position of the anchor's first byte.
     pub at: u64,
-    /// Distance to the last window it owns.
+    /// Distance in bytes from the last window it owns to the anchor.
     pub near: u32,
-    /// Distance to the first window it owns.
+    /// Distance in bytes from the first window it owns to the anchor.
     pub far: u32,
-    /// How many anchors these are, all with the same windows, `period` bytes apart; the others lie behind `at`. More than 1 only where
+    /// Number of anchors in this run, all with the same windows, `period` bytes apart; the others follow `at`. More than 1 only where
     /// windows are counted.
     pub copies: u32,
-    /// See `copies`; 0 with a single copy.
+    /// Distance in bytes between two copies; 0 with a single copy.
     pub period: u32,
 }
 
-/// The partition, of `partitions`, to which all anchors with this key belong.
+/// Returns the partition, of `partitions`, to which all anchors with this key belong.
 pub fn partition_of(key: u64, partitions: u32) -> u32 {
     ((u128::from(key) * u128::from(partitions)) >> 64) as u32
 }
 
-/// An anchor as it is kept, in memory and in spilled files.
+/// An anchor as it is stored, in memory and in spilled files.
 pub trait Record: Copy + Send {
     /// Bytes of one record in a file.
     const BYTES: usize;
-    /// Keeps an anchor. It has to fit ([`Rule::fits_narrow`](super::Rule::fits_narrow)).
+    /// Packs an anchor, which must fit ([`Rule::fits_narrow`](super::Rule::fits_narrow)).
     fn pack(anchor: &Anchor) -> Self;
-    /// The anchor again.
+    /// Returns the packed anchor.
     fn unpack(&self) -> Anchor;
-    /// Its key.
+    /// Returns the anchor's key.
     fn key(&self) -> u64;
-    /// Its position.
+    /// Returns the anchor's position.
     fn at(&self) -> u64;
-    /// The same record `bytes` further on: positions inside a file become positions in the whole text.
+    /// Returns the record moved by `bytes`: positions inside a file become positions in the whole text.
     #[must_use]
     fn moved(self, bytes: u64) -> Self;
     /// Appends the bytes of the record.
     fn write(&self, out: &mut Vec<u8>);
-    /// Reads a record from the first [`BYTES`](Self::BYTES) of `bytes`; missing ones count as zero.
+    /// Reads a record from the first [`BYTES`](Self::BYTES) of `bytes`; missing bytes count as zero.
     fn read(bytes: &[u8]) -> Self;
 }
 
@@ -55,13 +55,13 @@ const DISTANCE_BITS: u32 = 12;
 const DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
 
 impl CompactAnchor {
-    /// The longest window whose distances fit.
+    /// The longest window whose distances fit, in bytes.
     pub const MAX_WINDOW_BYTES: u64 = DISTANCE;
-    /// The largest text whose positions fit, in bytes: 1 TiB.
+    /// The length of the longest text whose positions fit, in bytes: 1 TiB.
     pub const FURTHEST: u64 = 1 << (64 - 2 * DISTANCE_BITS);
 }
 
-/// The eight bytes from `at`, as a number.
+/// Returns the eight bytes from `at` as a little-endian number; missing bytes count as zero.
 fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     for (to, from) in word.iter_mut().zip(bytes.iter().skip(at)) {

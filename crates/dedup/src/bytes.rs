@@ -1,12 +1,12 @@
-//! How far two texts agree.
+//! Lengths of common prefixes and suffixes.
 
 /// Bytes compared in one step.
 const STEP: usize = 32;
 
-/// Bytes of a word, in which the first difference is looked for at once.
+/// Bytes of a word, in which the first difference is found with one operation.
 const WORD: usize = 8;
 
-/// How many bytes agree from the start on.
+/// Returns the length of the common prefix in bytes.
 #[inline]
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let (left, _) = a.as_chunks::<STEP>();
@@ -25,7 +25,7 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     same + a.iter().skip(rest).zip(b.iter().skip(rest)).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes agree from the end backwards.
+/// Returns the length of the common suffix in bytes.
 #[inline]
 pub(super) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let (_, left) = a.as_rchunks::<STEP>();

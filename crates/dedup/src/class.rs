@@ -1,4 +1,4 @@
-//! Windows that equal one window: which of them are removable.
+//! Classes of equal windows: which members of a class are removable.
 
 use super::interval::Interval;
 use super::Rule;
@@ -16,17 +16,17 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// What removing the windows at distances `near` to `far` of all copies from `copy` on removes.
+    /// Returns the interval that removing the windows at distances `near` to `far` of all copies from `copy` on covers.
     pub(super) fn interval(&self, copy: u32, near: u32, far: u32, length: u64, first: u64) -> Interval {
         let (from, to) = (u64::from(copy), u64::from(self.copies) - 1);
         let step = u64::from(self.period);
-        // Copies lie so close together that what they remove touches.
+        // Copies are so close together that the ranges they remove touch.
         let start = self.at + from * step - u64::from(far);
         Interval { start, end: self.at + to * step - u64::from(near) + length, first }
     }
 }
 
-/// Distances that have been seen, and the place where they were first.
+/// A range of distances that has been seen, and the position of its first anchor.
 #[derive(Clone, Copy)]
 struct SeenDistances {
     near: u32,
@@ -34,7 +34,7 @@ struct SeenDistances {
     at: u64,
 }
 
-/// Works out classes; it holds memory that is used again.
+/// Computes classes; it owns buffers that are reused.
 #[derive(Default)]
 pub(super) struct Classes {
     seen: Vec<SeenDistances>,
@@ -44,7 +44,8 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// All windows at one distance equal each other, in all parts that have that distance. Parts come in the order of the text.
+    /// Reports the removable windows. All windows at one distance equal each other, in all parts that include that distance. Parts are in
+    /// text order.
     pub(super) fn settle<F>(&mut self, parts: &[Part], rule: &Rule, found: &mut F) -> Outcome<()>
     where
         F: FnMut(Interval) -> Outcome<()>,
@@ -73,7 +74,7 @@ impl Classes {
         F: FnMut(Interval) -> Outcome<()>,
     {
         for (near, far) in overlaps(&self.enough, part.near, part.far) {
-            // Of the first copy only what was seen before; of the others all.
+            // For the first copy only what was seen before is removable; for the others everything is.
             let mut joined: Option<(u32, u32, u64)> = None;
             for seen in within(&self.seen, near, far) {
                 let (low, high) = (seen.near.max(near), seen.far.min(far));
@@ -119,11 +120,11 @@ impl Classes {
         }
     }
 
-    /// Finds the distances at which there are windows enough.
+    /// Finds the distances at which there are enough windows.
     fn count(&mut self, parts: &[Part], rule: &Rule) {
         self.enough.clear();
         if rule.is_plain() {
-            // Whatever was seen before is enough.
+            // Every window that was seen before is removable.
             self.enough.push((0, u32::MAX - 1));
             return;
         }
@@ -149,13 +150,13 @@ impl Classes {
     }
 }
 
-/// Those that overlap `near..=far`; they are in order and apart.
+/// Returns the ranges that overlap `near..=far`; `seen` is sorted and its ranges are disjoint.
 fn within(seen: &[SeenDistances], near: u32, far: u32) -> impl Iterator<Item = &SeenDistances> {
     let start = seen.partition_point(|seen| seen.far < near);
     seen.iter().skip(start).take_while(move |seen| seen.near <= far)
 }
 
-/// The parts of `ranges`, which are in order and apart, within `near..=far`.
+/// Returns the parts of `ranges`, which are sorted and disjoint, within `near..=far`.
 pub(super) fn overlaps(ranges: &[(u32, u32)], near: u32, far: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
     let start = ranges.partition_point(|range| range.1 < near);
     ranges

@@ -6,11 +6,11 @@ use super::match_cache::{Repeat, Side};
 use super::{Rule, TextAt};
 use gristmill_core::{Failure, Outcome};
 
-/// Bytes that are read beyond a context on both sides where repeats are kept: reading a few thousand takes not much longer than reading a few
-/// hundred.
+/// Bytes that are read beyond a context on both sides where repeats are cached: reading a few thousand takes little longer than reading a
+/// few hundred.
 const MARGIN: u32 = 2 << 10;
 
-/// The text of all windows of an anchor, or of some of them; and what lies around it.
+/// The text of all or some windows of an anchor, and the text around them.
 pub(super) struct Context<'a> {
     left: &'a [u8],
     right: &'a [u8],
@@ -21,7 +21,8 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Of the windows at distances `near` to `far` before `at`; with `wide` what lies around them, too, as far as there is text.
+    /// Reads the windows at distances `near` to `far` before `at`; with `is_wide` also [`MARGIN`] bytes on each side, as far as there is
+    /// text.
     #[inline]
     pub(super) fn read<T: TextAt + ?Sized>(
         text: &'a T,
@@ -43,8 +44,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// How the text of two anchors agrees, known that `left` and `right` bytes of both contexts do as far as they reach; and what repeats
-    /// there, where this one lies behind the other one.
+    /// Compares the text of two anchors, where `left` and `right` bytes of both contexts are known to agree as far as the contexts reach.
+    /// Also returns the repeat found there, if this context follows the other one.
     #[inline]
     pub(super) fn compare(&self, pivot: &Self, (left, right): (u32, u32)) -> ([Side; 2], Option<Repeat>) {
         let (most_left, most_right) = (self.far.min(pivot.far), self.right_reach.min(pivot.right_reach));
@@ -69,7 +70,7 @@ impl<'a> Context<'a> {
         (sides, repeat)
     }
 
-    /// The byte behind `behind` others, away from the anchor.
+    /// Returns the byte at this distance from the anchor, counted away from it.
     #[inline]
     fn left_at(&self, behind: u32) -> Option<u8> {
         self.left.iter().rev().nth(behind as usize).copied()
@@ -80,7 +81,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The text of all windows of an anchor, of which the first `far` bytes lie before it.
+/// Reads the text of all windows of an anchor; its first `far` bytes are before the anchor.
 #[inline]
 pub(super) fn context_bytes<'a, T: TextAt + ?Sized>(
     text: &'a T,

@@ -1,7 +1,7 @@
-//! Sorting by first putting things into buckets.
+//! Bucket sort.
 
-/// Brings the things of each bucket together, in the order that they had; bucket number `n` ends at `ends[n]` and begins where the
-/// one before it ends. `bucket` says which of the `buckets` a thing belongs to. `spare` and `ends` are memory that is used again.
+/// Groups the things by bucket, keeping their order within a bucket; bucket number `n` ends at `ends[n]` and begins where the previous one
+/// ends. `bucket` returns which of the `buckets` a thing belongs to. `spare` and `ends` are buffers that are reused.
 pub(super) fn distribute<T: Copy>(
     things: &mut [T],
     spare: &mut Vec<T>,
@@ -27,7 +27,7 @@ pub(super) fn distribute<T: Copy>(
     }
 }
 
-/// The same, and sorts each bucket.
+/// Like [`distribute`], and also sorts each bucket by `key`.
 pub(super) fn distribute_and_sort<T: Copy, K: Ord>(
     things: &mut [T],
     spare: &mut Vec<T>,

@@ -1,8 +1,8 @@
-//! What a dedup would remove, from a sample of all distinct windows.
+//! Estimates what a dedup would remove, from a sample of all distinct windows.
 //!
-//! A window is in the sample because of its bytes alone: the key of its anchor and its distance to it. So all places of a sampled
-//! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. What was not
-//! read at all may hold further places; how many is told from the counts of those that were seen ([`super::growth`]).
+//! A window is in the sample because of its bytes alone: the key of its anchor and its distance to it. So all places of a sampled window
+//! are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. Text that was not read
+//! may hold further places; their number is extrapolated from the counts of those that were seen ([`super::growth`]).
 
 use super::growth::{Extrapolation, Grown, ReadShare};
 use super::owners::Owned;
@@ -15,8 +15,9 @@ use super::Rule;
 use gristmill_core::dedup::Keep;
 use gristmill_core::Outcome;
 
-/// Samples of one anchor are at most so many windows apart, and about so many fall on an ordinary one: few, as those of one anchor tell
-/// nearly the same. What can be kept goes to more anchors, lest a passage that repeats a thousand times is missed with its only key.
+/// Samples of one anchor are at most `APART` windows apart, and an ordinary anchor has about `OF_ANCHOR`: few, because samples of one
+/// anchor carry nearly the same information. Memory is better spent on more anchors, so that a passage that repeats a thousand times is not
+/// missed along with its only key.
 const APART: u64 = 256;
 const OF_ANCHOR: u64 = 3;
 
@@ -27,73 +28,73 @@ struct Sample {
     place: WindowPosition,
 }
 
-/// Reads documents and samples their windows. As a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
+/// Reads documents and samples their windows. Like a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
 pub struct Sampler {
     walk: Walk,
     seeing: Seeing,
 }
 
-/// What comes behind the choice of anchors.
+/// The stage after the choice of anchors.
 struct Seeing {
     min_length: u64,
-    /// Windows between two that are sampled of one anchor.
+    /// Distance in windows between two samples of one anchor.
     apart: u64,
     one_in: u64,
     base: u64,
     before: Option<(u64, u64)>,
-    /// The period with which the last windows came again; 0 where they did not.
+    /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
     samples: Samples,
 }
 
-/// What was sampled.
+/// The samples taken so far, and counts of the text they come from.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: Vec<Sample>,
-    /// Text, without separators.
+    /// Bytes of text, without separators.
     bytes: u64,
     /// Documents with windows.
     documents: u64,
     windows: u64,
-    /// Windows that repeat those a period earlier, and stretches of them.
+    /// Windows that equal those one period earlier, and the number of stretches they form.
     periodic: u64,
     stretches: u64,
 }
 
-/// What a dedup would remove, about.
+/// An estimate of what a dedup would remove.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Bytes of text that were looked at.
+    /// Bytes of text that were read.
     pub bytes: u64,
-    /// Bytes of them that would be removed together with all of the text: where only a part was read, more than repeat within that part.
+    /// Bytes of those that would be removed if all of the text were deduplicated: where only a part was read, this exceeds what repeats
+    /// within that part.
     pub removable: u64,
-    /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself, and from
-    /// what is told without each lot of the text that was read.
+    /// Sampling error in bytes: one standard deviation, computed from the estimates of single groups of keys and from the estimates with
+    /// each lot of the text that was read left out.
     pub margin: u64,
-    /// The part of `margin` that comes from which keys were sampled.
+    /// The part of `margin` that results from which keys were sampled.
     pub key_margin: u64,
-    /// The least and the most that it is likely to be, in bytes. Where little was read, the most is not known.
+    /// Lower end of the likely range, in bytes.
     pub least: u64,
-    /// See `least`.
+    /// Upper end of the likely range, in bytes; `None` where too little was read to know it.
     pub most: Option<u64>,
-    /// Windows in the sample: a few hundred say little, ten thousand a lot.
+    /// Number of windows in the sample: a few hundred give a weak estimate, ten thousand a good one.
     pub sampled: u64,
-    /// Windows that occur most often, with one place and the count of each.
+    /// The windows that occur most often, with one place and the count of each.
     pub passages: Vec<Passage>,
 }
 
-/// How much more repeats in all of a text than within a searched part of it, as a share of the text: one standard deviation of what is
-/// assumed before anything is known.
+/// Prior for how much more repeats in all of a text than within a searched part of it, as a share of the text: one standard deviation.
 const GROWTH_DEVIATION: f64 = 0.08;
 
 impl Estimate {
-    /// Takes into account that the part `share` of the text, from 0 to 1, repeats within some `documents` of it that were searched. In all
-    /// of the text hardly less does, and the less the sampled keys say, the nearer to it is the truth: of a passage with few keys, all or
-    /// none are sampled.
+    /// Combines the estimate with the result that the part `share` of the text, from 0 to 1, repeats within some `documents` of it that
+    /// were searched. The share for all of the text is hardly lower, and the less reliable the sampled keys are, the nearer it is to
+    /// `share`: of a passage with few keys, all or none are sampled.
     pub fn combine_with_searched(&mut self, share: f64, documents: u64) {
         let bytes = |share: f64| ((share.max(0.0) * self.bytes as f64) as u64).min(self.bytes);
-        // Which documents were searched is chance: as if each of them repeated as a whole or not at all.
+        // Which documents were searched is random: the error is computed as if each of them repeated as a whole or not at all.
         let chance = (share * (1.0 - share) / documents.max(1) as f64).sqrt();
         let (searched, least) = (bytes(share), bytes(share - SEARCHED_DEVIATIONS * chance));
         let deviation = self.key_margin as f64 / self.bytes.max(1) as f64;
@@ -108,19 +109,19 @@ impl Estimate {
     }
 }
 
-/// Standard deviations by which the least is apart from what was found in searched documents.
+/// Standard deviations between `least` and what was found in searched documents.
 const SEARCHED_DEVIATIONS: f64 = 3.0;
-/// Standard deviations by which the least and the most are apart from what is told.
+/// Standard deviations between the estimate and its `least` and `most`.
 const DEVIATIONS: f64 = 2.0;
 
 impl Sampler {
-    /// Windows between two that are sampled of one anchor.
+    /// Returns the distance in windows between two samples of one anchor.
     pub fn apart(rule: &Rule) -> u64 {
         (rule.min_length / 2 / OF_ANCHOR).clamp(1, APART)
     }
 
-    /// Samples the windows of one anchor key in `one_in`, and of these one in [`apart`](Self::apart). Takes 16 bytes for each sampled
-    /// window. Windows of less than 32 bytes have so many anchors that the estimate is a rough one.
+    /// Returns a sampler that samples the windows of one anchor key in `one_in`, and one in [`apart`](Self::apart) of those. Takes 16 bytes
+    /// for each sampled window. For windows shorter than 32 bytes, which have a great number of anchors, the estimate is rough.
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),
@@ -137,19 +138,19 @@ impl Sampler {
         }
     }
 
-    /// A document begins; `base` is the position of its first byte of text.
+    /// Starts a document; `base` is the position of its first byte of text.
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
         let seeing = &mut self.seeing;
         (seeing.base, seeing.before, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
     }
 
-    /// The next bytes of the document.
+    /// Takes the next bytes of the document.
     pub fn push(&mut self, piece: &[u8]) -> Outcome<()> {
         self.walk.push(piece, &mut self.seeing)
     }
 
-    /// The document is over.
+    /// Ends the document.
     pub fn end_document(&mut self) -> Outcome<()> {
         let bytes = self.walk.end(&mut self.seeing)?;
         let samples = &mut self.seeing.samples;
@@ -158,12 +159,12 @@ impl Sampler {
         Ok(())
     }
 
-    /// Windows in the sample so far.
+    /// Returns the number of windows in the sample so far.
     pub fn sampled(&self) -> usize {
         self.seeing.samples.kept.len()
     }
 
-    /// What was sampled so far; the sampler begins anew.
+    /// Returns what was sampled so far and resets the sampler.
     pub fn take(&mut self) -> Samples {
         std::mem::take(&mut self.seeing.samples)
     }
@@ -205,7 +206,7 @@ impl Visit for Seeing {
 }
 
 impl Seeing {
-    /// Windows of one anchor at distances that depend on its key.
+    /// Samples windows of one anchor at distances that depend on its key.
     fn add(&mut self, walk: &Walk, owned: &Owned, salt: u64) {
         let Self { apart, min_length, base, samples, .. } = self;
         let (chosen, group) = (salt % *apart, salt / *apart % GROUPS);
@@ -221,17 +222,17 @@ impl Seeing {
 }
 
 impl Samples {
-    /// Bytes that were hashed to tell windows apart.
+    /// Returns the number of bytes that were hashed to identify windows.
     pub fn hashed(&self, rule: &Rule) -> u64 {
         self.kept.len() as u64 * rule.min_length
     }
 
-    /// Adds places that another sampler saw in text that comes earlier and of which nothing is removed.
+    /// Adds places that another sampler saw in text that comes earlier and from which nothing is removed.
     pub fn join_earlier(&mut self, mut other: Self) {
         self.kept.append(&mut other.kept);
     }
 
-    /// Adds what another sampler saw.
+    /// Adds the samples and counts of another sampler.
     pub fn join(&mut self, mut other: Self) {
         self.kept.append(&mut other.kept);
         self.bytes += other.bytes;
@@ -241,8 +242,8 @@ impl Samples {
         self.stretches += other.stretches;
     }
 
-    /// Counts, for the rule with which all samplers worked. What lies before `own` is the text of which nothing is removed
-    /// ([`join_earlier`](Self::join_earlier)). `most` passages are given at most.
+    /// Computes the estimate, for the rule that all samplers used. The text before `own` is the text from which nothing is removed
+    /// ([`join_earlier`](Self::join_earlier)). At most `most` passages are returned.
     pub fn estimate(mut self, rule: &Rule, own: u64, seen: ReadShare<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
@@ -284,7 +285,7 @@ impl Samples {
         let (removable, margin, by_keys) = match (growth, unseen) {
             (None, None) => (found, by_keys, by_keys),
             (None, Some(unseen)) => {
-                // A window that is removable stands for as many bytes as in the text that was read.
+                // A removable window counts for as many bytes as in the text that was read.
                 let bytes_each = if gone > 0.0 { found / (gone * windows).max(1.0) } else { 1.0 };
                 ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
@@ -292,14 +293,14 @@ impl Samples {
                 let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
                 let all = both.max(found);
                 let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
-                // A window that is removable stands for as many bytes as it does on average.
+                // A removable window counts for its average number of bytes.
                 let bytes_each = all / (gone / judged.len().max(1) as f64 * windows).max(1.0);
                 (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
             }
         };
         let off = DEVIATIONS * margin;
         let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
-        // In text of which little was read, what is told may be off by more than chance.
+        // Where little of the text was read, the estimate may be off by more than its standard deviation covers.
         let tells_all = seen.tells_all(rule);
         Estimate {
             bytes: self.bytes,

@@ -1,16 +1,16 @@
-//! Records in any order -> groups of equal keys.
+//! Groups records by key, from any order.
 
 use super::anchor::Record;
 use super::distribute::distribute_and_sort;
 
-/// Cells of the filter for each record; a cell has two bits.
+/// Cells of the filter for each record; a cell is two bits.
 const CELLS: usize = 4;
-/// Cells in a word.
+/// Cells in a word of 64 bits.
 const IN_WORD: usize = 32;
-/// Buckets of the sort, at most: their counters stay in the cache.
+/// Maximum number of buckets of the sort: their counters stay in the cache.
 const MAX_BUCKETS: usize = 1 << 17;
 
-/// Throws out most records whose key none of the others has. `cells` is memory that is used again: a byte for each record, at most two.
+/// Removes most records whose key is unique. `cells` is a buffer that is reused: one to two bytes for each record.
 pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64>) {
     let count = (records.len() * CELLS).next_power_of_two().max(IN_WORD);
     cells.clear();
@@ -23,7 +23,7 @@ pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64
     for record in records.iter() {
         let (word, bit) = place(record.key());
         if let Some(word) = cells.get_mut(word) {
-            // The lower bit says "seen", the upper one "seen again".
+            // The lower bit means "seen", the upper one "seen again".
             *word |= (*word & 1 << bit) << 1 | 1 << bit;
         }
     }
@@ -34,13 +34,13 @@ pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64
     });
 }
 
-/// Multiplies, so that the upper bits depend on all of the key.
+/// Multiplies by a constant, so that the upper bits depend on all of the key.
 #[inline]
 pub(super) fn spread(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Brings equal keys together, in the order of their positions. Takes as much memory again as the records, for a while.
+/// Groups equal keys, in the order of their positions. Temporarily takes as much memory again as the records.
 pub(super) fn group<R: Record>(records: &mut [R]) {
     let buckets = (records.len() / 2).next_power_of_two().clamp(2, MAX_BUCKETS);
     let shift = 64 - buckets.ilog2();

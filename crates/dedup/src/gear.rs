@@ -1,16 +1,16 @@
-//! The hash that chooses anchors: one table look-up for each byte.
+//! The rolling hash that chooses anchors: one table look-up for each byte.
 //!
-//! `h = 2h + T[byte]`, where the table is shifted so far that a byte falls out at the top after `k` others. No byte is ever taken
-//! back out.
+//! `h = 2h + T[byte]`, where the table is shifted so far that a byte falls out at the top after `k` others. No byte ever has to be
+//! subtracted.
 
-/// Bytes that are hashed in one go.
+/// Bytes that are hashed in one call.
 pub(super) const BLOCK: usize = 4096;
-/// Windows of at least so many pieces have candidates so rarely that [grams](super::grams) tell them.
+/// Windows of at least this many pieces have so few candidates that [grams](super::grams) find them faster.
 pub(super) const SPARSE: usize = 160;
-/// Candidates in an average window: with so many, one window in some hundreds has none.
+/// Candidates in an average window: with this many, one window in some hundreds has none.
 pub(super) const CANDIDATES: u64 = 6;
 
-/// SplitMix64: a good mix of all bits.
+/// SplitMix64: mixes all bits.
 pub(super) const fn mix(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,14 +18,14 @@ pub(super) const fn mix(number: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The hash, for pieces of `k` bytes of which a window has `w`.
+/// The hash for pieces of `k` bytes, of which a window has `w`.
 pub(super) struct Gear {
     table: [u64; 256],
-    /// A piece whose hash is not greater is a candidate.
+    /// A piece whose hash is not greater than this is a candidate.
     threshold: u64,
 }
 
-/// Candidates of one block, in order.
+/// The candidates of one block, in order.
 pub(super) struct CandidateBlock {
     at: [u32; BLOCK],
     hash: [u64; BLOCK],
@@ -37,12 +37,12 @@ impl CandidateBlock {
         Self { at: [0; BLOCK], hash: [0; BLOCK], len: 0 }
     }
 
-    /// Place of the last byte in the block, and hash.
+    /// Returns, for each candidate, the place of its last byte in the block and its hash.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.at.iter().copied().zip(self.hash.iter().copied()).take(self.len)
     }
 
-    /// Notes a candidate; where it is none, the next one takes its place.
+    /// Stores a candidate; if `is_one` is false, the next call overwrites it.
     #[inline(always)]
     fn note(&mut self, at: usize, hash: u64, is_one: bool) {
         let slot = self.len % BLOCK;
@@ -53,11 +53,11 @@ impl CandidateBlock {
 }
 
 impl Gear {
-    /// For `k` of 1 to 64. Hashes keep only their upper `bits`: fewer than 64 in tests, where they should collide.
+    /// Returns the hash for `k` of 1 to 64. Hashes keep only their upper `bits`: fewer than 64 in tests, where they should collide.
     pub(super) fn new(k: usize, w: usize, bits: u32) -> Self {
         let mut table = [0; 256];
         for (byte, value) in (0u64..).zip(&mut table) {
-            // What a byte adds may only reach the upper bits, and neither may carries from below differ.
+            // A byte may only affect the upper bits, so that no carry from the lower bits reaches them.
             *value = mix(byte) << (64 - k.clamp(1, 64)) >> (64 - bits) << (64 - bits);
         }
         let w = w as u64;
@@ -65,13 +65,13 @@ impl Gear {
         Self { table, threshold }
     }
 
-    /// The hash after one byte more.
+    /// Returns the hash after one more byte.
     #[inline(always)]
     pub(super) fn next(&self, hash: u64, byte: u8) -> u64 {
         (hash << 1).wrapping_add(self.table[usize::from(byte)])
     }
 
-    /// Hashes at most [`BLOCK`] bytes and notes candidates; gives the hash at their end.
+    /// Hashes at most [`BLOCK`] bytes and stores the candidates; returns the hash at their end.
     pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut CandidateBlock) -> u64 {
         found.len = 0;
         for (place, byte) in bytes.iter().enumerate() {

@@ -1,37 +1,37 @@
-//! Which pieces are candidates where windows are long: told by how a piece begins, for many places at a time.
+//! Chooses the candidate pieces where windows are long: by how a piece begins, for many places at a time.
 //!
-//! A candidate is less than all other pieces, whatever their hashes; among each other candidates are ordered by some more bytes. With one
-//! candidate in some seventy places, next to nothing has to be hashed.
+//! A candidate ranks below all other pieces, whatever their hashes; candidates are ordered among each other by some more bytes. With one
+//! candidate in some seventy places, almost nothing has to be hashed.
 
 use super::gear::BLOCK;
 use fearless_simd::{dispatch, Level};
 
-/// The words of two bytes that tell stand so far apart: even where there are few different words of text, these are together different.
+/// Distance in bytes between the two-byte words that decide: even where a text has few different words, these differ in combination.
 const APART: usize = 4;
-/// What they are multiplied with; odd, without a pattern.
+/// The factors of these words: numbers without a pattern, not divisible by two.
 const FACTORS: [[u16; 4]; 2] = [[0x9e37, 0x79b9, 0x7f4b, 0x7c15], [0xd1b5, 0x4a33, 0xa0cf, 0x5851]];
-/// Bytes that they are in.
+/// Bytes that the words span.
 pub(super) const GRAM: usize = 7 * APART + 2;
-/// Places with a word of flags.
+/// Places covered by one word of flags.
 const TOGETHER: usize = 16;
-/// Numbers without a pattern.
+/// Constants without a pattern.
 const ORDER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 
-/// Tells candidates.
+/// Finds candidates.
 pub(super) struct Grams {
-    /// The sum of a candidate is less.
+    /// A place is a candidate if its sum is less than this.
     bound: i16,
-    /// What the processor can do.
+    /// The SIMD instructions that the processor supports.
     level: Level,
 }
 
-/// Candidates of one block, in order, and what is needed to find them.
+/// The candidates of one block, in order, and the buffers needed to find them.
 pub(super) struct Candidates {
     even: [i16; BLOCK / 2],
     odd: [i16; BLOCK / 2],
-    /// A byte for each two places, with a bit for each.
+    /// One byte for each two places, with a bit for each.
     flags: [u8; BLOCK / 2],
-    /// Words of flags that are not 0.
+    /// Numbers of the words of flags that are not 0.
     words: [u16; BLOCK / TOGETHER],
     at: [u16; BLOCK],
     len: usize,
@@ -43,24 +43,24 @@ impl Candidates {
         Self { even: sums, odd: sums, flags: [0; BLOCK / 2], words: [0; BLOCK / TOGETHER], at: [0; BLOCK], len: 0 }
     }
 
-    /// Their places in the block.
+    /// Returns their places in the block.
     pub(super) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         self.at.iter().copied().take(self.len)
     }
 }
 
 impl Grams {
-    /// For one candidate in so many places.
+    /// Chooses one candidate in `one_in` places on average.
     pub(super) fn new(one_in: u64) -> Self {
         let share = (1 << 16) / one_in.clamp(2, 1 << 16);
         Self { bound: (i64::from(i16::MIN) + share as i64) as i16, level: Level::new() }
     }
 
-    /// Notes which places of a block are candidates: all behind which [`GRAM`] bytes are there, at most [`BLOCK`].
+    /// Stores which places of a block are candidates: all places followed by [`GRAM`] bytes, at most [`BLOCK`].
     ///
-    /// Nothing depends on what is rare but the last step, so that hardly a branch is taken for wrong.
+    /// Only the last step branches on the rare case, so that branches are hardly ever mispredicted.
     pub(super) fn scan(&self, bytes: &[u8], found: &mut Candidates) {
-        // The same for each kind of processor; what there is of wide registers is used.
+        // The result is the same on every processor; the widest registers available are used.
         dispatch!(self.level, _ => self.scan_here(bytes, found));
     }
 
@@ -94,7 +94,7 @@ impl Grams {
     }
 }
 
-/// Orders candidates among each other, by their first sixteen bytes: of pieces that are equal in them the leftmost is taken.
+/// Returns a rank for candidates, from their first sixteen bytes: of pieces that are equal in these the leftmost is taken.
 #[inline]
 pub(super) fn order(piece: &[u8]) -> u64 {
     let (words, _) = piece.as_chunks::<8>();
@@ -103,7 +103,7 @@ pub(super) fn order(piece: &[u8]) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The sums of every second place from the first on, as many as there is room for; returns how many.
+/// Computes the sums of every second place from the first on, as many as there is room for; returns their number.
 #[inline(always)]
 fn sums(bytes: &[u8], sums: &mut [i16; BLOCK / 2]) -> usize {
     let words = |from: usize| bytes.get(from..).unwrap_or_default().as_chunks::<2>().0;

@@ -1,35 +1,35 @@
-//! What comes on top where only a part of the text was read.
+//! Extrapolates from a part of the text that was read to all of it.
 //!
-//! A window that lies in `c` stretches of the text is seen in fewer of them, by chance. How many different windows all of the text has
-//! follows from how many were seen in one stretch, in two and so on (Good and Toulmin, 1956; smoothed like Orlitsky, Suresh and Wu, 2016);
-//! and these are what stays. Windows that were seen once are taken for what they are, on average: nothing is added to them.
+//! A window that is in `c` stretches of the text is seen in a random number of them, at most `c`. How many different windows all of the
+//! text has follows from how many were seen in one stretch, in two and so on (Good and Toulmin, 1956; smoothed like Orlitsky, Suresh and
+//! Wu, 2016); these are the windows that are kept. A window that was seen once adds nothing: on average it counts as what was seen.
 
 use super::Rule;
 use gristmill_core::dedup::{Keep, LEAST_COUNT};
 
-/// So many times the text that was read is told of, at most; beyond that chance is all there is.
+/// The estimate covers at most this multiple of the text that was read; beyond that, random error dominates.
 const FURTHEST: f64 = 4.0;
 /// Terms of the series that are smoothed.
 const TRIALS: usize = 4;
-/// Lots of stretches of which each is left out once, to tell how much depends on which ones were read.
+/// Lots of stretches; each is left out once, to measure how much depends on which ones were read.
 const LOTS: usize = 8;
-/// Bytes of text of one lot that lie together, as a power of two.
+/// Contiguous bytes of text of one lot, as a binary logarithm.
 const TOGETHER: u32 = 16;
 
 /// How much of the text was read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadShare<'a> {
-    /// The part of it, from 0 to 1.
+    /// The share of the text that was read, from 0 to 1.
     pub part: f64,
-    /// Where the stretches begin that were read, in order: each was read or not by chance, and as a whole.
+    /// Start positions of the stretches that were read, in order: each stretch was read at random, and as a whole.
     pub stretches: &'a [u64],
 }
 
 impl ReadShare<'_> {
-    /// All of it.
+    /// All of the text was read.
     pub const WHOLE: Self = Self { part: 1.0, stretches: &[] };
 
-    /// In how many of the stretches these places are, which are in order.
+    /// Returns the number of stretches that contain these places, which are in order.
     pub(super) fn count_stretches(&self, places: impl Iterator<Item = u64>) -> usize {
         let mut before = None;
         places
@@ -40,18 +40,18 @@ impl ReadShare<'_> {
             .count()
     }
 
-    /// Whether what comes on top can be told for all of the text under a rule, and not just for some of it.
+    /// Whether the extrapolation covers all of the text under a rule, and not just a part of it.
     pub fn tells_all(&self, rule: &Rule) -> bool {
         self.part >= 1.0 || (self.part * FURTHEST >= 1.0 && rule.min_count <= LEAST_COUNT)
     }
 }
 
-/// How many windows stay in the text that is told of, for each that was seen.
+/// Estimates how many windows are kept in the text that is covered, for each that was seen.
 #[derive(Clone, Copy, Debug)]
 struct SurvivalOdds {
     part: f64,
     keep: Keep,
-    /// For windows seen in one stretch more than the place: how much of the term counts.
+    /// At index `i`, for windows seen in `i + 1` stretches: the weight of the term.
     weights: [f64; TRIALS + 1],
 }
 
@@ -59,7 +59,7 @@ impl SurvivalOdds {
     fn new(part: f64, keep: Keep) -> Self {
         let part = part.max(1.0 / FURTHEST);
         let times = (1.0 - part) / part;
-        // Chances of a coin that falls so often at least.
+        // Tail probabilities of the binomial distribution.
         let chance = 2.0 / (2.0 + times);
         let mut exactly = [0.0; TRIALS + 1];
         exactly[0] = 1.0;
@@ -77,7 +77,7 @@ impl SurvivalOdds {
         Self { part, keep, weights }
     }
 
-    /// Places that stay of a window that was seen in so many stretches, for each that was read.
+    /// Returns the number of kept places of a window that was seen in `stretches` stretches, for each place that was read.
     fn stays(&self, stretches: usize) -> f64 {
         let Some(more) = stretches.checked_sub(1) else { return 0.0 };
         let weight = self.weights.get(more).copied().unwrap_or_default();
@@ -90,27 +90,27 @@ impl SurvivalOdds {
     }
 }
 
-/// Windows of the text that was read, and how many places stay for them.
+/// Windows of the text that was read, and how many places are kept for them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     windows: f64,
     stay: f64,
 }
 
-/// Goes through all windows that were seen.
+/// Accumulates the extrapolation over all windows that were seen.
 #[derive(Debug)]
 pub(super) struct Extrapolation<'a> {
     seen: ReadShare<'a>,
     own: u64,
     outlook: SurvivalOdds,
-    /// The same where a lot is missing.
+    /// The same with one lot left out.
     fewer: SurvivalOdds,
     lots: [Count; LOTS],
-    /// Windows with one place, of each lot.
+    /// Windows with one place, per lot.
     singles: [f64; LOTS],
 }
 
-/// What comes on top of one place of a window, and in how many stretches that window was seen.
+/// The extrapolated addition for one place of a window, and the number of stretches in which that window was seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Grown {
     pub(super) removable: f32,
@@ -118,7 +118,8 @@ pub(super) struct Grown {
 }
 
 impl<'a> Extrapolation<'a> {
-    /// For text of which a part was read; before `own` lies the text of which nothing is removed. `None` where nothing can be told.
+    /// Returns an extrapolation for text of which a part was read; nothing is removed from the text before `own`. `None` where no
+    /// extrapolation is possible.
     pub(super) fn new(seen: ReadShare<'a>, rule: &Rule, own: u64) -> Option<Self> {
         if seen.part >= 1.0 || rule.min_count > LEAST_COUNT {
             return None;
@@ -133,10 +134,10 @@ impl<'a> Extrapolation<'a> {
         })
     }
 
-    /// Takes the places of one window, in order, of which so many stay by what was seen.
+    /// Adds the places of one window, in order, of which `stay` are kept by what was seen.
     pub(super) fn add(&mut self, places: impl ExactSizeIterator<Item = u64>, stay: usize) -> Grown {
         let count = places.len();
-        // Stretches with a place, those of the text of which nothing is removed, and own places: all, and those of each lot.
+        // Per lot: stretches with a place, such stretches in the text from which nothing is removed, and own places.
         let (mut all, mut earlier, mut own) = ([0_usize; LOTS], [0_usize; LOTS], [0_usize; LOTS]);
         let (mut before, mut lot) = (None, 0);
         for at in places {
@@ -164,7 +165,7 @@ impl<'a> Extrapolation<'a> {
         let stays = |outlook: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match outlook.keep {
             _ if own == 0 => 0.0,
             Keep::First => outlook.stays(all) - outlook.stays(earlier),
-            // Two places in a stretch go, whatever else there is.
+            // Two places in one stretch are removed in any case.
             Keep::None if is_apart && all > 0 => outlook.stays(all) * own as f64 / all as f64,
             Keep::None => 0.0,
         };
@@ -177,8 +178,8 @@ impl<'a> Extrapolation<'a> {
         Grown { removable: (gone / own_count as f64) as f32, stretches: sums[0].try_into().unwrap_or(u16::MAX) }
     }
 
-    /// How far the part of all windows that is removable may be off by which stretches were read: one standard deviation, by leaving
-    /// out each lot.
+    /// Returns the error of the removable share of all windows that results from which stretches were read: one standard deviation,
+    /// computed by leaving out each lot.
     pub(super) fn spread(&self) -> f64 {
         let singles: f64 = self.singles.iter().sum();
         let mut shares = [0.0; LOTS];
@@ -200,7 +201,7 @@ fn lot_of(at: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// What is told on average of a window that lies in so many stretches.
+    /// Returns the average estimate for a window that is in `places` stretches.
     fn told(outlook: &SurvivalOdds, places: usize) -> f64 {
         let (p, mut chance, mut sum) = (outlook.part, 1.0, 0.0);
         for seen in 0..=places {

@@ -1,30 +1,30 @@
-//! Stretches of removable text.
+//! Ranges of removable text.
 
 use super::distribute::distribute_and_sort;
 
-/// So many intervals are put into buckets before they are sorted.
+/// From this many intervals on, they are distributed into buckets before sorting.
 const MANY: usize = 1024;
-/// Buckets, at most: their counters stay in the cache.
+/// Maximum number of buckets: their counters stay in the cache.
 const MAX_BUCKETS: usize = 1 << 17;
 
-/// Bytes `[start, end)` that are removable; inside one document.
+/// Bytes `[start, end)` that are removable, inside one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Position of the first byte.
     pub start: u64,
-    /// Position behind the last byte.
+    /// Position after the last byte.
     pub end: u64,
-    /// An earlier place of the window at `start`, as a rule the first one: the copy that stays. Under [`Keep::None`] and for the
-    /// first place of a window it may be `start` itself. Only for people to look at: it may depend on the order of work.
+    /// An earlier place of the window at `start`, usually the first one: the copy that is kept. Under [`Keep::None`] and for the first
+    /// place of a window it may be `start` itself. For display only: it may depend on the order of work.
     ///
     /// [`Keep::None`]: gristmill_core::dedup::Keep::None
     pub first: u64,
 }
 
-/// Sorts intervals and joins those that overlap or touch. The order in which they come does not matter. A range of the result starts
-/// where its first part started, and keeps that part's [`first`](Interval::first).
+/// Sorts intervals and joins those that overlap or touch; the input may be in any order. A joined range starts where its first part starts,
+/// and keeps that part's [`first`](Interval::first).
 pub fn merge(intervals: &mut Vec<Interval>) {
-    // Where several start together, the smallest place is taken, so that the order of work does not show.
+    // Where several start at the same place, the smallest `first` is taken, so that the result does not depend on the order of work.
     let key = |found: &Interval| (found.start, found.first, found.end);
     match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
         (Some(last), MANY..) => {

@@ -1,13 +1,13 @@
-//! Repeats that were found around one anchor, kept for the anchors beside it: their contexts need not be read and compared again.
+//! Caches repeats that were found around one anchor for the neighbouring anchors: their contexts need not be read and compared again.
 //!
-//! What is kept was compared byte by byte, so it says what a comparison would say. It is a cache: what does not fit in is forgotten.
+//! Cached repeats were compared byte by byte, so they give the same answer as a comparison. What does not fit in is dropped.
 
 use super::gear::mix;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
 /// Bytes of text whose repeats share a set, as a binary logarithm.
 const BLOCK: u32 = 12;
-/// Repeats of a set: with its version a line of the processor's cache.
+/// Repeats of a set: together with its version they fill one cache line of the processor.
 const WAYS: usize = 3;
 /// Bits of positions and distances.
 const PLACE_BITS: u32 = 48;
@@ -20,18 +20,18 @@ pub(super) struct Repeat {
     pub start: u64,
     pub end: u64,
     pub back: u64,
-    /// The byte before, if it is known to differ from the one so far back.
+    /// The byte before `start`, if it is known to differ from the one `back` bytes earlier.
     pub before: Option<u8>,
-    /// The byte behind, likewise.
+    /// The byte at `end`, likewise.
     pub behind: Option<u8>,
 }
 
-/// A repeat in 16 bytes; 0 where there is none, as nothing lies 0 bytes back.
+/// A repeat in 16 bytes; 0 means none, because `back` is never 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct PackedRepeat(u128);
 
 impl PackedRepeat {
-    /// `None` where it is too long, or too far away.
+    /// Packs a repeat; `None` if it is too long or too far away.
     fn pack(repeat: &Repeat) -> Option<Self> {
         let Repeat { start, end, back, before, behind } = *repeat;
         let len = end.checked_sub(start).filter(|len| len >> LENGTH_BITS == 0)?;
@@ -66,11 +66,11 @@ impl PackedRepeat {
     }
 }
 
-/// Repeats of a block. Who reads never waits for who writes: what is being written counts as forgotten.
+/// The repeats of a block. Readers never wait for writers: a set that is being written counts as empty.
 #[derive(Default)]
 #[repr(align(64))]
 struct Set {
-    /// Odd while somebody writes.
+    /// Not divisible by two while a thread writes.
     version: AtomicU64,
     words: [[AtomicU64; 2]; WAYS],
 }
@@ -83,7 +83,7 @@ impl Set {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
             *kept = PackedRepeat(u128::from(low) | u128::from(high) << 64);
         }
-        // The words before the version.
+        // Orders the loads of the words before the second load of the version.
         fence(Ordering::Acquire);
         match version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version {
             true => all,
@@ -91,7 +91,7 @@ impl Set {
         }
     }
 
-    /// Changes what it holds, unless somebody else does.
+    /// Applies `act` to the repeats, unless another thread is writing.
     fn change(&self, act: impl FnOnce(&mut [PackedRepeat; WAYS])) {
         let version = self.version.load(Ordering::Relaxed);
         let is_free = version.is_multiple_of(2)
@@ -99,7 +99,7 @@ impl Set {
         if !is_free {
             return;
         }
-        // The version before the words.
+        // Orders the change of the version before the stores of the words.
         fence(Ordering::Release);
         let mut all = self.words.each_ref().map(|words| {
             let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
@@ -115,11 +115,11 @@ impl Set {
     }
 }
 
-/// Keeps repeats, for all threads.
+/// A cache of repeats, shared by all threads.
 pub struct MatchCache(Vec<Set>);
 
 impl MatchCache {
-    /// In so many bytes of memory; `None` when they are too few to be of use.
+    /// Returns a cache of at most `bytes` bytes of memory; `None` if they hold not even one set.
     pub fn new(bytes: u64) -> Option<Self> {
         let sets = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<Set>();
         (sets > 0).then(|| Self((0..sets).map(|_| Set::default()).collect()))
@@ -130,20 +130,19 @@ impl MatchCache {
         self.0.get(place as usize)
     }
 
-    /// What is known around `at` is asked for soon.
+    /// Prefetches the set for `at`, which is read soon.
     pub fn touch(&self, at: u64) {
-        // A load whose value nobody waits for.
+        // A load whose value is not used.
         std::hint::black_box(self.set(at >> BLOCK).map(|set| set.version.load(Ordering::Relaxed)));
     }
 
-    /// Notes a repeat.
     pub(super) fn add(&self, repeat: &Repeat) {
         let Some(kept) = PackedRepeat::pack(repeat) else { return };
         let blocks = repeat.start >> BLOCK..=repeat.end >> BLOCK;
         blocks.filter_map(|block| self.set(block)).for_each(|set| set.change(|all| note(all, kept, repeat)));
     }
 
-    /// Repeats that may hold the byte at `at`, in no order.
+    /// Returns the repeats that may hold the byte at `at`, in no particular order.
     #[inline]
     pub(super) fn around(&self, at: u64) -> impl Iterator<Item = Repeat> {
         let all = self.set(at >> BLOCK).map(Set::get).unwrap_or_default();
@@ -151,7 +150,7 @@ impl MatchCache {
     }
 }
 
-/// Adds a repeat to others: what goes on where it ends is joined with it, else the oldest goes.
+/// Adds a repeat to a set: it is joined with one of the same distance that it touches, otherwise it replaces the oldest.
 fn note(all: &mut [PackedRepeat; WAYS], kept: PackedRepeat, repeat: &Repeat) {
     for place in all.iter_mut() {
         let Some(there) = place.unpack() else { continue };
@@ -166,7 +165,7 @@ fn note(all: &mut [PackedRepeat; WAYS], kept: PackedRepeat, repeat: &Repeat) {
     }
 }
 
-/// Two repeats of one distance that touch, as one.
+/// Joins two repeats of one distance that touch.
 fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     let (start, end) = (one.start.min(other.start), one.end.max(other.end));
     let both = [one, other];
@@ -175,38 +174,38 @@ fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     Repeat { start, end, back: one.back, before, behind }
 }
 
-/// On how many bytes a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 where none does.
+/// The number of bytes on which a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 if none does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Side {
     pub same: u32,
     pub byte: u8,
 }
 
-/// What is known of one side of a context, which reaches so many bytes far from its anchor, and of another one in front of it.
+/// The known facts about one side of a context that extends `own` bytes from its anchor, and about another context before it.
 #[derive(Clone, Copy)]
 pub(super) struct Compared {
     pub own: u32,
-    /// How far the other one reaches, and how it agrees with the pivot.
+    /// How far the other context extends, and how it agrees with the pivot.
     pub other: u32,
     pub agrees: Side,
-    /// How far the pivot reaches.
+    /// How far the pivot extends.
     pub pivot: u32,
 }
 
 impl Compared {
-    /// How the context agrees with the pivot, when so many of its bytes equal those of the other one and the next, if it is told, does not;
-    /// `None` where that does not follow.
+    /// Returns how the context agrees with the pivot, given that `same` of its bytes equal those of the other context and that the next
+    /// byte, if given, does not; `None` where that does not follow.
     pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Side> {
         let Self { own, other, agrees, pivot } = *self;
         let (same, agreed) = (same.min(own), agrees.same);
         if agreed < same && agreed < other {
-            // The other one differs from the pivot, or the pivot is over, within what equals this one.
+            // The other context differs from the pivot, or the pivot ends, within the bytes that equal this one.
             return Some(agrees);
         }
         if same == own {
             return (agreed >= own).then_some(Side { same, byte: 0 });
         }
-        // This one differs from the other one where that agrees with the pivot, or where the pivot is over.
+        // This context differs from the other one where the other agrees with the pivot, or where the pivot ends.
         let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
         Some(Side { same, byte })
     }
@@ -249,12 +248,12 @@ mod tests {
         assert_eq!(found, [Repeat { behind: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
         assert_eq!(known.around(1_200).count(), 1);
         assert_eq!(known.around(2_101).count() + known.around(999).count(), 0);
-        // It is found from each of the blocks that it lies in.
+        // It is found from each of the blocks that it touches.
         known.add(&repeat(8_000, 16_500, 5));
         assert!([8_000, 8_300, 12_288, 16_384].iter().all(|at| known.around(*at).count() == 1));
         (0..100).for_each(|back| known.add(&repeat(20_000, 20_500, 10 + back)));
         assert_eq!(known.around(20_001).count(), WAYS);
-        // Longer than can be kept.
+        // Longer than a record can store.
         known.add(&repeat(30_000, 40_000, 3));
         known.add(&repeat(39_000, 49_000, 3));
         assert_eq!(known.around(39_500).collect::<Vec<_>>(), [repeat(39_000, 49_000, 3)]);
@@ -287,7 +286,7 @@ mod tests {
             if let Some(side) = compared.side(same as u32, next) {
                 prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);
             } else if is_told && differs.is_some() {
-                // Both differ at one place, or the other one is over.
+                // Both differ at one place, or the other context ends.
                 prop_assert!(agrees.same as usize == whole || agrees.same as usize == to_other.min(to_pivot), "{own}");
             }
         }

@@ -1,8 +1,8 @@
-//! Keys with more contexts than should be in memory, taken one by one in the order of the text; where windows are counted, once to count
-//! them and once more.
+//! Resolves keys with more contexts than should be in memory: contexts are taken one by one in text order; where windows are counted, in
+//! two passes, the first of which counts.
 //!
-//! All are compared with the first. What remains of one lies beyond the first byte that differs, and equals windows of those alone that
-//! differ at the same place by the same byte: it gets a key of its own, and is taken up again with others of that key.
+//! All contexts are compared with the first. What remains of one is beyond the first byte that differs, and equals only windows of contexts
+//! that differ at the same place by the same byte: it gets its own key, and is processed again with the others of that key.
 
 use super::anchor::{Anchor, Record};
 use super::bytes::{common_prefix, common_suffix};
@@ -20,15 +20,16 @@ use gristmill_core::Outcome;
 pub struct OversizedGroup {
     rule: Rule,
     first: Option<Anchor>,
-    /// The text of all windows of the first.
+    /// The text of all windows of the first context.
     text: Vec<u8>,
-    /// Distances at which all that were compared have windows that equal the first's, and how often.
+    /// Distances at which all contexts compared so far have windows that equal those of the first, and their number.
     near: u32,
     far: u32,
     count: u64,
-    /// How many more windows there are at a distance than at the one before, from the nearest of the first on; where they are counted.
+    /// How many more windows there are at a distance than at the one before, from the nearest distance of the first context on; only where
+    /// windows are counted.
     changes: Vec<i64>,
-    /// Distances at which there are enough of them, once that is known.
+    /// Distances at which there are enough windows, once that is known.
     enough: Vec<(u32, u32)>,
     is_counted: bool,
     spare: Vec<u8>,
@@ -36,7 +37,7 @@ pub struct OversizedGroup {
 
 /// How a context agrees with the first.
 struct Agreed {
-    /// Distances at which both have equal windows; none where the first is greater.
+    /// Distances at which both have equal windows; none if `least` is greater than `most`.
     least: u32,
     most: u32,
     /// Bytes that agree on the right.
@@ -47,14 +48,14 @@ struct Agreed {
 }
 
 impl OversizedGroup {
-    /// Contexts for one rule. Unless it is [plain](Rule::is_plain) all of them are counted before any is taken.
+    /// Returns an empty group for one rule. Unless the rule is [plain](Rule::is_plain), all contexts must be counted before any is taken.
     pub fn new(rule: &Rule) -> Self {
         let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());
         let (text, is_counted) = (Vec::new(), false);
         Self { rule: *rule, first: None, text, near: 0, far: 0, count: 1, changes, enough, is_counted, spare }
     }
 
-    /// The first of all: whatever it has stays, unless nothing does.
+    /// Stores the first context: its windows are kept, unless the rule keeps none.
     fn begin<T: TextAt + ?Sized>(&mut self, anchor: Anchor, text: &T) -> Outcome<()> {
         if !self.rule.is_tiny() {
             self.text = context_bytes(text, &anchor, &self.rule, &mut self.spare)?.to_vec();
@@ -78,7 +79,7 @@ impl OversizedGroup {
         })
     }
 
-    /// Counts one. They come in the order of the text, and are taken in the same order once all were counted.
+    /// Counts a context. Contexts come in text order, and are taken in the same order once all were counted.
     ///
     /// # Errors
     /// Those of `text`.
@@ -107,7 +108,7 @@ impl OversizedGroup {
         Ok(())
     }
 
-    /// All were counted: distances with windows enough are known.
+    /// Ends the counting and finds the distances with enough windows.
     fn end_counting(&mut self, nearest: u32) {
         let (mut total, mut since) = (0, None);
         for (distance, change) in (nearest..).zip(std::mem::take(&mut self.changes)) {
@@ -124,7 +125,7 @@ impl OversizedGroup {
         self.is_counted = true;
     }
 
-    /// Gives the windows of a context that are removable: of those at distances `least` to `most` those that there are enough of.
+    /// Reports the removable windows of a context: those at distances `least` to `most` of which there are enough.
     fn give<F>(&self, anchor: &Anchor, (least, most): (u32, u32), is_first: bool, found: &mut F) -> Outcome<()>
     where
         F: FnMut(Interval) -> Outcome<()>,
@@ -142,7 +143,7 @@ impl OversizedGroup {
         Ok(())
     }
 
-    /// Takes the next one. What is removable goes to `found`, what remains to `rest`, with another key.
+    /// Takes the next context. What is removable is passed to `found`, what remains to `rest`, with another key.
     ///
     /// # Errors
     /// Those of `text`, `found` and `rest`.
@@ -157,7 +158,7 @@ impl OversizedGroup {
         let Some(first) = self.first else { return self.begin(anchor, text) };
         let is_plain = self.rule.is_plain();
         if !is_plain && !self.is_counted {
-            // It is the first one again.
+            // The second pass begins with the first context again.
             self.end_counting(first.near);
             self.count = u64::from(anchor.copies);
             return self.give(&anchor, (anchor.near, anchor.far), true, found);
@@ -190,7 +191,7 @@ impl OversizedGroup {
         Ok(())
     }
 
-    /// All have been taken: the resolver is told what repeats.
+    /// Ends the group and adds its repeated passage to the resolver.
     pub fn end(self, resolver: &mut Resolver) {
         if let Some(first) = self.first.filter(|_| !self.rule.is_tiny()) {
             let at = first.at - u64::from(self.far);
@@ -200,7 +201,7 @@ impl OversizedGroup {
     }
 }
 
-/// The key of what differs on the right or on the left, behind so many bytes, by this byte.
+/// Returns the key for contexts that differ on the right or on the left, after a number of bytes, by this byte.
 fn other_key(key: u64, on_left: bool, behind: u32, byte: u8) -> u64 {
     mix(key ^ mix(u64::from(on_left) << 40 | u64::from(behind) << 8 | u64::from(byte)))
 }

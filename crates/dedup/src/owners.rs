@@ -1,32 +1,32 @@
-//! Which window belongs to which anchor: a sliding minimum over hashes.
+//! Assigns windows to anchors: a sliding minimum over hashes.
 
 /// An anchor and the windows it owns, as places in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owned {
-    /// Of the anchor.
+    /// Place of the anchor.
     pub at: u64,
     pub hash: u64,
-    /// First window.
+    /// The first window it owns.
     pub low: u64,
-    /// Last window.
+    /// The last window it owns.
     pub high: u64,
 }
 
-/// Gives each window to the leftmost of its pieces with the least hash. Pieces come in the order of the text; some may be left out,
-/// as long as each window has one that is not greater than all left out of it.
+/// Assigns each window to the leftmost of its pieces with the least hash. Pieces come in text order; some may be left out, as long as each
+/// window has one that is not greater than all those left out of it.
 ///
 /// It never holds more than `w` pieces; in ordinary text a handful.
 pub(super) struct Owners {
-    /// Pieces of a window.
+    /// Number of pieces in a window.
     w: u64,
-    /// Pieces that may still be a minimum, hashes not falling. Those before `head` are done with.
+    /// Pieces that may still be a minimum, with non-decreasing hashes. Those before `head` are finished.
     queue: Vec<(u64, u64)>,
     head: usize,
     /// The first window that has no owner yet.
     next: u64,
 }
 
-/// Pieces that are done with stay so long, so that they need not be moved out one by one.
+/// Number of finished pieces that are kept in the queue, so that they need not be removed one by one.
 const DONE: usize = 1024;
 
 impl Owners {
@@ -34,21 +34,21 @@ impl Owners {
         Self { w: w as u64, queue: Vec::new(), head: 0, next: 0 }
     }
 
-    /// Another document begins, or the same goes on with this window, of which all pieces are still to come.
+    /// Starts another document, or continues the same one at this window, of which all pieces are still to come.
     pub(super) fn start_at(&mut self, window: u64) {
         self.queue.clear();
         (self.head, self.next) = (0, window);
     }
 
-    /// The first window that has no owner yet.
+    /// Returns the first window that has no owner yet.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Takes the next piece; what it settles goes to `owned`.
+    /// Takes the next piece; the windows that this settles are added to `owned`.
     #[inline]
     pub(super) fn push(&mut self, at: u64, hash: u64, owned: &mut Vec<Owned>) {
-        // Windows before this one do not reach the piece.
+        // Windows before `bound` do not include the piece.
         let bound = (at + 1).saturating_sub(self.w);
         self.pass(bound, owned);
         while let Some(&(last, greater)) = self.queue.get(self.head..).and_then(<[_]>::last) {
@@ -73,7 +73,7 @@ impl Owners {
         self.queue.push((at, hash));
     }
 
-    /// The document has `windows` windows.
+    /// Ends a document of `windows` windows.
     pub(super) fn end(&mut self, windows: u64, owned: &mut Vec<Owned>) {
         self.pass(windows, owned);
         if let Some(&(at, hash)) = self.queue.get(self.head) {
@@ -84,7 +84,7 @@ impl Owners {
         }
     }
 
-    /// Lets go of pieces that lie before `bound`.
+    /// Drops pieces that are before `bound`.
     #[inline]
     fn pass(&mut self, bound: u64, owned: &mut Vec<Owned>) {
         while let Some(&(at, hash)) = self.queue.get(self.head) {
@@ -102,7 +102,7 @@ impl Owners {
 mod tests {
     use super::*;
 
-    /// Every window, by looking at all of its pieces.
+    /// Computes the owner of every window by comparing all of its pieces.
     fn slowly(hashes: &[u64], w: usize) -> Vec<usize> {
         hashes
             .windows(w)

@@ -1,39 +1,39 @@
-//! The passages that are repeated most, for people to look at.
+//! The passages that are repeated most, for display.
 
 /// A passage and how often it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Position of one of its places.
     pub at: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// How often it occurs, about.
+    /// Approximate number of occurrences.
     pub count: u64,
 }
 
 impl Passage {
-    /// Bytes in all its places but one.
+    /// Returns the bytes in all its places but one.
     pub fn weight(&self) -> u64 {
         self.len.saturating_mul(self.count.saturating_sub(1))
     }
 }
 
-/// Pieces that are kept; those of one passage are joined in the end.
+/// Pieces that are kept; those of one passage are joined by [`Passages::heaviest`].
 const MAX_KEPT_PIECES: usize = 1024;
 
-/// Pieces of other passages that may lie between two of one.
+/// Pieces of other passages that may be between two pieces of one.
 const NEIGHBOURS: usize = 8;
 
-/// Gathers passages, of which those with the greatest weight stay.
+/// Collects passages and keeps those with the greatest weight.
 #[derive(Clone, Debug, Default)]
 pub struct Passages {
     kept: Vec<Passage>,
-    /// What is not heavier need not be noted.
+    /// Passages that are not heavier than this are ignored.
     least: u64,
 }
 
 impl Passages {
-    /// Notes a passage.
+    /// Adds a passage.
     #[inline]
     pub fn add(&mut self, passage: Passage) {
         if passage.weight() > self.least {
@@ -44,14 +44,14 @@ impl Passages {
         }
     }
 
-    /// The same passages `bytes` further on.
+    /// Returns the same passages with their positions increased by `bytes`.
     #[must_use]
     pub fn moved(&self, bytes: u64) -> Self {
         let kept = self.kept.iter().map(|passage| Passage { at: passage.at + bytes, ..*passage }).collect();
         Self { kept, least: self.least }
     }
 
-    /// Adds what another one gathered.
+    /// Adds the passages of another collection.
     pub fn join(&mut self, other: &Self) {
         for passage in &other.kept {
             self.add(*passage);
@@ -64,7 +64,7 @@ impl Passages {
         self.least = self.kept.last().map_or(0, Passage::weight);
     }
 
-    /// The `most` heaviest, heaviest first. Overlapping pieces with about the same count are one passage.
+    /// Returns the `most` heaviest passages, heaviest first. Overlapping pieces with about the same count are one passage.
     pub fn heaviest(&self, most: usize) -> Vec<Passage> {
         let mut pieces = self.kept.clone();
         pieces.sort_unstable_by_key(|passage| (passage.at, passage.len));
@@ -84,8 +84,8 @@ impl Passages {
         joined
     }
 
-    /// The same for people to look at: shorter passages than `least` are the periods of text that repeats itself, and of many rows of
-    /// dashes only the longest is shown.
+    /// Like [`heaviest`](Self::heaviest), for display: passages shorter than `least` are the periods of text that repeats itself, and of
+    /// those of one length only the heaviest is shown.
     pub fn shown(&self, most: usize, least: u64) -> Vec<Passage> {
         let mut periods = Vec::new();
         let mut shown = self.heaviest(usize::MAX);
@@ -101,7 +101,7 @@ impl Passages {
     }
 }
 
-/// Whether two counts may be those of one passage: not more than a fifth apart.
+/// Whether two counts may be those of one passage: they differ by at most a fifth of the larger one.
 fn alike(a: u64, b: u64) -> bool {
     a.abs_diff(b) <= a.max(b) / 5
 }

@@ -3,19 +3,19 @@
 use super::bytes::common_prefix;
 use super::walk::Tail;
 
-/// Knows a stretch of text that equals itself some bytes earlier. Each byte is looked at once, as long as the shift stays the same.
+/// Tracks a stretch of text that equals the text `period` bytes earlier. Each byte is compared once, as long as the shift stays the same.
 #[derive(Default)]
 pub(super) struct Shift {
     period: u64,
-    /// Known to repeat.
+    /// The range that is known to repeat.
     from: u64,
     to: u64,
-    /// The byte at `to` does not.
+    /// Whether the byte at `to` is known not to repeat.
     stops: bool,
 }
 
 impl Shift {
-    /// Whether bytes `[low, end)` equal those `period` bytes earlier, in the same document. They have been read.
+    /// Whether bytes `[low, end)` equal those `period` bytes earlier, in the same document. All of them have been read.
     pub(super) fn holds(&mut self, tail: &Tail, period: u64, low: u64, end: u64) -> bool {
         if !tail.holds(low, period) {
             return false;

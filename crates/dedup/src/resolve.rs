@@ -1,10 +1,10 @@
-//! Anchors with equal keys -> removable windows, by comparing bytes.
+//! Turns anchors with equal keys into removable windows, by comparing bytes.
 //!
 //! A group of contexts (an anchor with the text of all windows it owns) is compared with one of them, the pivot: how many bytes agree to
-//! the left and to the right of the anchor. That settles all windows that equal one of the pivot's. What remains of a context lies
-//! beyond the first byte that differs, on the left or on the right, and can only equal windows of contexts that differ from the pivot at the
-//! same place, by the same byte. So contexts fall into smaller groups, which agree on more bytes each time, until they are alone.
-//! No window is in two groups, so the work cannot grow beyond the windows there are, and no hash is trusted.
+//! the left and to the right of the anchor. That settles all windows that equal one of the pivot's. What remains of a context is beyond the
+//! first byte that differs, on the left or on the right, and can only equal windows of contexts that differ from the pivot at the same
+//! place, by the same byte. So contexts are split into smaller groups, which agree on more bytes each time, until each group has one
+//! member. No window is in two groups, so the work is bounded by the number of windows, and no hash is trusted.
 
 use super::anchor::{Anchor, Record};
 use super::class::{Classes, Part};
@@ -20,23 +20,23 @@ use prefetch_index::prefetch_index;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
-/// Contexts whose text is fetched ahead of the one that is compared.
+/// Contexts whose text is prefetched ahead of the one that is compared.
 const AHEAD: usize = 16;
-/// Nodes of which the first entries are fetched ahead, and how many of each: of the next one their text, too.
+/// Nodes whose first entries are prefetched, and the number of entries for each; for the next node also the text of its entries.
 const NODES: usize = 2;
 const FIRST: usize = 4;
-/// Bytes that are fetched together.
+/// Bytes that are fetched together: a cache line.
 const LINE: usize = 64;
-/// Bytes on each side that are fetched ahead, at most: who reads on from there is seen by the processor itself.
+/// Maximum number of bytes on each side that are prefetched: after that the processor detects the sequential read itself.
 const FETCHED: u32 = 1 << 10;
-/// So many branches are put into buckets before they are sorted.
+/// From this many branches on, they are distributed into buckets before sorting.
 const MANY: usize = 1024;
 /// Buckets of branches.
 const BUCKETS: usize = 4096;
-/// Contexts between two looks at whether the run was cancelled.
+/// Contexts between two checks for cancellation.
 const CANCEL_CHECK_EVERY: usize = 4096;
 
-/// Resolves partitions, one after the other. It may take any number of them; each holds all records of its keys.
+/// Resolves partitions, one after the other, in any number; each holds all records of its keys.
 pub struct Resolver {
     rule: Rule,
     passages: Passages,
@@ -44,7 +44,7 @@ pub struct Resolver {
     work: Work,
 }
 
-/// Windows of one member of a group: those at distances `near` to `far`.
+/// Windows of one member of a group, at distances `near` to `far`.
 #[derive(Clone, Copy)]
 struct Entry {
     member: u32,
@@ -53,7 +53,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// How it agrees with itself.
+    /// Returns how the entry agrees with itself.
     fn whole(&self, rule: &Rule) -> [Side; 2] {
         [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Side { same, byte: 0 })
     }
@@ -63,14 +63,15 @@ impl Entry {
 #[derive(Clone, Copy)]
 struct Node {
     start: usize,
-    /// Bytes on which all agree, as far as they reach.
+    /// Bytes on which all of them agree, as far as they extend.
     left: u32,
     right: u32,
     depth: u32,
 }
 
 impl Node {
-    /// Fetches what is compared of the context around `at`, if it agrees with the pivot as far as the `last` one did, left and right.
+    /// Prefetches the bytes of the context around `at` that are compared if it agrees with the pivot as far as the `last` one did, left and
+    /// right.
     #[inline]
     fn fetch<T: TextAt + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
         let [left, right] = last.map(|same| same.min(FETCHED));
@@ -83,7 +84,7 @@ impl Node {
     }
 }
 
-/// What differs from the pivot: on the right or on the left, behind how many bytes, by which byte.
+/// How a context differs from the pivot: on the right or on the left, after how many bytes, by which byte.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Branch {
     on_left: bool,
@@ -92,13 +93,13 @@ struct Branch {
 }
 
 impl Branch {
-    /// All of it in a number.
+    /// Returns all fields packed into a number.
     fn number(self) -> u64 {
         u64::from(self.behind) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
     }
 }
 
-/// What remains of a context that differs from the pivot.
+/// The rest of a context that differs from the pivot.
 #[derive(Clone, Copy)]
 struct Branched {
     branch: Branch,
@@ -117,20 +118,20 @@ struct Work {
     branches: Vec<Branched>,
     unsorted: Vec<Branched>,
     ends: Vec<usize>,
-    /// How each of those before agrees with the pivot, left and right; where repeats are kept.
+    /// How each entry compared so far agrees with the pivot, left and right; filled only where repeats are cached.
     agreed: Vec<[Side; 2]>,
     classes: Classes,
     spares: [Vec<u8>; 2],
 }
 
 impl Resolver {
-    /// A resolver for one rule.
+    /// Returns a resolver for one rule.
     pub fn new(rule: &Rule) -> Self {
         Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: Work::default() }
     }
 
-    /// Compares all anchors of one partition, which come in any order and are used up. What is removable goes to `found`, in no order
-    /// and overlapping. Memory beside the records: a byte or two for each, and the repeated ones once more.
+    /// Compares all anchors of one partition, in any order, and clears `records`. What is removable is passed to `found`, in no order and
+    /// overlapping. Takes one or two bytes of memory for each record, and the size of the repeated ones once more.
     ///
     /// # Errors
     /// Those of `text` and `found`; text that is shorter than the records say; cancellation.
@@ -169,18 +170,18 @@ impl Resolver {
         Ok(())
     }
 
-    /// Notes a passage that was found on another way.
+    /// Adds a passage that was found by another path.
     pub(super) fn note(&mut self, passage: Passage) {
         self.passages.add(passage);
     }
 
-    /// The most repeated passages so far.
+    /// Returns the most repeated passages so far.
     pub fn passages(&self) -> &Passages {
         &self.passages
     }
 }
 
-/// Equal windows, each a record: all but the first are removable.
+/// Settles a group of equal windows, one for each record: all but the first are removable.
 fn settle_tiny<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
 where
     R: Record,
@@ -205,7 +206,7 @@ impl Work {
         self.nodes.push(Node { start: 0, left: 0, right: 0, depth: 0 });
     }
 
-    /// Fetches what the nodes after this one look at first: most have few entries, so that nothing of theirs is fetched otherwise.
+    /// Prefetches what is read first of the nodes after this one: most have few entries, so nothing would be prefetched otherwise.
     fn fetch_next<T: TextAt + ?Sized>(&self, node: &Node, text: &T) {
         let mut end = node.start;
         for (number, next) in self.nodes.iter().rev().take(NODES).enumerate() {
@@ -220,7 +221,7 @@ impl Work {
         }
     }
 
-    /// Settles all windows that equal one of a pivot, and makes groups of the others.
+    /// Settles all windows that equal one of the pivot's, and makes groups of the others.
     fn compare<T, F>(
         &mut self,
         node: Node,
@@ -243,11 +244,11 @@ impl Work {
         let [spare, other_spare] = &mut self.spares;
         let (mut spare, mut pivot_text) = (Some(spare), None);
         let known = text.known();
-        // Behind the pivot, each repeated window is removable where nothing is counted.
+        // After the pivot, each repeated window is removable where nothing is counted.
         let at_once = rule.is_plain() && chosen == 0;
         let mut common = Passage { at: 0, len: 0, count: 1 };
         let (mut near, mut far) = (pivot.near, pivot.far);
-        // How far the last one agreed: the next may as well.
+        // How far the last context agreed: the next one is likely to agree as far.
         let mut last = [0; 2];
         self.parts.clear();
         self.branches.clear();
@@ -256,7 +257,7 @@ impl Work {
             if number % CANCEL_CHECK_EVERY == CANCEL_CHECK_EVERY - 1 {
                 cancel.check()?;
             }
-            // What is told of a member is fetched before its text is.
+            // The data of a member is prefetched before its text.
             for entry in ahead(&entries, number, 2 * AHEAD) {
                 prefetch_index(self.members.as_slice(), entry.member as usize);
             }
@@ -297,7 +298,7 @@ impl Work {
                 self.agreed.push(sides);
             }
             let [left, right] = sides;
-            // A window at a distance needs so many bytes to the left, and the rest of its length to the right.
+            // A window at a distance needs that many bytes to the left, and the rest of its length to the right.
             let least = (rule.min_length - u64::from(right.same)) as u32;
             let most = left.same;
             if least <= most {
@@ -339,7 +340,7 @@ impl Work {
         self.members.get(entry.member as usize).map_or(0, |part| part.at)
     }
 
-    /// Contexts that differ from the pivot in the same way are compared among each other.
+    /// Groups contexts that differ from the pivot in the same way, to be compared with each other.
     fn branch(&mut self, node: Node) {
         self.group_branches();
         for alike in self.branches.chunk_by(|a, b| a.branch == b.branch) {
@@ -351,7 +352,7 @@ impl Work {
             let depth = node.depth + 1;
             let start = self.entries.len();
             self.entries.extend(alike.iter().map(|one| one.entry));
-            // All agree with the pivot so far on the other side, and so among each other.
+            // All agree with the pivot this far on the other side, and so with each other.
             let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
             self.nodes.push(match branch.on_left {
                 true => Node { start, left: branch.behind + 1, right: node.right.max(other), depth },
@@ -362,21 +363,21 @@ impl Work {
 }
 
 impl Work {
-    /// Brings equal branches together, each with its members in order.
+    /// Groups equal branches, each with its members in order.
     fn group_branches(&mut self) {
         let key = |one: &Branched| (one.branch, one.entry.member);
         if self.branches.len() < MANY {
             self.branches.sort_unstable_by_key(key);
             return;
         }
-        // Of many most are alike, and members are in order already: then a bucket is sorted as it is.
+        // If there are many, most are equal, and members are already in order: sorting a bucket is then fast.
         let bucket = |one: &Branched| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
         let Self { branches, unsorted, ends, .. } = self;
         distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
     }
 }
 
-/// Those that come into reach with this one, which ends so many behind it.
+/// Returns the entries that enter the prefetch window with entry `number`; the window ends `reach` entries after it.
 fn ahead(entries: &[Entry], number: usize, reach: usize) -> &[Entry] {
     let from = if number == 0 { 1 } else { number + reach };
     entries.get(from..entries.len().min(number + reach + 1)).unwrap_or_default()
@@ -386,14 +387,14 @@ fn ahead(entries: &[Entry], number: usize, reach: usize) -> &[Entry] {
 struct Group<'a> {
     members: &'a [Part],
     entries: &'a [Entry],
-    /// Of the first of them.
+    /// Of the first entries, one for each that was compared.
     agreed: &'a [[Side; 2]],
     pivot: Entry,
     rule: &'a Rule,
 }
 
 impl Group<'_> {
-    /// How the context at `at` agrees with the pivot, if that follows from what is known of it and of one before.
+    /// Returns how the context at `at` agrees with the pivot, if that follows from the known repeats and from an earlier context.
     fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Side; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {

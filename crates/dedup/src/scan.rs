@@ -1,4 +1,4 @@
-//! Documents in pieces -> anchors.
+//! Turns documents, in pieces, into anchors.
 
 use super::interval::Interval;
 use super::owners::Owned;
@@ -8,15 +8,15 @@ use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use gristmill_core::{Failure, Outcome};
 
-/// Finds the anchors of documents, one document after the other. Memory is bounded by [`Scanner::memory`], whatever the documents.
+/// Finds the anchors of documents, one document after the other. Its memory is bounded by [`Scanner::memory`] for any document.
 pub struct Scanner {
     walk: Walk,
-    /// In place of the walk, where windows are short enough.
+    /// Used in place of the walk where windows are short enough.
     tiny: Option<Tiny>,
     rest: AnchorOutput,
 }
 
-/// What comes behind the choice of anchors.
+/// The stage after the choice of anchors.
 struct AnchorOutput {
     plain: bool,
     is_tiny: bool,
@@ -24,23 +24,23 @@ struct AnchorOutput {
     /// Position of the document's first byte.
     base: u64,
     before: Earlier,
-    /// The period with which the last windows came again; 0 where they did not.
+    /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
-    /// What is removable already, as far as it reaches.
+    /// A removable range that may still be extended.
     open: Option<Open>,
-    /// An anchor to which copies may be added.
+    /// An anchor to which copies may still be added.
     held: Option<Anchor>,
 }
 
-/// Windows that equal those one period earlier, one behind the other.
+/// Consecutive windows that equal those one period earlier.
 struct Open {
     found: Interval,
     period: u64,
 }
 
 impl Open {
-    /// What repeats there: one period, or where it does not come a second time as much as does.
+    /// Returns the passage that repeats there: one period, or if that does not occur a second time, the part that does.
     fn passage(&self, min_length: u64) -> Passage {
         let Interval { start, end, first } = self.found;
         let is_periodic = end - start > self.period + min_length;
@@ -51,9 +51,10 @@ impl Open {
     }
 }
 
-/// Anchors that are remembered: text of a longer period than a window has some in each.
+/// Anchors that are remembered: text whose period is longer than a window has several in each period.
 const REMEMBERED: usize = 8;
-/// From this length of a window on; with shorter ones there are too many anchors to look at more than the last.
+/// The window length in bytes from which on they are remembered; with shorter windows there are too many anchors to compare more than the
+/// last.
 const FEW_ANCHORS: u64 = 32;
 
 /// The last anchors, keys and places, in a ring.
@@ -62,7 +63,7 @@ struct Earlier {
     ring: [(u64, u64); REMEMBERED],
     /// Anchors of this document so far.
     count: usize,
-    /// How many of them are looked at.
+    /// How many of them are compared.
     most: usize,
     /// The longest period, in bytes.
     longest: u64,
@@ -75,7 +76,7 @@ impl Earlier {
         Self { most: if is_far { REMEMBERED } else { 1 }, longest, ..Self::default() }
     }
 
-    /// Notes an anchor: the distance to the last one with the same key, 0 where there is none.
+    /// Adds an anchor and returns the distance in bytes to the last one with the same key, 0 if there is none.
     #[inline]
     fn replace(&mut self, key: u64, at: u64) -> u64 {
         let known = self.count.min(self.most);
@@ -90,7 +91,7 @@ impl Earlier {
     }
 }
 
-/// The rest with the sink that it fills.
+/// The output stage with the sink that it fills.
 struct Taking<'a, S: ?Sized> {
     rest: &'a mut AnchorOutput,
     sink: &'a mut S,
@@ -105,14 +106,14 @@ impl<S: Sink + ?Sized> Visit for Taking<'_, S> {
         self.rest.period
     }
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
-        // Anchors before are too far away now.
+        // Earlier anchors are too far away now.
         self.rest.before.count = 0;
         self.rest.found((from, to - 1), period, self.sink)
     }
 }
 
 impl Scanner {
-    /// A scanner for one rule.
+    /// Returns a scanner for one rule.
     pub fn new(rule: &Rule) -> Self {
         Self::with_bits(rule, Bits::ALL)
     }
@@ -132,14 +133,14 @@ impl Scanner {
         Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| Tiny::new(rule)), rest }
     }
 
-    /// The most memory that a scanner takes, in bytes: some multiples of the window. Documents that are known to be shorter than a window
-    /// need not be given to it at all.
+    /// Returns the most memory that a scanner takes, in bytes: a small multiple of the window length. Documents that are known to be
+    /// shorter than a window need not be scanned.
     pub fn memory(rule: &Rule) -> u64 {
         Walk::memory(rule)
     }
 
-    /// A document begins; `base` is the position of its first byte of text, one behind its 0xFF. Positions may count from the start
-    /// of a file and be moved later ([`Record::moved`](super::Record::moved)).
+    /// Starts a document; `base` is the position of its first byte of text, one after its 0xFF. Positions may count from the start of a
+    /// file and be moved later ([`Record::moved`](super::Record::moved)).
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
         self.tiny.iter_mut().for_each(Tiny::start);
@@ -149,7 +150,7 @@ impl Scanner {
         rest.shift = Shift::default();
     }
 
-    /// The next bytes of the document, as many or as few as there are. They must not hold 0xFF.
+    /// Takes the next bytes of the document, any number of them. They must not include 0xFF.
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
         match &mut self.tiny {
@@ -161,7 +162,7 @@ impl Scanner {
         }
     }
 
-    /// The document is over.
+    /// Ends the document.
     pub fn end_document<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
         let len = match &self.tiny {
@@ -187,7 +188,7 @@ impl AnchorOutput {
             period: 0,
         };
         let period = self.before.replace(key, owned.at);
-        // All its windows repeat those that lie one period earlier, and these have an anchor.
+        // All its windows repeat those one period earlier, and those have an anchor.
         let repeats = period > 0 && self.shift.holds(walk.tail(), period, owned.low, owned.high + self.min_length);
         self.period = if repeats && self.plain { period } else { 0 };
         match (repeats, self.plain) {
@@ -205,7 +206,7 @@ impl AnchorOutput {
         }
     }
 
-    /// Windows from `low` to `high` are removable at once.
+    /// Records that the windows from `low` to `high` are removable.
     fn found<S: Sink + ?Sized>(&mut self, (low, high): (u64, u64), period: u64, sink: &mut S) -> Outcome<()> {
         let (start, end) = (self.base + low, self.base + high + self.min_length);
         match &mut self.open {
@@ -227,7 +228,7 @@ impl AnchorOutput {
         sink.interval(done.found)
     }
 
-    /// Counts an anchor to the one before, if it is a further copy of it.
+    /// Adds an anchor to the run of the previous one, if it is a further copy of it.
     fn hold<S: Sink + ?Sized>(&mut self, anchor: Anchor, period: u64, sink: &mut S) -> Outcome<()> {
         if let Some(held) = &mut self.held {
             let same = period > 0 && (held.near, held.far) == (anchor.near, anchor.far);

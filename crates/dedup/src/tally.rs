@@ -1,11 +1,11 @@
-//! What sampled windows tell of all of them, and how far that may be off.
+//! Extrapolates from sampled windows to all of them, with the error of the result.
 
 use super::growth::Grown;
 
-/// Groups of keys that are compared to tell how much is chance.
+/// Groups of keys whose results are compared to measure the random error.
 pub(super) const GROUPS: u64 = 16;
 
-/// Position, the group of its key, and whether no window between it and the start of its document is another anchor's.
+/// Position, the group of its key, and whether no window between it and the start of its document belongs to another anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WindowPosition(u64);
 
@@ -32,17 +32,17 @@ pub(super) struct Judged {
     pub(super) place: WindowPosition,
     /// Whether the window there is removable, by what was seen.
     pub(super) is_removable: bool,
-    /// What comes on top.
+    /// The extrapolated addition.
     pub(super) grown: Grown,
 }
 
-/// What the samples of each group tell, which come in the order of their places.
+/// Returns the tally of each group; samples come in the order of their places.
 pub(super) fn tallies(judged: &[Judged], apart: u64) -> [Tally; GROUPS as usize] {
     let mut groups = [Tally::default(); GROUPS as usize];
     let mut before: Option<&Judged> = None;
     for one in judged {
         let earlier = before.replace(one).filter(|earlier| {
-            // Samples of one anchor; of two they may be as near, and tell the same.
+            // Samples of one anchor; samples of two anchors may be as near, and carry the same information.
             one.place.at() - earlier.place.at() <= apart && earlier.place.group() == one.place.group()
         });
         if let Some(tally) = groups.get_mut(one.place.group()) {
@@ -52,7 +52,7 @@ pub(super) fn tallies(judged: &[Judged], apart: u64) -> [Tally; GROUPS as usize]
     groups
 }
 
-/// Windows, places at which a range may start, seen from both sides, and beginnings of documents: all there are, or those that are
+/// Windows, places at which a range may start, seen from both sides, and beginnings of documents: either all of them, or those that are
 /// removable or where ranges start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
@@ -71,13 +71,13 @@ impl Counts {
     }
 }
 
-/// What the samples of some keys tell.
+/// The counts of the samples of some keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     all: Counts,
     /// By what was seen.
     pub(super) found: Counts,
-    /// What comes on top.
+    /// The extrapolated addition.
     pub(super) grown: Counts,
 }
 
@@ -88,7 +88,7 @@ impl Tally {
         self.grown = self.grown.plus(&other.grown);
     }
 
-    /// Notes a place, and the one before it if that tells where ranges start.
+    /// Adds a place, and the one before it if the two show where ranges start.
     fn note(&mut self, one: &Judged, before: Option<&Judged>) {
         let (found, grown) = (f64::from(u8::from(one.is_removable)), f64::from(one.grown.removable));
         self.all.windows += 1.0;
@@ -101,14 +101,14 @@ impl Tally {
         } else if let Some(before) = before {
             self.all.places += (one.place.at() - before.place.at()) as f64;
             self.found.places += f64::from(u8::from(one.is_removable && !before.is_removable));
-            // Both go together where the rarer one does.
+            // Both are removable where the rarer one is.
             let is_rarer = before.grown.stretches < one.grown.stretches;
             self.grown.places += if is_rarer { grown - f64::from(before.grown.removable) } else { 0.0 };
         }
     }
 }
 
-/// Text of which samples tell.
+/// The text that the samples represent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole {
     pub(super) windows: f64,
@@ -117,7 +117,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Bytes that are removable by these counts.
+    /// Returns the bytes that are removable by these counts.
     fn removable(&self, of: &Counts, all: &Counts) -> f64 {
         let share = |some: f64, all: f64| if all == 0.0 { 0.0 } else { some / all };
         let ranges = share(of.places, all.places) * (self.windows - self.documents).max(0.0)
@@ -125,7 +125,7 @@ impl Whole {
         share(of.windows, all.windows) * self.windows + ranges * (self.length - 1) as f64
     }
 
-    /// The same by all groups, and how far that may be off: each group alone would have told another number.
+    /// Returns the estimate from all groups together, and its error: the spread of the estimates from each group alone.
     pub(super) fn told(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
         let mut all = Tally::default();
         groups.iter().for_each(|group| all.add(group));

@@ -1,6 +1,6 @@
-//! Windows of one to three bytes, for a rule under which nothing is counted: each is a number, and its key tells it from all others.
+//! Windows of one to three bytes, for a rule under which nothing is counted: each is a number, and its key is unique.
 //!
-//! There are many more of them than different ones, so those that came lately are remembered, and what comes again leaves no record.
+//! There are many more windows than different ones, so recent ones are remembered, and repeats of these leave no record.
 
 use super::gear::mix;
 use super::Rule;
@@ -17,27 +17,27 @@ impl Rule {
     }
 }
 
-/// What is known of a window.
+/// Whether a window is known to repeat.
 pub(super) enum WindowState {
-    /// It came before, at this place.
+    /// It occurred before, at this position.
     Before(u64),
     /// It may be new; its key.
     Perhaps(u64),
 }
 
-/// Reads windows of one rule, one document after the other.
+/// Reads the windows of one rule, one document after the other.
 pub(super) struct Tiny {
     length: u64,
     mask: u64,
-    /// The last bytes.
+    /// The last bytes read, as a number.
     value: u64,
     /// Bytes of the document so far.
     read: u64,
-    /// Windows and the places where they were, by their keys.
+    /// Recent windows and their positions, indexed by key.
     lately: Vec<(u64, u64)>,
 }
 
-/// The place of nothing.
+/// The position in an empty slot.
 const NOWHERE: u64 = u64::MAX;
 
 impl Tiny {
@@ -51,12 +51,12 @@ impl Tiny {
         (self.value, self.read) = (0, 0);
     }
 
-    /// Bytes of the document so far.
+    /// Returns the bytes of the document so far.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Takes a byte of the document whose text begins at `base`: where the window begins that it ends, and what is known of that.
+    /// Takes a byte of the document whose text begins at `base`. Returns the start of the window that ends with this byte, and its state.
     #[inline]
     pub(super) fn take(&mut self, byte: u8, base: u64) -> Option<(u64, WindowState)> {
         self.value = (self.value << 8 | u64::from(byte)) & self.mask;

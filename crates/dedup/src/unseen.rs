@@ -1,29 +1,30 @@
-//! How much of all of the text is removable, by how often the windows of a part of it were seen.
+//! Estimates how much of all of the text is removable, from how often the windows of a part of it were seen.
 //!
-//! A window in `m` stretches of the text is seen in fewer of them, by a binomial law. Of all mixtures of such laws that one is taken under
-//! which the counts that were seen are most likely (nonparametric maximum likelihood, by expectation maximisation). It has an answer
-//! however small the part is, unlike the series of [`super::growth`], and for every rule; but it is not exact on average.
+//! A window in `m` stretches of the text is seen in a number of them that follows a binomial distribution. Of all mixtures of such
+//! distributions the one under which the observed counts are most likely is used (nonparametric maximum likelihood, by expectation
+//! maximisation). It gives a result for any size of the part, unlike the series of [`super::growth`], and for every rule; but it is not
+//! unbiased.
 
 use super::Rule;
 use gristmill_core::dedup::Keep;
 
-/// Windows that were seen in at least so many stretches are taken as seen.
+/// Windows that were seen in at least this many stretches are not extrapolated.
 const FREQUENT: usize = 24;
-/// Steps of the search, at most.
+/// Maximum number of steps of the search.
 const STEPS: usize = 4_000;
-/// Change of a step at which it ends, relative to the whole.
+/// Change of a step at which the search ends, relative to the total.
 const ENOUGH: f64 = 1e-7;
-/// Multiplicities that differ by less are one.
+/// Ratio between neighbouring multiplicities of the mixture.
 const APART: f64 = 1.2;
 
-/// How often windows were seen.
+/// Counts of how often windows were seen.
 #[derive(Debug)]
 pub(super) struct Unseen {
-    /// The part of the text that was read, from 0 to 1.
+    /// The share of the text that was read, from 0 to 1.
     part: f64,
-    /// Windows by the stretches in which they were seen, less one.
+    /// Number of windows at index `stretches - 1`, by the number of stretches in which they were seen.
     windows: [f64; FREQUENT - 1],
-    /// Places of those windows, and in how many stretches they are, counted for each.
+    /// The sum of the places of those windows, and the sum of the stretches they are in.
     places: f64,
     stretches: f64,
     /// Places of windows that were seen more often.
@@ -36,7 +37,7 @@ impl Unseen {
         Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, stretches: 0.0, frequent: 0.0 }
     }
 
-    /// Adds a window with so many places in so many stretches.
+    /// Adds a window with `places` places in `stretches` stretches.
     pub(super) fn add(&mut self, stretches: usize, places: usize) {
         match stretches.checked_sub(1).and_then(|more| self.windows.get_mut(more)) {
             Some(windows) => {
@@ -48,13 +49,13 @@ impl Unseen {
         }
     }
 
-    /// The part of all windows that is removable under a rule, from 0 to 1.
+    /// Returns the share of all windows that is removable under a rule, from 0 to 1.
     pub(super) fn removable(&self, rule: &Rule) -> f64 {
         let all = self.places + self.frequent;
         if all == 0.0 {
             return 0.0;
         }
-        // Of windows that are in a stretch several times more is removable.
+        // Of windows that are several times in a stretch, more is removable.
         let each = self.places / self.stretches.max(1.0);
         let goes = |stretches: f64| match rule.keep {
             _ if stretches * each < rule.min_count as f64 => 0.0,
@@ -62,7 +63,7 @@ impl Unseen {
             Keep::None => stretches * each,
         };
         let mixture = self.mixture();
-        // What is in the mixture and seldom enough not to be among the frequent ones.
+        // The part of the mixture that is seen too rarely to be among the frequent windows.
         let rare = |law: &Law| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
         let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.stretches)).sum();
         let places: f64 = mixture.iter().map(|law| rare(law) * law.stretches * each).sum();
@@ -70,7 +71,7 @@ impl Unseen {
         ((self.places * share + self.frequent) / all).clamp(0.0, 1.0)
     }
 
-    /// The laws with their masses.
+    /// Returns the distributions with their masses.
     fn mixture(&self) -> Vec<Law> {
         let most = self.windows.iter().rposition(|windows| *windows > 0.0).map_or(0, |at| at + 1);
         let seen = self.windows.get(..most).unwrap_or_default();
@@ -88,7 +89,7 @@ impl Unseen {
             let ratios: Vec<f64> = seen.iter().zip(&expected).map(|(seen, told)| seen / told.max(1e-300)).collect();
             let mut change = 0.0;
             for law in &mut laws {
-                // That none was seen more often counts, too.
+                // That no window was seen more often counts as well.
                 let visible: f64 = law.chances.iter().sum();
                 let factor = law.chances.iter().zip(&ratios).map(|(chance, ratio)| chance * ratio).sum::<f64>();
                 let mass = law.mass * factor / visible.max(1e-300);
@@ -103,11 +104,11 @@ impl Unseen {
     }
 }
 
-/// Windows in so many stretches of all of the text.
+/// Windows in `stretches` stretches of all of the text.
 #[derive(Debug)]
 struct Law {
     stretches: f64,
-    /// The chance to be seen in none, and in 1, 2 and so on.
+    /// The probability to be seen in no stretch, and in 1, 2 and so on.
     unseen: f64,
     chances: Vec<f64>,
     mass: f64,
@@ -134,7 +135,7 @@ impl Law {
 mod tests {
     use super::*;
 
-    /// What is seen on average of windows in so many stretches of the text.
+    /// Returns the expected counts for windows in the given numbers of stretches of the text.
     fn seen(part: f64, windows: &[(usize, f64)]) -> Unseen {
         let mut unseen = Unseen::new(part);
         for (stretches, count) in windows {
@@ -172,7 +173,7 @@ mod tests {
                     };
                     let truth = windows.iter().map(|(times, count)| goes(*times) * count).sum::<f64>() / all;
                     let found = seen(part, windows).removable(&rule(keep, min_count));
-                    // How often passages occur is told less well than whether they do.
+                    // How often passages occur is estimated less accurately than whether they do.
                     let most = if min_count > 2 { 0.16 } else { 0.05 };
                     assert!((found - truth).abs() < most, "{part} {keep:?} {min_count} {windows:?}: {found} {truth}");
                 }

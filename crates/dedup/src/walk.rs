@@ -1,6 +1,6 @@
-//! A document in pieces -> anchors and the windows they own, with the text around them.
+//! Turns a document, in pieces, into anchors and the windows they own, with the text around them.
 //!
-//! Text that goes on repeating itself is passed over without hashing it, where the visitor knows what to do with it.
+//! Text that keeps repeating itself is passed over without hashing it, where the visitor can handle that.
 
 use super::bytes::common_prefix;
 use super::gear::{mix, CandidateBlock, Gear, BLOCK, CANDIDATES, SPARSE};
@@ -10,29 +10,29 @@ use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The longest window whose distances fit into a record. Documents of that length are read to their end and have no windows.
+/// The longest window whose distances fit into a record, in bytes. For longer windows, documents are read to their end and have no windows.
 pub(super) const MAX_WINDOW_BYTES: u64 = u32::MAX as u64;
-/// The longest piece that is hashed.
+/// The longest piece that is hashed, in bytes.
 const MAX_PIECE_BYTES: u64 = 64;
-/// Up to this length the window itself is the piece, so that each has its own key.
+/// Windows shorter than this are themselves the piece, so that each has its own key.
 const TINY: u64 = 16;
-/// From this length on, the hash of a piece has enough bits to be its key.
+/// From this piece length on, the hash of a piece has enough bits to be its key.
 const ENOUGH_BITS: usize = 48;
-/// Windows of text that are kept behind the last hashed byte: all that owned windows, the distance to anchors before them
-/// ([`PERIOD`]), and gaps ask for.
+/// Windows of text that are kept before the last hashed byte: for all windows that are owned, the distance to anchors before them
+/// ([`PERIOD`]), and gaps.
 const KEPT_WINDOWS: usize = 4 + PERIOD;
-/// Windows that a period may have which is looked for.
+/// Longest period that is searched for, in windows.
 pub(super) const PERIOD: usize = 2;
-/// Bytes of text that gather before those in front are dropped, at least, and as a share of what is kept.
+/// Bytes of text that accumulate before those in front are dropped: the minimum, and the divisor for the share of what is kept.
 const SLACK: u64 = 1 << 16;
 const SHARE: u64 = 4;
 
-/// Bits that hashes keep: all, except in tests.
+/// Number of bits that hashes keep: all, except in tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
-    /// Of the hash that chooses anchors.
+    /// Bits of the hash that chooses anchors.
     pub order: u32,
-    /// Of keys.
+    /// Bits of keys.
     pub key: u32,
 }
 
@@ -48,20 +48,20 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Bytes `[from, to)` of the document; fewer where they are not there any more.
+    /// Returns bytes `[from, to)` of the document; fewer if some have been dropped.
     #[inline]
     pub(super) fn get(&self, from: u64, to: u64) -> &[u8] {
         let place = |at: u64| (at.saturating_sub(self.base) as usize).min(self.bytes.len());
         &self.bytes[place(from)..place(to).max(place(from))]
     }
 
-    /// Whether the byte `period` bytes before the one at `at` is among them.
+    /// Whether the byte `period` bytes before the one at `at` is still kept.
     #[inline]
     pub(super) fn holds(&self, at: u64, period: u64) -> bool {
         at >= self.base.saturating_add(period)
     }
 
-    /// Drops bytes in front once they are many more than the `kept` ones.
+    /// Drops bytes in front once there are many more than `kept`.
     fn make_room(&mut self, kept: usize) {
         let slack = (kept as u64 / SHARE).max(SLACK) as usize;
         if self.bytes.len() > kept + slack {
@@ -71,19 +71,19 @@ impl Tail {
         }
     }
 
-    /// Place behind the last byte.
+    /// Returns the place after the last byte.
     pub(super) fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 }
 
-/// Takes what a walk comes by.
+/// Receives what a walk finds.
 pub(super) trait Visit {
-    /// An anchor with its windows, in order; together with what is passed over, each window comes once.
+    /// Receives an anchor with its windows, in order; together with the windows passed over, each window is reported once.
     fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()>;
-    /// The period in bytes with which all windows came again that came last; 0 where they did not, or nothing is to be passed over.
+    /// Returns the period in bytes with which all of the last windows repeated; 0 if they did not, or nothing is to be passed over.
     fn period(&self) -> u64;
-    /// Windows `[from, to)` equal those `period` bytes before each of them.
+    /// Receives windows `[from, to)` that equal those `period` bytes before each of them.
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()>;
 }
 
@@ -91,40 +91,40 @@ pub(super) trait Visit {
 #[derive(Clone, Copy)]
 struct SkippedText {
     period: u64,
-    /// What lies before equals what lies `period` bytes earlier.
+    /// The text before this place equals the text `period` bytes earlier.
     known: u64,
 }
 
-/// Reads one document after the other. Memory: some multiples of the window, whatever the documents.
+/// Reads one document after the other. Its memory is a small multiple of the window length, for any document.
 pub(super) struct Walk {
     chooser: Chooser,
     found: Box<(CandidateBlock, Candidates)>,
     tail: Tail,
     passing: Option<SkippedText>,
-    /// Bytes of a window; 0 if they are more than can be looked for.
+    /// Bytes of a window; 0 if they are more than [`MAX_WINDOW_BYTES`].
     window: u64,
     /// Bytes that are kept, see [`KEPT_WINDOWS`].
     kept: usize,
     key_bits: u32,
 }
 
-/// Hashes, and what they settle.
+/// The hashes, and the windows that they settle.
 struct Chooser {
     gear: Gear,
-    /// Where windows are long.
+    /// Used where windows are long.
     grams: Option<Grams>,
-    /// Bits of hashes that count.
+    /// Bits of hashes that are significant.
     mask: u64,
     owners: Owners,
     owned: Vec<Owned>,
     k: usize,
     w: u64,
     hash: u64,
-    /// Where hashing began; where windows are long the first piece that was not looked at.
+    /// Where hashing began; where windows are long, the first piece that was not hashed.
     first: u64,
-    /// Behind the last candidate.
+    /// The place after the last candidate.
     candidate: u64,
-    /// Behind the last piece that the owners know.
+    /// The place after the last piece that was passed to the owners.
     known: u64,
 }
 
@@ -159,12 +159,12 @@ impl Walk {
 
     pub(super) fn memory(rule: &Rule) -> u64 {
         let window = Some(rule.min_length).filter(|length| *length <= MAX_WINDOW_BYTES).unwrap_or(0);
-        // The text, and in runs a piece of 16 bytes for each byte of the window, which a vector may double.
+        // The text, and in runs a piece of 16 bytes for each byte of the window; a vector may allocate twice as much.
         let text = KEPT_WINDOWS as u64 * window + BLOCK as u64 + (KEPT_WINDOWS as u64 * window / SHARE).max(SLACK);
         2 * text + 2 * 16 * window + (1 << 20)
     }
 
-    /// The key of an anchor.
+    /// Returns the key of an anchor.
     #[inline]
     pub(super) fn key(&self, owned: &Owned) -> u64 {
         let k = self.chooser.k;
@@ -176,7 +176,7 @@ impl Walk {
         key >> (64 - self.key_bits) << (64 - self.key_bits)
     }
 
-    /// The text that was read last.
+    /// Returns the text that was read last.
     pub(super) fn tail(&self) -> &Tail {
         &self.tail
     }
@@ -188,7 +188,7 @@ impl Walk {
         self.tail.base = 0;
     }
 
-    /// Reads on; `visit` gets what is settled, in order.
+    /// Reads more of the document; `visit` receives what is settled, in order.
     pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
         for block in piece.chunks(BLOCK) {
             if self.window == 0 {
@@ -199,7 +199,7 @@ impl Walk {
             let before = self.tail.end();
             self.tail.bytes.extend_from_slice(block);
             match self.pass(visit)? {
-                // What is not passed over is more than a block now: a window that could not be is in front of it.
+                // What is not passed over is more than a block now: it starts with a window that could not be passed over.
                 Some(from) => self.scan(from, visit)?,
                 None if self.passing.is_none() => self.scan(before, visit)?,
                 None => {}
@@ -208,7 +208,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Hashes what lies behind `from`.
+    /// Hashes the text after `from`.
     fn scan<V: Visit>(&mut self, mut from: u64, visit: &mut V) -> Outcome<()> {
         while from < self.tail.end() {
             let to = self.tail.end().min(from + BLOCK as u64);
@@ -218,8 +218,8 @@ impl Walk {
         self.settle(visit)
     }
 
-    /// Passes over what has come and repeats what lies a period earlier. `None` where all of it does, or where nothing is passed
-    /// over; else hashing begins anew from the place that is returned.
+    /// Passes over the new text that repeats the text one period earlier. Returns `None` if all of it does, or if nothing is passed over;
+    /// otherwise the place at which hashing starts again.
     fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
         let next = self.chooser.owners.next();
         let passing = match (self.passing, visit.period()) {
@@ -232,7 +232,7 @@ impl Walk {
         let end = self.tail.end();
         let same = common_prefix(self.tail.get(known, end), self.tail.get(known - period, end - period)) as u64;
         let known = known + same;
-        // The first window that holds a byte which does not repeat, or has not come yet.
+        // The first window that includes a byte which does not repeat, or was not read yet.
         let open = (known + 1).saturating_sub(self.window).max(next);
         if open > next {
             visit.passed(next, open, period)?;
@@ -244,7 +244,7 @@ impl Walk {
         Ok(self.passing.is_none().then_some(open))
     }
 
-    /// The document is over; gives its length.
+    /// Ends the document and returns its length in bytes.
     pub(super) fn end<V: Visit>(&mut self, visit: &mut V) -> Outcome<u64> {
         let len = self.tail.end();
         if self.window > 0 && len >= self.window {
@@ -265,13 +265,13 @@ impl Walk {
 }
 
 impl Chooser {
-    /// Another document begins, or the same goes on with this window.
+    /// Starts another document, or continues the same one at this window.
     fn start_at(&mut self, window: u64) {
         self.owners.start_at(window);
         (self.hash, self.first, self.candidate, self.known) = (0, window, window, window);
     }
 
-    /// Hashes bytes `[from, to)`, one block at most.
+    /// Hashes bytes `[from, to)`, at most one block.
     fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut (CandidateBlock, Candidates)) {
         if self.grams.is_some() {
             return self.scan_grams(tail, to, &mut found.1);
@@ -279,7 +279,7 @@ impl Chooser {
         let found = &mut found.0;
         let skip = self.k as u64 - 1;
         let mut at = from;
-        // The first bytes end no piece.
+        // No piece ends at the first bytes.
         if at < self.first + skip {
             let behind = to.min(self.first + skip);
             self.hash = tail.get(at, behind).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
@@ -296,7 +296,7 @@ impl Chooser {
         self.fill(tail, to.saturating_sub(skip));
     }
 
-    /// Looks at the pieces that end before `to`.
+    /// Scans the pieces that end at `to` or before.
     fn scan_grams(&mut self, tail: &Tail, to: u64, found: &mut Candidates) {
         let (Some(grams), k) = (&self.grams, self.k as u64) else { return };
         let (first, until) = (self.first, (to + 1).saturating_sub(k).max(self.first));
@@ -304,7 +304,7 @@ impl Chooser {
             grams.scan(tail.get(first, until + GRAM as u64 - 1), found);
             for place in found.iter() {
                 let piece = first + u64::from(place);
-                // Less than that of a piece that is none.
+                // The highest bit is 0, so that the hash is less than that of a piece that is no candidate.
                 let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
                 self.fill(tail, piece);
                 self.owners.push(piece, hash, &mut self.owned);
@@ -315,7 +315,7 @@ impl Chooser {
         self.fill(tail, until);
     }
 
-    /// Where a whole window before `until` has no candidate, the owners get all its pieces.
+    /// Passes all pieces of a window to the owners where a whole window before `until` has no candidate.
     #[inline]
     fn fill(&mut self, tail: &Tail, until: u64) {
         if until >= self.candidate + self.w {

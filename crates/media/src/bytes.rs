@@ -1,19 +1,19 @@
-//! Where header readers read: positions in an entry, through a small window, with a budget.
+//! Reads an entry at arbitrary offsets through a small window, within a byte budget.
 
 use super::ProbeError;
 use gristmill_core::Cancel;
 use gristmill_storage::read::ReadFile;
 use std::io;
 
-/// Bytes of one entry, at positions. An entry is a whole file, or a range of an archive.
+/// Random access to the bytes of one entry: a whole file, or a range of an archive.
 pub trait ByteSource {
     /// Length in bytes.
     fn len(&self) -> u64;
-    /// Whether there is nothing in it.
+    /// Whether the length is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Reads up to `buf.len()` bytes at `offset`; 0 at the end.
+    /// Reads up to `buf.len()` bytes at `offset`; returns 0 at the end.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
@@ -47,7 +47,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// `len` bytes from `start`, in bytes; what lies behind the end of the file reads as nothing.
+    /// Creates a range of `len` bytes from offset `start`; bytes past the end of the file are not returned.
     pub fn new(file: &'a ReadFile, start: u64, len: u64) -> Self {
         Self { file, start, len }
     }
@@ -67,16 +67,16 @@ impl ByteSource for Part<'_> {
     }
 }
 
-/// The first read of an entry, in bytes: enough for the header of most pictures.
+/// Length of the first read of an entry, in bytes: enough for the header of most images.
 const FIRST: usize = 4 << 10;
-/// Later reads, in bytes.
+/// Length of later reads, in bytes.
 const NEXT: usize = 32 << 10;
-/// The longest piece that is handed out at once, in bytes.
+/// The maximum number of bytes returned by one call.
 pub const MAX_READ_BYTES: usize = 1 << 20;
-/// Bytes read of one entry before it is given up: a hostile file may send a reader to and fro.
+/// Bytes read from one entry before reading fails: a malicious file may cause a reader to jump back and forth.
 const BUDGET: u64 = 4 << 30;
 
-/// Reads an entry through a window. Its memory is bounded by [`MAX_READ_BYTES`], its work by a budget.
+/// Reads an entry through a window. Memory is bounded by [`MAX_READ_BYTES`], the total of bytes read by a budget.
 pub struct Reader<'a> {
     source: &'a dyn ByteSource,
     cancel: &'a Cancel,
@@ -87,18 +87,18 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of one entry.
+    /// Creates a reader of one entry.
     pub fn new(source: &'a dyn ByteSource, cancel: &'a Cancel) -> Self {
         Self::with_window(source, cancel, Vec::new())
     }
 
-    /// As [`new`](Self::new), with memory of an earlier reader that is used again.
+    /// Like [`new`](Self::new), but reuses the memory of an earlier reader.
     pub fn with_window(source: &'a dyn ByteSource, cancel: &'a Cancel, mut window: Vec<u8>) -> Self {
         window.clear();
         Self { source, cancel, window, at: 0, read: 0 }
     }
 
-    /// Gives the memory back, for the next entry.
+    /// Returns the window's memory, to be reused for the next entry.
     pub fn into_window(self) -> Vec<u8> {
         self.window
     }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.source.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the entry is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         self.read
     }
 
-    /// Up to `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; fewer only where the entry ends.
+    /// Returns up to `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; fewer only at the end of the entry.
     pub fn up_to(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         let count = count.min(MAX_READ_BYTES);
         let left = self.len().saturating_sub(offset);
@@ -133,12 +133,12 @@ impl<'a> Reader<'a> {
         Ok(&self.window[..count.min(self.window.len())])
     }
 
-    /// As [`up_to`](Self::up_to), without reading further ahead than asked: for pieces that lie far apart.
+    /// Like [`up_to`](Self::up_to), but without reading ahead: for pieces that are far apart.
     pub fn sparse(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         let count = count.min(MAX_READ_BYTES);
         if let Some(start) = self.in_window(offset, 1) {
             let end = (start + count).min(self.window.len());
-            // A few bytes at the end of the window may be the beginning of more.
+            // A short rest of the window may be only the beginning of the piece.
             if end - start >= 64.min(count) || self.at + end as u64 == self.len() {
                 return Ok(&self.window[start..end]);
             }
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         Ok(&self.window[..count.min(self.window.len())])
     }
 
-    /// Exactly `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; broken where the entry ends before.
+    /// Returns exactly `count` bytes (at most [`MAX_READ_BYTES`]) from `offset`; [`ProbeError::Broken`] if the entry ends before.
     pub fn exactly(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         if count > MAX_READ_BYTES {
             return Err(ProbeError::broken(format!("a piece of {count} bytes is too long"), offset));
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// `N` bytes from `offset`.
+    /// Returns `N` bytes from `offset`.
     pub fn array<const N: usize>(&mut self, offset: u64) -> Result<[u8; N], ProbeError> {
         let mut array = [0; N];
         array.copy_from_slice(self.exactly(offset, N)?);

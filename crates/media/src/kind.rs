@@ -1,19 +1,19 @@
-//! What sort of media an entry is: by its name, by its first bytes, by a shell pattern (docs/formats/energon.md §12).
+//! Determines the media type of an entry by its name, its first bytes, or a shell pattern (docs/formats/energon.md §12).
 
 use gristmill_core::MediaType;
 
-/// How much of an entry decides in [`type_by_header`], in bytes.
+/// Length of the beginning of an entry that [`type_by_header`] considers, in bytes.
 pub const HEADER_BYTES: usize = 8192;
 
 const IMAGES: [&str; 12] = ["bmp", "gif", "ico", "j2k", "jp2", "jpx", "jpeg", "jpg", "png", "tif", "tiff", "webp"];
 const AV: [&str; 12] = ["aac", "avi", "flac", "m4a", "m4v", "mkv", "mov", "mp3", "mp4", "ogg", "wav", "webm"];
 
-/// The type by the last suffix of the last part of a name, in any case.
+/// Returns the type by the suffix of the last component of a name, ignoring case.
 pub fn type_by_extension(name: &str) -> Option<MediaType> {
     let file = name.split('/').rfind(|part| !part.is_empty() && *part != ".")?;
     let dot = file.rfind('.').filter(|at| *at > 0)?;
     let suffix = &file[dot + 1..];
-    // No suffix is longer; a name may be.
+    // Known suffixes are shorter than this; a name may be arbitrarily long.
     if suffix.is_empty() || suffix.len() > 16 {
         return None;
     }
@@ -27,8 +27,8 @@ pub fn type_by_extension(name: &str) -> Option<MediaType> {
     }
 }
 
-/// The type by the first [`HEADER_BYTES`] of an entry (fewer only where it is shorter). `None` also where they are known to
-/// be something else: the caller then goes by the name.
+/// Returns the type by the first [`HEADER_BYTES`] of an entry (fewer only if the entry is shorter). `None` includes bytes that are known to
+/// be something else: the caller then decides by the name.
 pub fn type_by_header(first: &[u8]) -> Option<MediaType> {
     let first = &first[..first.len().min(HEADER_BYTES)];
     if first.is_empty() {
@@ -36,7 +36,7 @@ pub fn type_by_header(first: &[u8]) -> Option<MediaType> {
     } else if drawing(first) || picture(first) {
         Some(MediaType::Image)
     } else if first.len() > 132 && first[128..].starts_with(b"DICM") {
-        // Medical pictures count as documents, and come before sound and video.
+        // Medical images (DICOM) count as documents; the check precedes those for sound and video.
         None
     } else if iso_brand(first, &[b"avif"], true) {
         Some(MediaType::Image)
@@ -94,7 +94,7 @@ fn video(b: &[u8]) -> bool {
         || b.starts_with(b"FLV\x01")
 }
 
-/// The first brand of an ISO media file whose file type box lies wholly in `b`.
+/// Returns the first brand of an ISO media file whose file type box is entirely within `b`.
 fn iso_major(b: &[u8]) -> Option<&[u8]> {
     if b.len() < 16 || &b[4..8] != b"ftyp" || b.len() < iso_len(b) {
         return None;
@@ -106,8 +106,8 @@ fn iso_len(b: &[u8]) -> usize {
     u32::from_be_bytes([b[0], b[1], b[2], b[3]]) as usize
 }
 
-/// Whether the first brand is one of `brands`, or another brand is: of any file, or (`generic`) of those whose first brand
-/// only says "pictures".
+/// Whether the first brand or another brand is one of `brands`. With `generic`, other brands count only if the first brand is a generic
+/// image brand.
 fn iso_brand(b: &[u8], brands: &[&[u8; 4]], generic: bool) -> bool {
     let Some(major) = iso_major(b) else { return false };
     let among = |brand: &[u8]| brands.iter().any(|wanted| wanted.as_slice() == brand);
@@ -117,20 +117,20 @@ fn iso_brand(b: &[u8], brands: &[&[u8; 4]], generic: bool) -> bool {
     if generic && major != b"mif1" && major != b"msf1" {
         return false;
     }
-    // A brand may begin before the end of the box and reach beyond it.
+    // A brand may begin before the end of the box and extend past it.
     (16..iso_len(b)).step_by(4).any(|at| among(&b[at.min(b.len())..(at + 4).min(b.len())]))
 }
 
-/// Whether an entry is picked by shell patterns: one of them matches its name, capital letters and all.
+/// Whether one of the shell patterns matches the name of an entry, case-sensitively.
 ///
-/// The reference program wants a match of the lower-cased name too, which only means that no pattern with a capital letter ever
-/// picks anything.
+/// The reference program also requires a match of the lower-cased name, which means that a pattern with a capital letter never matches
+/// anything.
 pub fn globs_match(patterns: &[String], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     patterns.iter().any(|pattern| glob_matches(pattern, &name))
 }
 
-/// One piece of a pattern.
+/// One component of a pattern.
 enum PatternPart {
     Many,
     One,
@@ -152,10 +152,10 @@ impl PatternPart {
     }
 }
 
-/// As Python's `fnmatch.fnmatchcase`: `*` also crosses `/`, a bracket without an end is itself.
+/// Matches like Python's `fnmatch.fnmatchcase`: `*` also matches `/`, and an unclosed bracket matches itself.
 fn glob_matches(pattern: &str, name: &[char]) -> bool {
     let pieces = pieces_of(pattern);
-    // Where to go on when the latest star has to take one character more.
+    // Where matching resumes when the latest star has to match one more character.
     let (mut piece, mut at, mut again) = (0, 0, None);
     while at < name.len() {
         match pieces.get(piece) {
@@ -202,7 +202,7 @@ fn pieces_of(pattern: &str) -> Vec<PatternPart> {
     pieces
 }
 
-/// Where the bracket ends whose inside begins at `from`. A `]` in first place is part of it.
+/// Returns the end of the bracket whose content begins at `from`. A `]` in the first position is part of the content.
 fn bracket_end(chars: &[char], from: usize) -> Option<usize> {
     let mut at = from;
     if chars.get(at) == Some(&'!') {
@@ -214,7 +214,7 @@ fn bracket_end(chars: &[char], from: usize) -> Option<usize> {
     (at..chars.len()).find(|at| chars[*at] == ']')
 }
 
-/// The inside of a bracket. A range that runs backwards holds nothing; its ends are no members either.
+/// Parses the content of a bracket. A reversed range is empty and excludes its ends as well.
 fn set_of(inside: &[char]) -> PatternPart {
     let (not, inside) = match inside.split_first() {
         Some(('!', rest)) => (true, rest),

@@ -1,6 +1,6 @@
-//! Header readers: what a picture, sound or video is, from the fewest bytes (docs/formats/energon.md §12).
+//! Header readers: determine the facts of an image, sound or video from as few bytes as possible (docs/formats/energon.md §12).
 //!
-//! Everything read here is hostile: no reader allocates by a size it was told, loops without bound, or trusts an offset.
+//! All input is untrusted: no reader allocates by a size from the file, loops without bound, or trusts an offset.
 
 pub mod av;
 pub mod bytes;
@@ -11,16 +11,16 @@ pub use bytes::{ByteSource, Part, Reader};
 
 use gristmill_core::{MediaFacts, MediaType};
 
-/// Why nothing is known of an entry.
+/// Why the facts of an entry could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// It is not of the type that it was taken for.
+    /// The entry is not of the assumed type.
     #[error("{0}")]
     NotMedia(String),
-    /// It is of that type, but broken: what, and where in the entry.
+    /// The entry is of the assumed type, but broken.
     #[error("{what} (byte {at})")]
     Broken {
-        /// In a user's words.
+        /// What is broken, in terms a user understands.
         what: String,
         /// Offset in the entry, in bytes.
         at: u64,
@@ -28,28 +28,28 @@ pub enum ProbeError {
     /// The file or archive could not be read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// Somebody asked to stop.
+    /// The caller cancelled the operation.
     #[error("stopped")]
     Cancelled,
 }
 
 impl ProbeError {
-    /// Something broken, and where.
+    /// Creates a [`Broken`](Self::Broken) error for the offset `at`, in bytes.
     pub fn broken(what: impl Into<String>, at: u64) -> Self {
         Self::Broken { what: what.into(), at }
     }
 }
 
-/// What was found out about one entry.
+/// The result of probing one entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
-    /// Its facts.
+    /// The facts of the entry.
     pub facts: MediaFacts,
-    /// What is odd and does not stop anybody: cut short after a good header, and the like.
+    /// Unusual findings that are not errors, such as an entry that is cut short after a good header.
     pub remarks: Vec<String>,
 }
 
-/// What an entry is, taken for the type that its name or its first bytes told. Within that type the content decides.
+/// Reads the facts of an entry whose type was determined from its name or its first bytes. The content decides the format within that type.
 pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<Probed, ProbeError> {
     if reader.is_empty() {
         return Err(ProbeError::NotMedia("it is empty".to_owned()));

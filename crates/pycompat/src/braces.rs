@@ -1,45 +1,45 @@
 //! Brace expressions as Python's `braceexpand` reads them: `{a,b}`, nested, `{1..10}`, `{001..010}`, `{a..e}`, `{0..10..2}`, `\{`.
 //!
-//! The number of results is known before the first one is made, so a small text cannot fill the memory.
+//! The number of results is computed before the first one is made, so a small text cannot exhaust memory.
 
 use std::fmt::Write as _;
 
-/// The most results anything here ever asks for.
+/// The largest number of results that any caller requests.
 pub const MAX_RESULTS: usize = 1_000_000;
-/// Nesting beyond this is refused.
+/// Maximum nesting depth; deeper expressions are refused.
 const MAX_DEPTH: usize = 100;
-/// Results times the length of the expression stays below this.
+/// Upper limit of the number of results times the length of the expression in bytes.
 const MAX_BYTES: u128 = 1 << 28;
 
 /// Why a brace expression cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BraceError {
-    /// A brace without its partner.
+    /// A brace without its counterpart.
     #[error("a brace has no partner; write \\{{ or \\}} for a brace that is part of the name")]
     Unbalanced,
     /// More results than the caller allows.
     #[error("the braces expand to more than {limit} names")]
     TooMany {
-        /// What the caller allows.
+        /// Number of results that the caller allows.
         limit: usize,
     },
-    /// Braces nested too deep.
+    /// Braces nested more than 100 deep.
     #[error("the braces are nested more than {MAX_DEPTH} deep")]
     TooDeep,
     /// A range over digits of another script.
     #[error("a range uses digits other than 0-9")]
     ForeignDigits,
-    /// A range over numbers too long to count.
+    /// A range over numbers that are too long to count.
     #[error("a range uses numbers of more than 38 digits that differ in length or in their first digits")]
     NumberTooLong,
 }
 
-/// All names the expression stands for, in `braceexpand`'s order. More than `limit` are refused.
+/// Returns all names of the expression, in `braceexpand`'s order. More than `limit` names are refused.
 pub fn expand(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
     expand_with(text, limit, if text.contains('\\') { Escapes::Remove } else { Escapes::Keep })
 }
 
-/// Like [`expand`], but backslashes stay where they are: for regular expressions, whose `\d` must survive.
+/// Like [`expand`], but keeps backslashes: for regular expressions, whose `\d` must survive.
 pub fn expand_keeping_escapes(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
     expand_with(text, limit, Escapes::Keep)
 }
@@ -59,7 +59,7 @@ fn expand_with(text: &str, limit: usize, escapes: Escapes) -> Result<Vec<String>
     Ok(product(&parts, escapes))
 }
 
-/// What becomes of backslashes. The reference removes them once per level of nesting.
+/// How backslashes are handled. The reference removes them once per level of nesting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escapes {
     Keep,
@@ -76,12 +76,12 @@ impl Escapes {
     }
 }
 
-/// How many names the expression stands for.
+/// Returns the number of names that the expression expands to.
 pub fn count(text: &str) -> Result<u128, BraceError> {
     Ok(count_product(&parse_pattern(text, 0)?))
 }
 
-/// A name written so that [`expand`] gives back that name alone.
+/// Escapes a name so that [`expand`] returns only that name.
 pub fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -93,7 +93,7 @@ pub fn escape(name: &str) -> String {
     out
 }
 
-/// Whether [`expand`] gives back exactly this name.
+/// Whether [`expand`] returns exactly this name.
 pub fn is_literal(name: &str) -> bool {
     !name.contains(['\\', '{', '}']) || expand(name, 1).is_ok_and(|names| names == [name])
 }
@@ -112,7 +112,7 @@ enum Part {
     Alternatives(Vec<Vec<Part>>),
 }
 
-/// The byte after the escape that begins at `at`.
+/// Returns the offset after the escape that begins at `at`.
 fn after_escape(text: &str, at: usize) -> usize {
     let next = text[at + 1..].chars().next().map_or(1, char::len_utf8);
     at + 1 + next
@@ -199,7 +199,7 @@ fn parse_alternatives(text: &str, depth: usize) -> Result<Option<Vec<Vec<Part>>>
 }
 
 fn parse_range(text: &str) -> Result<Option<Part>, BraceError> {
-    // The reference's `$` lets one line end follow.
+    // The reference's `$` also matches before a final line end.
     let text = text.strip_suffix('\n').unwrap_or(text);
     let mut pieces = text.split("..");
     let (Some(start), Some(end), step, None) = (pieces.next(), pieces.next(), pieces.next(), pieces.next()) else {
@@ -241,7 +241,7 @@ fn number_range(start: &str, end: &str, step: u128) -> Result<Part, BraceError> 
     if let (Ok(start), Ok(end)) = (start.parse(), end.parse()) {
         return Ok(Part::Numbers { start, end, step, width, prefix: String::new() });
     }
-    // Too long to count with: a shared beginning is set aside, if the rest is short enough.
+    // Too long to count with: a shared prefix is split off, if the rest is short enough.
     let shared = start.bytes().zip(end.bytes()).take_while(|(a, b)| a == b).count();
     let shared = shared.min(start.len().saturating_sub(1));
     if start.len() != end.len() || start.starts_with('-') || end.starts_with('-') {
@@ -291,7 +291,7 @@ fn count_product(parts: &[Part]) -> u128 {
     parts.iter().map(count_part).fold(1, u128::saturating_mul)
 }
 
-/// Every choice of one value per part, the last part changing fastest. The count was checked before.
+/// Returns every choice of one value per part, with the last part changing fastest. The count was checked before.
 fn product(parts: &[Part], escapes: Escapes) -> Vec<String> {
     let mut names = vec![String::new()];
     for part in parts {
@@ -338,7 +338,7 @@ fn values(part: &Part, escapes: Escapes) -> Values<'_> {
     }
 }
 
-/// Backslashes go, what they protected stays; one before a line end or at the very end stays too.
+/// Removes backslashes and keeps the characters they protect. A backslash before a line end or at the very end is kept too.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

@@ -1,7 +1,7 @@
-//! A value of JSON as `json.dumps` writes it after `json.loads` has read it: ASCII, a blank behind commas and colons, floats as `repr`
-//! prints them, of a key that comes twice the place of the first and the value of the last.
+//! Rewrites a JSON value as `json.dumps` writes it after `json.loads` has read it: ASCII, a space after commas and colons, and floats in
+//! `repr` form. A repeated key has the position of its first and the value of its last occurrence.
 //!
-//! Nothing is built: the value is copied from place to place, and only keys that come twice make it jump.
+//! No tree is built: the value is copied piece by piece, and only repeated keys change the order of the pieces.
 
 use super::json_fields::as_python;
 use super::json_repeats::{repeats, SeenKey};
@@ -10,29 +10,29 @@ use super::json_walk::{next_special, walk, Kind, Span, Visit, DEEPEST_PYTHON};
 use super::number::float_repr;
 use std::collections::HashMap;
 
-/// Writes values again; its memory is used from value to value.
+/// Rewrites values; its memory is reused from value to value.
 #[derive(Debug, Default)]
 pub struct JsonRewriter {
     open: Vec<Open>,
     keys: Vec<Key>,
-    /// Where a value stands that gives way to another: to the other's beginning and end.
+    /// Start of a value that is replaced by another, mapped to the start and end of the other.
     moved: HashMap<usize, (usize, usize)>,
-    /// Where a key stands that came before: to the end of its value.
+    /// Start of a repeated key that is dropped, mapped to the end of its value.
     gone: HashMap<usize, usize>,
 }
 
 #[derive(Debug)]
 struct Open {
     is_object: bool,
-    /// The first of its keys in `keys`.
+    /// Index of its first key in `keys`.
     first: usize,
 }
 
-/// A key of an object that is open.
+/// A key of an open object.
 #[derive(Debug)]
 struct Key {
     seen: SeenKey,
-    /// Between its quotes.
+    /// Range of the key between its quotes.
     from: usize,
     to: usize,
     value_from: usize,
@@ -40,7 +40,7 @@ struct Key {
 }
 
 impl JsonRewriter {
-    /// Appends a value, given as it stands in a line that is JSON for Python.
+    /// Appends a value, given exactly as it is in a line that is valid JSON for Python.
     pub fn push(&mut self, value: &[u8], out: &mut Vec<u8>) {
         match value.first() {
             Some(b'"') => {
@@ -61,7 +61,7 @@ impl JsonRewriter {
         self.keys.clear();
         self.moved.clear();
         self.gone.clear();
-        // It was walked through before; if it could not be, there would be nothing to find.
+        // The value was walked through before. If that failed, there are no repeated keys to find.
         let _ = walk(value, 0, &mut Repeats { of: self, text: value });
     }
 
@@ -69,7 +69,7 @@ impl JsonRewriter {
         let has_repeats = !self.gone.is_empty();
         let mut at = 0;
         let mut end = text.len();
-        // Where to go on behind a value that stands for another, and where what it stands in ends.
+        // For each replacement being copied: where to continue after the replaced value, and the end of the enclosing range.
         let mut back: Vec<(usize, usize)> = Vec::new();
         let mut comma = false;
         loop {
@@ -105,7 +105,7 @@ impl JsonRewriter {
             }
             if has_repeats {
                 if let Some(to) = self.gone.get(&at) {
-                    // Its comma goes with it: it is never the first of its object.
+                    // Its comma is dropped with it: a repeated key is never the first of its object.
                     (comma, at) = (false, *to);
                     continue;
                 }
@@ -117,7 +117,7 @@ impl JsonRewriter {
                 if let Some((from, to)) = self.moved.get(&at).copied() {
                     back.push((value_end(text, at), end));
                     (at, end) = (from, to);
-                    // What it stands for is no key, and is not moved itself.
+                    // The replacement is not a key and is not replaced itself.
                 }
             }
             at = piece(text, at, end, out);
@@ -125,7 +125,7 @@ impl JsonRewriter {
     }
 }
 
-/// Copies a string, a scalar or an opening bracket, and returns where it ends.
+/// Copies a string, a scalar or an opening bracket, and returns its end.
 fn piece(text: &[u8], at: usize, end: usize, out: &mut Vec<u8>) -> usize {
     match text.get(at) {
         Some(open @ (b'{' | b'[')) => {
@@ -147,7 +147,7 @@ fn piece(text: &[u8], at: usize, end: usize, out: &mut Vec<u8>) -> usize {
     }
 }
 
-/// The quote that ends the string that begins at `at`.
+/// Returns the offset of the quote that ends the string that begins at `at`.
 fn string_end(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     loop {
@@ -168,7 +168,7 @@ fn scalar_end(text: &[u8], at: usize) -> usize {
         .unwrap_or(rest.len())
 }
 
-/// Where the value at `at` ends.
+/// Returns the end of the value at `at`.
 fn value_end(text: &[u8], at: usize) -> usize {
     let mut depth = 0u32;
     let mut at = at;
@@ -196,7 +196,7 @@ fn value_end(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Appends a number or a word. Whole numbers stay as they are, whatever their size.
+/// Appends a number or a word. Whole numbers are unchanged, whatever their size.
 fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
     let is_number = matches!(value, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]);
     if !is_number || value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
@@ -217,8 +217,8 @@ fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a number of JSON is a float that stands as `repr` prints it. Of those with more than 15 digits it is not told: up to there no two of
-/// them are the same float, so the shortest that reads back equal is the number itself.
+/// Whether a number is a float in the form in which `repr` prints it. `false` for numbers with more than 15 digits. Up to 15 digits, no two
+/// numbers are the same float, so the shortest text that reads back equal is the number itself.
 fn is_short_float(number: &[u8]) -> bool {
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
@@ -230,14 +230,14 @@ fn is_short_float(number: &[u8]) -> bool {
         && (is_whole || !(fraction.is_empty() || fraction.ends_with(b"0") || is_small))
 }
 
-/// Looks for keys that come twice.
+/// Collects repeated keys.
 struct Repeats<'a> {
     of: &'a mut JsonRewriter,
     text: &'a [u8],
 }
 
 impl Repeats<'_> {
-    /// The value that has just begun or ended belongs to this key, if what is open is an object.
+    /// Returns the key of the value that has just begun or ended, if the innermost open value is an object.
     fn key_of_value(&mut self) -> Option<&mut Key> {
         if self.of.open.last()?.is_object {
             self.of.keys.last_mut()
@@ -300,7 +300,7 @@ impl Visit for Repeats<'_> {
     fn overflow(&mut self) {}
 }
 
-/// Whether two keys are the same text, however they are escaped.
+/// Whether two keys are the same text, regardless of escapes.
 pub fn is_same_key(a: &[u8], b: &[u8]) -> bool {
     a == b || as_python(a) == as_python(b)
 }

@@ -1,37 +1,37 @@
-//! The fields of a line's object, found in one pass, as Python's reader would have them: of a key that comes twice the place of the first
-//! and the value of the last.
+//! The fields of a line's object, found in one pass, as Python's reader has them: a repeated key has the position of its first and the
+//! value of its last occurrence.
 
 use super::json_repeats::{repeats, SeenKey};
 use super::json_text::{push_again, push_ascii};
 use super::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_PYTHON};
 use std::borrow::Cow;
 
-/// Fields of one object, at most; with more the line is not taken.
+/// Maximum number of fields of one object; a line with more is refused.
 pub const MAX_FIELDS: usize = 1 << 16;
 
-/// One field: where its key and its value are, in bytes from the beginning of the line.
+/// One field: the positions of its key and its value, in bytes from the beginning of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The first byte of the key, behind its quote.
+    /// Offset of the first byte of the key, after its opening quote.
     pub key_from: u64,
-    /// The quote behind the key.
+    /// Offset of the closing quote of the key.
     pub key_to: u64,
-    /// The first byte of the value; of a string its quote.
+    /// Offset of the first byte of the value; for a string, of its opening quote.
     pub from: u64,
-    /// The byte behind the value.
+    /// Offset after the last byte of the value.
     pub to: u64,
-    /// What the value is. Of a line that is read in pieces `Object` and `Array` may be empty too.
+    /// Kind of the value. In a line that is read in pieces, `Object` and `Array` may also be empty.
     pub kind: Kind,
-    /// The value is a string with escapes.
+    /// Whether the value is a string with escapes.
     pub has_escapes: bool,
-    /// The value is a string with half a character as an escape. Not known of a line that is read in pieces.
+    /// Whether the value is a string with an unpaired surrogate as an escape. Not determined for a line that is read in pieces.
     pub has_half: bool,
 }
 
-/// What a line says.
+/// The outermost value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// An object with so many fields as the list has.
+    /// An object, whose fields are in the list.
     Object,
     /// Another value.
     Other(Kind),
@@ -39,65 +39,65 @@ pub enum Shape {
     TooMany,
 }
 
-/// The fields of one line after the other; its memory is used again.
+/// The fields of one line at a time; the memory is reused.
 #[derive(Debug)]
 pub struct Fields {
-    /// In the order of the line, repeated ones too.
+    /// In the order of the line, including repeated ones.
     list: Vec<Field>,
-    /// The key that is looked for, if any, as it stands when nothing in it is escaped, and as Python writes it.
+    /// The requested key, if any: its unescaped form, and its form as Python writes it.
     wanted: Option<(Vec<u8>, Vec<u8>)>,
-    /// The last field of that key.
+    /// Index of the last field of that key.
     found: Option<usize>,
     shape: Shape,
 }
 
 impl Fields {
-    /// Fields of which that of the key `wanted` can be asked for.
+    /// Creates fields in which the key `wanted` can be looked up.
     pub fn new(wanted: &str) -> Self {
         let mut ascii = Vec::new();
         push_ascii(wanted, &mut ascii);
         Self { wanted: Some((wanted.as_bytes().to_vec(), ascii)), ..Self::any() }
     }
 
-    /// Fields of which none is looked for.
+    /// Creates fields without a requested key.
     pub fn any() -> Self {
         Self { list: Vec::new(), wanted: None, found: None, shape: Shape::Object }
     }
 
-    /// Reads a line, which comes without its `\n` and is UTF-8. An error when it is no JSON for Python.
+    /// Reads a line, which is UTF-8 and does not include its `\n`. Returns an error if it is not valid JSON for Python.
     pub fn read(&mut self, line: &[u8]) -> Result<(), JsonError> {
         self.clear();
         walk(line, 0, self).map(|_| ())
     }
 
-    /// Forgets the line.
+    /// Removes the fields of the previous line.
     pub fn clear(&mut self) {
         self.list.clear();
         self.found = None;
         self.shape = Shape::Object;
     }
 
-    /// What the line is.
+    /// Returns the outermost value of the line.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// For lines that are read in pieces: says what the line is.
+    /// Sets the outermost value of a line that is read in pieces.
     pub fn set_shape(&mut self, shape: Shape) {
         self.shape = shape;
     }
 
-    /// Its fields in the order of the line, repeated ones too.
+    /// Returns the fields in the order of the line, including repeated ones.
     pub fn list(&self) -> &[Field] {
         &self.list
     }
 
-    /// The last field of the key that is looked for.
+    /// Returns the last field of the requested key.
     pub fn found(&self) -> Option<&Field> {
         self.list.get(self.found?)
     }
 
-    /// For lines that are read in pieces: adds a field whose key has these bytes.
+    /// Adds a field of a line that is read in pieces. `key` is the text of its key.
     pub fn push(&mut self, field: Field, key: &[u8]) {
         if self.list.len() >= MAX_FIELDS {
             self.shape = Shape::TooMany;
@@ -109,7 +109,7 @@ impl Fields {
         self.list.push(field);
     }
 
-    /// Whether a key, as it stands in the line, is the one that is looked for.
+    /// Whether a key, exactly as it is in the line, is the requested one.
     pub fn is_wanted(&self, key: &[u8]) -> bool {
         let Some((wanted, ascii)) = &self.wanted else { return false };
         match key.contains(&b'\\') {
@@ -118,7 +118,7 @@ impl Fields {
         }
     }
 
-    /// Appends the fields as Python has them, those of the key that is looked for left out. `keys` is what the places of keys are in.
+    /// Appends the fields as Python has them, without those of the requested key. The positions of keys refer to `keys`.
     pub fn settle(&self, keys: &[u8], out: &mut Vec<Field>) {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
         let first = out.len();
@@ -149,13 +149,13 @@ impl Fields {
     }
 }
 
-/// Bytes of a line by their places; nothing where they are not in it.
+/// Returns the bytes of a line in a range; empty if the range is outside the line.
 pub fn slice(line: &[u8], from: u64, to: u64) -> &[u8] {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     line.get(place(from)..place(to)).unwrap_or_default()
 }
 
-/// A key as Python writes it: equal texts have equal bytes.
+/// Returns a key as Python writes it: equal texts have equal bytes.
 pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
     match key.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\') {
         true => Cow::Borrowed(key),

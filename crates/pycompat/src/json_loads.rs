@@ -1,12 +1,12 @@
-//! JSON as Python's `json.loads` takes it, as a [`Node`]: the last of several values of one key counts, `NaN` and the infinities are
-//! numbers, fractions are read to the nearest.
+//! Reads JSON into a [`Node`] as Python's `json.loads` does: the last of several values of one key is used, `NaN` and the infinities are
+//! numbers, and fractions are rounded to the nearest float.
 //!
-//! What a [`Node`] cannot hold exactly is refused: whole numbers beyond 128 bits and half characters (lone surrogates).
+//! Values that a [`Node`] cannot hold exactly are refused: whole numbers beyond 128 bits and lone surrogates.
 
 use super::node::Node;
 use std::collections::HashMap;
 
-/// Lists and maps nested deeper are refused.
+/// Maximum nesting depth of lists and maps; deeper values are refused.
 const MAX_DEPTH: usize = 128;
 
 /// Why a text cannot be read.
@@ -14,11 +14,11 @@ const MAX_DEPTH: usize = 128;
 pub struct LoadError {
     /// The reason.
     pub message: &'static str,
-    /// Where, in bytes.
+    /// Position of the error, in bytes.
     pub at: usize,
 }
 
-/// Reads one value; nothing but white space may follow.
+/// Reads one value; only white space may follow.
 pub fn loads(text: &str) -> Result<Node, LoadError> {
     let mut reader = Reader { text, at: 0 };
     reader.space();
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a word if it is next.
+    /// Consumes a word if it is next.
     fn takes(&mut self, word: &str) -> bool {
         let is_next = self.rest().starts_with(word);
         if is_next {
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         if end == first {
             return Err(self.error("a value is needed"));
         }
-        // A zero stands alone in front.
+        // No digit may follow a leading zero.
         if bytes.get(first) == Some(&b'0') {
             end = first + 1;
         }
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         Ok(plain)
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     fn unit(&self, at: usize) -> Result<u32, LoadError> {
         let digits = self.text.get(at..at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         digits
@@ -303,7 +303,7 @@ mod tests {
         fn it_agrees_with_another_reader(text in "[\\[\\]{},:\"\\\\ua0-9eE.+ \\-tn]{0,30}") {
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             let ours = loads(&text);
-            // Numbers beyond any range are infinite for Python, and refused there.
+            // Numbers beyond the range of floats are infinite in Python, whereas serde_json refuses them.
             if !text.contains(['e', 'E']) {
                 prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?}", ours, theirs);
             }

@@ -1,4 +1,4 @@
-//! JSON into a [`Node`]: order kept, a key given twice refused, nesting limited.
+//! Reads JSON into a [`Node`]: order is kept, a repeated key is refused, and nesting is limited.
 
 use super::node::Node;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use std::fmt;
 /// Why a JSON text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// The reason, without the place.
+    /// The reason, without the position.
     pub message: String,
     /// Line, counted from 1.
     pub line: u64,
@@ -16,7 +16,7 @@ pub struct JsonError {
     pub column: u64,
 }
 
-/// Reads one JSON value; nothing but white space may follow. Nesting deeper than 128 is refused.
+/// Reads one JSON value; only white space may follow. Nesting deeper than 128 is refused.
 pub fn read(text: &str) -> Result<Node, JsonError> {
     serde_json::from_str::<Node>(text).map_err(|error| {
         let full = error.to_string();

@@ -1,28 +1,28 @@
-//! Keys that come more than once in an object.
+//! Finds repeated keys of an object.
 
 use super::json_fields::as_python;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is remembered of a key: equal texts have equal hashes, however they are escaped.
+/// The stored form of a key: equal texts have equal hashes, regardless of escapes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeenKey {
     hash: u64,
 }
 
-/// Up to so many keys are compared each with each.
+/// Up to this number of keys, every key is compared with every other.
 const FEW: usize = 16;
 
 impl SeenKey {
-    /// Of a key as it stands between its quotes.
+    /// Creates the stored form of a key, given exactly as it is between its quotes.
     pub(super) fn new(key: &[u8]) -> Self {
         Self { hash: xxh3_64(&as_python(key)) }
     }
 }
 
-/// One key that comes more than once: the first place, the last place, and all places but the first.
+/// One repeated key: its first place, its last place, and all places except the first.
 pub(super) type Repeat = (usize, usize, Vec<usize>);
 
-/// Appends which of the keys of one object come more than once. Hashes only say where to look: the keys are compared.
+/// Appends the repeated keys of one object. Hashes only select candidates: the keys themselves are compared.
 pub(super) fn repeats<'a>(seen: &[SeenKey], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
     let is_unlikely = seen.len() <= FEW && {
         let mut rest = seen;
@@ -40,7 +40,7 @@ pub(super) fn repeats<'a>(seen: &[SeenKey], key_at: impl Fn(usize) -> &'a [u8], 
     let mut order: Vec<(u64, usize)> = seen.iter().enumerate().map(|(at, key)| (key.hash, at)).collect();
     order.sort_unstable();
     for same in order.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-        // Keys that were made to have one hash are told apart without comparing each with each.
+        // Sorting separates keys that were crafted to share one hash without comparing each with every other.
         let mut keys: Vec<_> = same.iter().map(|(_, at)| (as_python(key_at(*at)), *at)).collect();
         keys.sort_unstable();
         for group in keys.chunk_by(|a, b| a.0 == b.0) {

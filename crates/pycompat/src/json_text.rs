@@ -1,28 +1,29 @@
-//! What stands between the quotes of a JSON string: taken out, and written as `json.dumps` writes it, in ASCII.
+//! The content between the quotes of a JSON string: extracted, and written as `json.dumps` writes it, in ASCII.
 //!
-//! The functions that end in `part` are for strings that come in pieces: they stop before what the next piece has to complete.
+//! The functions whose names end in `part` process strings that arrive in pieces: they stop before anything that the next piece has to
+//! complete.
 
 use super::json_walk::{hex4, low_half};
 use memchr::memchr;
 
-/// The longest escape: a pair of halves.
+/// Length of the longest escape, a surrogate pair, in bytes.
 const MAX_ESCAPE_BYTES: usize = 12;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends a string's text with its escapes resolved. Half a character becomes the replacement character.
+/// Appends a string's text with its escapes resolved. An unpaired surrogate becomes the replacement character.
 pub fn unescape(raw: &str, out: &mut String) {
     unescape_part(raw, true, out);
 }
 
-/// [`unescape`] of a piece; unless it is the last one, an escape near its end may be left for the next piece, which begins with it.
-/// Returns how many bytes were taken.
+/// Like [`unescape`] for a piece; unless it is the last one, an escape near its end may be left for the next piece, which begins with it.
+/// Returns the number of bytes consumed.
 pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
     let bytes = raw.as_bytes();
     let mut at = 0;
     while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
         out.push_str(raw.get(at..at + found).unwrap_or_default());
         at += found;
-        // Escapes often stand one behind the other.
+        // Escapes often follow one another directly.
         while bytes.get(at) == Some(&b'\\') {
             if !is_last && at + MAX_ESCAPE_BYTES > bytes.len() {
                 return at;
@@ -55,7 +56,7 @@ pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
     raw.len()
 }
 
-/// Appends text as it stands in a string of `json.dumps`, without the quotes.
+/// Appends text in the form that it has in a string of `json.dumps`, without the quotes.
 pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -69,7 +70,7 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
             at += 1;
             continue;
         }
-        // What is beyond ASCII mostly stands together.
+        // Characters beyond ASCII are mostly adjacent.
         for c in text.get(at..).unwrap_or_default().chars().take_while(|c| !c.is_ascii()) {
             push_char(c, out);
             at += c.len_utf8();
@@ -77,21 +78,21 @@ pub fn push_ascii(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what stands between the quotes of a valid string as `json.dumps` writes it after reading it.
+/// Appends the content of a valid string in the form in which `json.dumps` writes it after reading it.
 pub fn push_again(raw: &[u8], out: &mut Vec<u8>) {
     push_again_part(raw, true, out);
 }
 
-/// [`push_again`] of a piece; unless it is the last one, an escape or a character that its end cuts is left for the next piece.
-/// Returns how many bytes were taken.
+/// Like [`push_again`] for a piece; unless it is the last one, an escape or a character that is cut by its end is left for the next piece.
+/// Returns the number of bytes consumed.
 pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     let (mut copied, mut at) = (0, 0);
-    // What is fine as it is gets copied in one go.
+    // Bytes that need no change are copied together.
     let flush = |copied: usize, at: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(raw.get(copied..at).unwrap_or_default());
     };
     loop {
-        // Escapes often stand one behind the other.
+        // Escapes often follow one another directly.
         if raw.get(at) != Some(&b'\\') {
             at = next_odd(raw, at);
         }
@@ -141,12 +142,13 @@ pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     end
 }
 
-/// Whether half a character stands in a valid string as an escape (a lone surrogate).
+/// Whether a valid string contains an unpaired surrogate as an escape.
 pub fn has_half(raw: &[u8]) -> bool {
     has_half_part(raw, true).1
 }
 
-/// [`has_half`] of a piece: how many bytes were taken (an escape near the end is left unless the piece is the last), and the answer.
+/// Like [`has_half`] for a piece: returns the number of bytes consumed (an escape near the end is left unless the piece is the last), and
+/// the answer.
 pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     let mut at = 0;
     while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
@@ -165,7 +167,7 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     (raw.len(), false)
 }
 
-/// Whether the first half of a character stands in a valid string, or in any valid JSON, as an escape without the second behind it.
+/// Whether a valid string, or any valid JSON, contains a high surrogate as an escape that is not followed by a low one.
 pub fn has_first_half(raw: &[u8]) -> bool {
     let mut at = 0;
     while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
@@ -181,36 +183,37 @@ pub fn has_first_half(raw: &[u8]) -> bool {
     false
 }
 
-/// Eight copies of a byte.
+/// Returns eight copies of a byte.
 const fn eight(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Bytes that are looked at in one go where there is much.
+/// Number of bytes examined at once in long strings.
 const STRIDE: usize = 64;
 
-/// Where the next byte is that a string of `json.dumps` does not hold as it is, from `at` on; the end where there is none.
+/// Returns the offset, from `at` onwards, of the next byte that `json.dumps` does not write unchanged in a string; the end if there is
+/// none.
 #[inline]
 fn next_odd(text: &[u8], mut at: usize) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
     let mut words = 0;
     loop {
-        // What is short is done by words alone.
+        // Short strings are processed word by word.
         if words >= 2 {
             while let Some(stride) = text.get(at..at + STRIDE) {
-                // Folded, not searched: that way it is done many bytes at a time.
+                // A fold over all bytes, instead of a search that stops early, lets the compiler process many bytes at once.
                 if stride.iter().fold(false, |found, byte| found | is_odd(*byte)) {
                     break;
                 }
                 at += STRIDE;
             }
-            // There is one in these words, or they are the last.
+            // The byte is in the next words, or they are the last.
             words = 0;
         }
         let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
         let word = u64::from_le_bytes(word);
         let zero = |word: u64| word.wrapping_sub(eight(1)) & !word;
-        // The lowest bit that is set belongs to a byte that is meant; those above it may not.
+        // The lowest bit that is set belongs to a matching byte; higher bits may be false positives.
         let found = zero(word ^ eight(b'"'))
             | zero(word ^ eight(b'\\'))
             | zero(word ^ eight(0x7f))
@@ -227,13 +230,13 @@ fn next_odd(text: &[u8], mut at: usize) -> usize {
     at + rest.iter().position(|byte| is_odd(*byte)).unwrap_or(rest.len())
 }
 
-/// Whether Python writes this escape as it stands, given its four digits.
+/// Whether Python writes this escape unchanged, given its four digits.
 fn is_kept_escape(unit: u32, digits: &[u8]) -> bool {
     let is_escaped = !matches!(unit, 0x20..=0x7e | 8 | 9 | 10 | 12 | 13);
     is_escaped && !digits.iter().any(u8::is_ascii_uppercase)
 }
 
-/// The characters beyond ASCII that `bytes` begins with, as far as they are whole; returns their length in bytes.
+/// Appends the non-ASCII characters at the start of `bytes`, as far as they are complete; returns their length in bytes.
 fn push_characters(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
     while let Some(first) = bytes.get(at).copied().filter(|byte| *byte >= 0x80) {
@@ -257,7 +260,7 @@ fn push_char(c: char, out: &mut Vec<u8>) {
     }
 }
 
-/// A character of ASCII, or half or all of another one.
+/// Appends an ASCII character, or a UTF-16 code unit of another character.
 fn push_unit(unit: u32, out: &mut Vec<u8>) {
     let short = match unit {
         0x22 => b'"',
@@ -316,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Raw contents of valid strings.
+    /// Generates raw contents of valid strings.
     fn raw() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             "[ -!#-\\[\\]-~]{1,40}",

@@ -1,32 +1,32 @@
-//! One pass over a line of JSON: is it one value as Python's `json` and orjson take it, and where are its keys and values?
+//! One pass over a line of JSON: checks that it is one value for Python's `json` and orjson, and finds its keys and values.
 //!
-//! Nothing is built and nothing recurses; whoever wants to know more than the verdict listens as a [`Visit`]. The bytes have been
-//! checked to be UTF-8 by the caller, or are what is like it with halves of characters.
+//! Nothing is built and nothing recurses; callers that need more than the verdict implement [`Visit`]. The bytes were checked by the caller
+//! to be UTF-8, or UTF-8 extended by unpaired surrogates.
 
-/// Objects and arrays in each other for Python 3.11's reader from a plain script, at most.
+/// Maximum nesting depth of objects and arrays in Python 3.11's reader, called from a plain script.
 pub const DEEPEST_PYTHON: usize = 994;
-/// The same for orjson.
+/// Maximum nesting depth in orjson.
 pub const DEEPEST: usize = 1024;
-/// Digits of an integer for Python, at most.
+/// Maximum number of digits of an integer in Python.
 pub const MAX_DIGITS: usize = 4300;
-/// Digits before the point with which no number comes near the end of floats.
+/// A number with at most this many digits before the point, and no exponent, is within the range of floats.
 const FINITE_DIGITS: usize = 300;
 
-/// Where and why a line is no JSON.
+/// Where and why a line is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// In bytes from the beginning of what was walked through.
+    /// Offset in bytes from the beginning of the text that was walked through.
     pub at: usize,
-    /// In a user's words.
+    /// The reason, in user-facing words.
     pub why: &'static str,
 }
 
-/// What kind of value it is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
     String,
-    /// A number that is finite, as it is written.
+    /// A finite number, as written.
     Number,
     /// `NaN`, `Infinity` or `-Infinity`.
     NonFinite,
@@ -46,36 +46,36 @@ pub enum Kind {
     EmptyArray,
 }
 
-/// A string or another value in the line.
+/// The position of a string or another value in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// First byte; of a string the one behind the quote.
+    /// Offset of the first byte; for a string, after its opening quote.
     pub from: usize,
-    /// The byte behind the last one; of a string the quote.
+    /// Offset after the last byte; for a string, of its closing quote.
     pub to: usize,
-    /// A string with escapes.
+    /// Whether it is a string with escapes.
     pub has_escapes: bool,
-    /// A string with half a character as an escape.
+    /// Whether it is a string with an unpaired surrogate as an escape.
     pub has_half: bool,
 }
 
-/// What a line holds, as the walk comes by.
+/// Receives the content of a line during the walk.
 pub trait Visit {
-    /// Whether numbers beyond floats and halves of characters are of interest.
+    /// Whether numbers beyond floats and unpaired surrogates are reported.
     const WANTS_ODDITIES: bool;
-    /// Objects and arrays in each other, at most.
+    /// Maximum nesting depth of objects and arrays.
     const DEEPEST: usize;
-    /// A key of an object at this depth; the outermost one is at 1.
+    /// Receives a key of an object at this depth; the outermost object is at depth 1.
     fn key(&mut self, text: &[u8], depth: usize, span: Span);
-    /// A value inside of what is at this depth; 0 is the outermost value. Of an object or array only its beginning.
+    /// Receives a value whose parent is at this depth; 0 for the outermost value. For an object or array, only its beginning.
     fn value(&mut self, depth: usize, kind: Kind, span: Span);
-    /// The object or array at this depth ends with the byte before `to`.
+    /// Receives the end of the object or array at this depth; its last byte is the one before `to`.
     fn close(&mut self, depth: usize, to: usize);
-    /// A number that no float holds.
+    /// Receives a number beyond the range of floats.
     fn overflow(&mut self);
 }
 
-/// For whoever only wants the verdict of Python.
+/// For callers that need only Python's verdict.
 pub struct NullVisitor;
 
 impl Visit for NullVisitor {
@@ -91,7 +91,7 @@ impl Visit for NullVisitor {
     fn overflow(&mut self) {}
 }
 
-/// Which of the open things are objects, one bit each.
+/// Which of the open values are objects, one bit each.
 struct Open {
     bits: [u64; DEEPEST / 64 + 1],
     depth: usize,
@@ -112,12 +112,12 @@ impl Open {
     }
 }
 
-/// Walks through the value that begins at `at` up to the `\n` behind it or the end of `text`, and returns where that is.
+/// Walks through the value that begins at `at` up to the following `\n` or the end of `text`, and returns that position.
 pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
     let mut at = skip_white(text, at);
     let mut open = Open { bits: [0; DEEPEST / 64 + 1], depth: 0 };
     loop {
-        // A value must come here.
+        // A value is required here.
         let Some(first) = text.get(at).copied() else { return ended_early(text, at) };
         match first {
             b'"' => {
@@ -157,7 +157,7 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
                 at = to;
             }
         }
-        // Behind a value.
+        // After a value.
         loop {
             at = skip_white(text, at);
             let next = text.get(at).copied();
@@ -220,7 +220,7 @@ fn skip_white(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Goes behind a key and its colon, to where the value begins.
+/// Consumes a key and its colon, and returns the start of the value.
 #[inline(always)]
 fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, JsonError> {
     match text.get(at) {
@@ -238,23 +238,23 @@ fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<
     Ok(skip_white(text, at + 1))
 }
 
-/// Eight copies of a byte.
+/// Returns eight copies of a byte.
 const fn eight(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Bytes that are looked at in one go where a string is long.
+/// Number of bytes examined at once in long strings.
 const STRIDE: usize = 64;
 
-/// Where the next quote, backslash or control character is, from `at` on; the end of the text where there is none.
+/// Returns the offset of the next quote, backslash or control character from `at` onwards; the end of the text if there is none.
 #[inline(always)]
 pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
     let mut words = 0;
     loop {
-        // What is short is done by words alone.
+        // Short strings are processed word by word.
         if words >= 2 {
             while let Some(stride) = text.get(at..at + STRIDE) {
-                // Folded, not searched: that way it is done many bytes at a time.
+                // A fold over all bytes, instead of a search that stops early, lets the compiler process many bytes at once.
                 let found = stride
                     .iter()
                     .fold(false, |found, byte| found | (*byte == b'"') | (*byte == b'\\') | (*byte < b' '));
@@ -263,13 +263,13 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
                 }
                 at += STRIDE;
             }
-            // There is one in these words, or they are the last.
+            // The byte is in the next words, or they are the last.
             words = 0;
         }
         let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
         let word = u64::from_le_bytes(word);
         let (quote, backslash) = (word ^ eight(b'"'), word ^ eight(b'\\'));
-        // The lowest bit that is set belongs to a byte that is meant; those above it may not.
+        // The lowest bit that is set belongs to a matching byte; higher bits may be false positives.
         let found = (quote.wrapping_sub(eight(1)) & !quote)
             | (backslash.wrapping_sub(eight(1)) & !backslash)
             | (word.wrapping_sub(eight(b' ')) & !word);
@@ -284,7 +284,7 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
     at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
 }
 
-/// The string whose quote is at `opened`.
+/// Reads the string whose opening quote is at `opened`.
 #[inline(always)]
 fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, JsonError> {
     let mut span = plain(opened + 1, opened + 1);
@@ -306,7 +306,7 @@ fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, JsonError> {
     }
 }
 
-/// Goes behind the escapes that stand at `at` one behind the other.
+/// Consumes all consecutive escapes at `at`.
 #[inline(always)]
 fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usize, JsonError> {
     while text.get(at) == Some(&b'\\') {
@@ -329,7 +329,7 @@ fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usiz
     Ok(at)
 }
 
-/// The value of each hexadecimal digit; 255 for what is none.
+/// Value of each hexadecimal digit; 255 for other bytes.
 const HEX: [u8; 256] = {
     let mut table = [255; 256];
     let mut digit = 0;
@@ -341,7 +341,7 @@ const HEX: [u8; 256] = {
     table
 };
 
-/// The number that four hexadecimal digits at `at` are.
+/// Returns the value of the four hexadecimal digits at `at`.
 #[inline(always)]
 pub fn hex4(text: &[u8], at: usize) -> Option<u32> {
     let digits: [u8; 4] = text.get(at..at + 4)?.try_into().ok()?;
@@ -349,7 +349,7 @@ pub fn hex4(text: &[u8], at: usize) -> Option<u32> {
     (a | b | c | d < 16).then_some(a << 12 | b << 8 | c << 4 | d)
 }
 
-/// The second half of a character, if its escape is at `at`.
+/// Returns the low surrogate whose escape is at `at`, if there is one.
 #[inline(always)]
 pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
     if text.get(at..at + 2) != Some(b"\\u") {
@@ -358,7 +358,7 @@ pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
     hex4(text, at + 2).filter(|unit| (0xdc00..=0xdfff).contains(unit))
 }
 
-/// A value that is no string, object or array: its kind, and where it ends.
+/// Reads a value that is not a string, object or array; returns its kind and its end.
 fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(Kind, usize), JsonError> {
     let word = |word: &[u8], kind: Kind| match text.get(at..).is_some_and(|rest| rest.starts_with(word)) {
         true => Ok((kind, at + word.len())),
@@ -386,7 +386,7 @@ fn digits(text: &[u8], from: usize) -> usize {
     at
 }
 
-/// Goes behind a number.
+/// Consumes a number and returns its end.
 fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, JsonError> {
     let first = start + usize::from(text.get(start) == Some(&b'-'));
     let mut at = digits(text, first);

@@ -1,31 +1,32 @@
-//! JSON as `json.dumps` writes it: everything beyond ASCII escaped unless told otherwise, keys in the given order, no final newline.
+//! Writes JSON as `json.dumps` does: characters beyond ASCII are escaped unless noted otherwise, keys keep the given order, and there is no
+//! final newline.
 
 use super::node::Node;
 use super::number::float_repr;
 use std::fmt::Write as _;
 
-/// A quoted JSON string in ASCII; characters beyond the basic plane become surrogate pairs.
+/// Returns a quoted JSON string in ASCII; characters beyond the basic plane become surrogate pairs.
 pub fn string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     push_string(&mut out, text);
     out
 }
 
-/// `json.dumps(value, indent=2)`.
+/// Writes a value like `json.dumps(value, indent=2)`.
 pub fn indent2(value: &Node) -> String {
     let mut out = String::new();
     push_indented(&mut out, value, 0);
     out
 }
 
-/// `json.dumps(value, separators=(",", ":"))`.
+/// Writes a value like `json.dumps(value, separators=(",", ":"))`.
 pub fn compact(value: &Node) -> String {
     let mut out = String::new();
     push_compact(&mut out, value);
     out
 }
 
-/// `json.dumps(value, ensure_ascii=False)`: a blank after each comma and colon, only what must be is escaped.
+/// Writes a value like `json.dumps(value, ensure_ascii=False)`: a space after each comma and colon, and only mandatory escapes.
 pub fn spaced(value: &Node) -> String {
     let mut out = String::new();
     push_spaced(&mut out, value);
@@ -57,7 +58,7 @@ fn push_spaced(out: &mut String, value: &Node) {
     }
 }
 
-/// A string that keeps what is beyond ASCII.
+/// Appends a string without escaping characters beyond ASCII.
 fn push_unescaped(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {

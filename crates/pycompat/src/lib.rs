@@ -1,4 +1,4 @@
-//! What the formats borrow from Python and its usual libraries, reproduced to the byte.
+//! Behaviour of Python and its common libraries on which the formats depend, reproduced byte for byte.
 
 pub mod braces;
 pub mod json_again;

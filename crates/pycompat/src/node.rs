@@ -1,6 +1,6 @@
-//! A value as JSON and YAML files hold it: numbers, text, lists and maps that keep their order.
+//! A value of a JSON or YAML file: numbers, text, lists and maps that keep their order.
 
-/// One value. Text and numbers are never mixed up: an unquoted `12` in YAML is [`Node::Int`], not text.
+/// One value. Text and numbers are distinct: an unquoted `12` in YAML is [`Node::Int`], not text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// `null`.
@@ -20,40 +20,40 @@ pub enum Node {
 }
 
 impl Node {
-    /// Text from anything that is text.
+    /// Creates a text.
     pub fn str(text: impl Into<String>) -> Self {
         Self::Str(text.into())
     }
-    /// A list of texts.
+    /// Creates a list of texts.
     pub fn strings<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Self {
         Self::List(items.into_iter().map(Self::str).collect())
     }
-    /// The text, when it is text.
+    /// Returns the text, if the value is text.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Str(text) => Some(text),
             _ => None,
         }
     }
-    /// The items, when it is a list.
+    /// Returns the items, if the value is a list.
     pub fn as_list(&self) -> Option<&[Node]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
         }
     }
-    /// The entries, when it is a map.
+    /// Returns the entries, if the value is a map.
     pub fn as_map(&self) -> Option<&[(String, Node)]> {
         match self {
             Self::Map(entries) => Some(entries),
             _ => None,
         }
     }
-    /// The value of a key, when it is a map that has it.
+    /// Returns the value of a key, if the value is a map that contains it.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
-    /// What it is, in a user's words: `a list`, `the number 12`.
+    /// Describes the value in user-facing words: `a list`, `the number 12`.
     pub fn describe(&self) -> String {
         match self {
             Self::Null => "nothing".to_owned(),

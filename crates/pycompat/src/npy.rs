@@ -4,14 +4,14 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use std::path::Path;
 
-/// Content begins at a multiple of this many bytes.
+/// The content begins at a multiple of this many bytes.
 const ALIGNED: usize = 64;
-/// Digits that numpy leaves room for, so that the array may grow in place.
+/// Number of digits for which numpy leaves room, so that the array may grow in place.
 const LENGTH_DIGITS: usize = 21;
-/// What is collected before it is handed to the system, in bytes.
+/// Buffer size in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// A type of numbers of eight bytes.
+/// An eight-byte number type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dtype {
     /// `uint64`.
@@ -29,12 +29,12 @@ impl Dtype {
     }
 }
 
-/// The bytes before the content of an array of `count` numbers.
+/// Returns the bytes before the content of an array of `count` numbers.
 pub fn header(dtype: Dtype, count: u64) -> Vec<u8> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
     let mut text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({count},), }}", dtype.word());
     text.extend(std::iter::repeat_n(' ', LENGTH_DIGITS.saturating_sub(count.to_string().len())));
-    // A header that would fit exactly gets another stretch of blanks, as numpy has it.
+    // A header that would fit exactly gets another block of spaces, as in numpy.
     let before = MAGIC.len() + 2 + text.len() + 1;
     text.extend(std::iter::repeat_n(' ', ALIGNED - before % ALIGNED));
     text.push('\n');
@@ -44,7 +44,7 @@ pub fn header(dtype: Dtype, count: u64) -> Vec<u8> {
     bytes
 }
 
-/// Writes an array of one dimension whose length is known before.
+/// Writes an array of one dimension whose length is known in advance.
 pub struct NpyWriter {
     file: BufferedFile,
     left: u64,
@@ -52,14 +52,14 @@ pub struct NpyWriter {
 }
 
 impl NpyWriter {
-    /// Begins a file that must not exist yet.
+    /// Creates a file. It is an error if the file exists.
     pub fn create(fs: &dyn Fs, path: &Path, dtype: Dtype, count: u64) -> Outcome<Self> {
         let mut file = BufferedFile::new(fs.create_file(path)?, BUFFER);
         file.write_all(&header(dtype, count))?;
         Ok(Self { file, left: count, path: path.to_owned() })
     }
 
-    /// Adds numbers, as 64 bits each.
+    /// Appends numbers, of 64 bits each.
     pub fn push(&mut self, numbers: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) -> Outcome<()> {
         bytes.clear();
         numbers.for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
@@ -72,7 +72,7 @@ impl NpyWriter {
             .on(Subject::path(&self.path))
     }
 
-    /// Closes the file and returns its size in bytes. Fewer numbers than were announced are a failure.
+    /// Closes the file and returns its size in bytes. Fails if fewer numbers were written than announced.
     pub fn finish(self) -> Outcome<u64> {
         if self.left > 0 {
             return Err(self.miscounted());

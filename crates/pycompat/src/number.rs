@@ -1,6 +1,6 @@
-//! Numbers as Python prints and reads them.
+//! Formats and parses numbers as Python does.
 
-/// A float as `repr` writes it: the shortest digits that read back equal, `1e-05`, `1e+16`, `25.0`, `inf`, `nan`.
+/// Formats a float like `repr`: the shortest digits that read back equal, `1e-05`, `1e+16`, `25.0`, `inf`, `nan`.
 pub fn float_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
@@ -10,7 +10,7 @@ pub fn float_repr(value: f64) -> String {
     if value.is_infinite() {
         return format!("{sign}inf");
     }
-    // The shortest digits as `d.ddde±x`.
+    // The shortest digits in the form `d.ddde±x`.
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -33,14 +33,14 @@ pub fn float_repr(value: f64) -> String {
     }
 }
 
-/// With fewer digits there is only one shortest text for a float.
+/// Minimum number of digits at which a float may have several shortest texts.
 const FIRST_AMBIGUOUS: usize = 16;
-/// More bits behind the point make more than 18 digits: 5 to the power of 26 has 19.
+/// More fraction bits make more than 18 digits: 5 to the power of 26 has 19.
 const MAX_FRACTION_BITS: i64 = 25;
-/// The most digits that a float has, written out in full.
+/// Upper limit of the number of digits of a float written in full.
 const ALL_DIGITS: usize = 800;
 
-/// Whether a float may lie exactly half-way between two shortest texts.
+/// Whether a float may be exactly half-way between two shortest texts.
 fn may_be_between(value: f64) -> bool {
     let bits = value.to_bits();
     let exponent = ((bits >> 52) & 0x7ff).max(1) as i64 - 1075;
@@ -48,7 +48,7 @@ fn may_be_between(value: f64) -> bool {
     exponent + i64::from(mantissa.trailing_zeros()) >= -MAX_FRACTION_BITS
 }
 
-/// Of two shortest texts that are equally near Python takes the one whose last digit is even, where Rust rounds up.
+/// Selects between two equally near shortest texts: Python takes the one whose last digit is even, whereas Rust rounds up.
 fn even_digits(value: f64, digits: String) -> String {
     let count = digits.len();
     let written = |more: usize| {
@@ -72,9 +72,9 @@ fn even_digits(value: f64, digits: String) -> String {
     }
 }
 
-/// Text as Python's `int()` reads it: surrounding space, a sign, digits with single underscores between them; leading zeros count for nothing.
+/// Parses text like Python's `int()`: surrounding space, a sign, digits with single underscores between them; leading zeros are ignored.
 ///
-/// Numbers beyond `i128` are not read.
+/// Returns `None` for numbers beyond `i128`.
 pub fn parse_int(text: &str) -> Option<i128> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -84,7 +84,7 @@ pub fn parse_int(text: &str) -> Option<i128> {
     text.replace('_', "").parse().ok()
 }
 
-/// Whether `int()` takes the text, however large the number is.
+/// Whether `int()` accepts the text, regardless of the size of the number.
 pub fn is_int(text: &str) -> bool {
     let text = text.trim();
     is_digits_with_underscores(text.strip_prefix(['+', '-']).unwrap_or(text))
@@ -94,7 +94,7 @@ fn is_digits_with_underscores(text: &str) -> bool {
     !text.is_empty() && text.split('_').all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Text as Python's `float()` reads it, underscores between digits included.
+/// Parses text like Python's `float()`, including underscores between digits.
 pub fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim();
     let bytes = text.as_bytes();

@@ -1,17 +1,17 @@
-//! numpy's two generators as far as they decide an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)` (MT19937).
-//! See docs/formats/nanosets.md §8.
+//! numpy's two generators, as far as they determine an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)` (MT19937). See
+//! docs/formats/nanosets.md §8.
 
 use super::random::MersenneTwister;
 
-/// Draws are made ahead of the swaps they are for, this many at a time: with the places known, the processor fetches several at once.
+/// Number of draws made before their swaps: with the places known, the processor fetches several of them at once.
 const AHEAD: usize = 1024;
 
-/// Where a shuffle takes its random words from.
+/// Source of random words for a shuffle.
 trait RandomWords {
     fn next32(&mut self) -> u32;
     fn next64(&mut self) -> u64;
 
-    /// A number from 0 to `most`, by masking and drawing again (`random_interval` of numpy).
+    /// Returns a number from 0 to `most`, by masking and rejection (numpy's `random_interval`).
     fn interval(&mut self, most: u64) -> u64 {
         if most == 0 {
             return 0;
@@ -33,12 +33,13 @@ trait RandomWords {
         }
     }
 
-    /// The shuffle of both generators: from the last item down, each changes places with one before it, or itself.
+    /// Shuffles as both generators do: from the last item down, each is swapped with an earlier one or itself.
     fn shuffle_items<T>(&mut self, items: &mut [T]) {
         let _ = self.shuffle_items_watched(items, |_| Ok::<_, std::convert::Infallible>(()));
     }
 
-    /// The same; `watch` is told from time to time how many more items have their place, and may end it.
+    /// Like [`shuffle_items`](Self::shuffle_items), but `watch` periodically receives the number of additional items in their final place,
+    /// and may end the shuffle.
     fn shuffle_items_watched<T, E>(
         &mut self,
         items: &mut [T],
@@ -62,13 +63,13 @@ trait RandomWords {
     }
 }
 
-/// Spreads a seed over as many words as a generator needs (numpy's `SeedSequence`, without spawning).
+/// Expands a seed to as many words as a generator needs (numpy's `SeedSequence`, without spawning).
 #[derive(Clone, Debug)]
 pub struct SeedSequence {
     pool: [u32; 4],
 }
 
-/// Multiplies and stirs one word; the multiplier moves on with every call.
+/// Multiplies and mixes one word; the multiplier changes with every call.
 struct Hash {
     multiplier: u32,
     step: u32,
@@ -89,7 +90,7 @@ fn mix(x: u32, y: u32) -> u32 {
 }
 
 impl SeedSequence {
-    /// From a seed of at most 64 bits.
+    /// Creates a sequence from a seed of at most 64 bits.
     pub fn new(seed: u64) -> Self {
         let (low, high) = (seed as u32, (seed >> 32) as u32);
         let mut hash = Hash { multiplier: 0x43b0_d7e5, step: 0x931e_8875 };
@@ -104,7 +105,7 @@ impl SeedSequence {
         Self { pool }
     }
 
-    /// The first `N` words of 64 bits (`generate_state(N, uint64)`).
+    /// Returns the first `N` 64-bit words (`generate_state(N, uint64)`).
     pub fn words<const N: usize>(&self) -> [u64; N] {
         let mut hash = Hash { multiplier: 0x8b51_f9dd, step: 0x58f3_8ded };
         let mut pool = self.pool.iter().copied().cycle();
@@ -113,19 +114,19 @@ impl SeedSequence {
     }
 }
 
-/// numpy's `default_rng(seed)`: PCG64 with its output of 64 bits, and halves of it kept for draws of 32.
+/// numpy's `default_rng(seed)`: PCG64 with 64-bit output, of which draws of 32 bits use one half at a time.
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: u128,
     increment: u128,
-    /// The high half of the last word of which only the low half was asked for.
+    /// The high half of the last word of which only the low half was used.
     half: Option<u32>,
 }
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 impl Generator {
-    /// `default_rng(seed)`.
+    /// Seeds the generator like `default_rng(seed)`.
     pub fn seeded(seed: u64) -> Self {
         let [a, b, c, d] = SeedSequence::new(seed).words();
         let wide = |high: u64, low: u64| (u128::from(high) << 64) | u128::from(low);
@@ -140,14 +141,14 @@ impl Generator {
         self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64;
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 random bits: the low half of a fresh word, and on the following call its high half.
+    /// Returns the next 32 random bits: the low half of a new word, and on the following call its high half.
     pub fn next_u32(&mut self) -> u32 {
         match self.half.take() {
             Some(half) => half,
@@ -159,12 +160,12 @@ impl Generator {
         }
     }
 
-    /// `shuffle(items)` of one dimension, and what `permutation(items)` does with its copy.
+    /// Shuffles like `shuffle(items)` of one dimension, and like `permutation(items)` shuffles its copy.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.shuffle_items(items);
     }
 
-    /// `permutation(count)`. Takes four bytes of memory a number below 2³² of them, eight above.
+    /// Returns `permutation(count)`. Uses four bytes of memory per number for up to 2³² numbers, eight beyond.
     pub fn permutation(&mut self, count: u64) -> Order {
         let mut order = Order::ascending(count);
         match &mut order {
@@ -184,17 +185,17 @@ impl RandomWords for Generator {
     }
 }
 
-/// An order of the numbers from 0 up, in as little memory as they take.
+/// An order of the numbers from 0 upwards, in the smallest sufficient integer type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Up to 2³² numbers.
     Narrow(Vec<u32>),
-    /// More.
+    /// More than 2³² numbers.
     Wide(Vec<u64>),
 }
 
 impl Order {
-    /// 0, 1, … `count` − 1.
+    /// Returns 0, 1, … `count` − 1.
     pub fn ascending(count: u64) -> Self {
         if count <= 1 << 32 {
             Self::Narrow((0..count).map(|n| n as u32).collect())
@@ -203,7 +204,7 @@ impl Order {
         }
     }
 
-    /// How many there are.
+    /// Returns how many numbers there are.
     pub fn len(&self) -> usize {
         match self {
             Self::Narrow(places) => places.len(),
@@ -211,12 +212,12 @@ impl Order {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number at a place; 0 where there is none.
+    /// Returns the number at a place; 0 if the place does not exist.
     pub fn at(&self, place: usize) -> u64 {
         match self {
             Self::Narrow(places) => places.get(place).map_or(0, |&number| u64::from(number)),
@@ -224,7 +225,7 @@ impl Order {
         }
     }
 
-    /// The numbers in order.
+    /// Returns the numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let (narrow, wide): (&[u32], &[u64]) = match self {
             Self::Narrow(places) => (places, &[]),
@@ -239,22 +240,23 @@ impl Order {
 pub struct RandomState(MersenneTwister);
 
 impl RandomState {
-    /// `RandomState(seed)`; numpy takes no seed outside of 32 bits.
+    /// Seeds the generator like `RandomState(seed)`; numpy accepts only seeds of 32 bits.
     pub fn seeded(seed: u32) -> Self {
         Self(MersenneTwister::from_word(seed))
     }
 
-    /// The next 32 random bits.
+    /// Returns the next 32 random bits.
     pub fn next_u32(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// `shuffle(items)` of one dimension.
+    /// Shuffles like `shuffle(items)` of one dimension.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.shuffle_items(items);
     }
 
-    /// The same for very many items: `watch` is told from time to time how many more have their place, and may end it.
+    /// Like [`shuffle`](Self::shuffle), for very many items: `watch` periodically receives the number of additional items in their final
+    /// place, and may end the shuffle.
     pub fn shuffle_watched<T, E>(
         &mut self,
         items: &mut [T],

@@ -8,7 +8,7 @@ fn vectors() -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// `seed=42,n=10`.
+/// Parses `seed=42,n=10`.
 fn seed_and_count(key: &str) -> (u64, u64) {
     let (seed, count) = key.split_once(',').unwrap();
     (seed.strip_prefix("seed=").unwrap().parse().unwrap(), count.strip_prefix("n=").unwrap().parse().unwrap())
@@ -74,7 +74,7 @@ fn the_half_word_of_one_permutation_is_used_by_the_next() {
     let second = generator.next_u32();
     let word = Generator::seeded(42).next_u64();
     assert_eq!((first, second), (word as u32, (word >> 32) as u32));
-    // Two items take one draw of 32 bits.
+    // Two items use one draw of 32 bits.
     let mut after = Generator::seeded(42);
     after.permutation(2);
     assert_eq!(after.next_u32(), second);
@@ -88,7 +88,7 @@ fn nothing_is_drawn_for_fewer_than_two_items() {
     assert_eq!(generator.next_u64(), Generator::seeded(7).next_u64());
 }
 
-/// Words that are counted, to see how wide intervals draw.
+/// Returns given words in sequence, to check how wide intervals are drawn.
 struct Counted(Vec<u64>);
 
 impl RandomWords for Counted {

@@ -1,22 +1,22 @@
 //! Python's regular expressions: `re.match` and `re.search` on names.
 //!
-//! A pattern is first rewritten so that it means here what it means there ([`super::pattern_syntax`]), then run by the `regex`
-//! crate in linear time; look-around, back-references and the like by `fancy-regex` with a limit on backtracking.
+//! A pattern is first rewritten so that it keeps its Python meaning ([`super::pattern_syntax`]), then run by the `regex` crate in linear
+//! time; patterns with look-around, back-references and the like are run by `fancy-regex` with a limit on backtracking.
 
 use super::pattern_syntax::{translate, Translated};
 
-/// Compiled size a pattern may reach, in bytes.
+/// Maximum compiled size of a pattern, in bytes.
 const SIZE_LIMIT: usize = 16 << 20;
-/// Steps back a pattern may take on one name.
+/// Maximum number of backtracking steps of a pattern on one name.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
-/// Why a pattern cannot be used.
+/// The reason why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
-    /// The reason, naming the construct.
+    /// The reason, which names the construct.
     pub message: String,
-    /// The way out, where there is one.
+    /// What the user can do about it, if anything.
     pub hint: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Program {
     }
 }
 
-/// The same pattern, tied to the start of the text and free.
+/// The same pattern, anchored at the start of the text and unanchored.
 #[derive(Clone, Debug)]
 struct Pair {
     start: Program,
@@ -84,7 +84,7 @@ impl Pair {
 pub struct Pattern {
     text: String,
     ordinary: Pair,
-    /// For texts that end in a line end, where Python's `$` has two places to match; only for patterns with a `$`.
+    /// For texts that end in a line end, where Python's `$` can match at two places; only for patterns with a `$`.
     before_line_end: Option<Pair>,
 }
 
@@ -112,7 +112,7 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), ordinary, before_line_end })
     }
 
-    /// The pattern as it was given.
+    /// Returns the pattern as it was given.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -124,37 +124,39 @@ impl Pattern {
         }
     }
 
-    /// `re.match`: whether it matches at the start, not necessarily to the end. A pattern that needs too many steps does not match.
+    /// Whether the pattern matches at the start, not necessarily to the end (`re.match`). A pattern that needs too many steps does not
+    /// match.
     pub fn is_match_start(&self, text: &str) -> bool {
         self.try_match_start(text).unwrap_or(false)
     }
 
-    /// `re.search`: whether it matches anywhere. A pattern that needs too many steps does not match.
+    /// Whether the pattern matches anywhere (`re.search`). A pattern that needs too many steps does not match.
     pub fn is_found(&self, text: &str) -> bool {
         self.try_found(text).unwrap_or(false)
     }
 
-    /// Like [`is_match_start`](Self::is_match_start), but too many steps are an error.
+    /// Like [`is_match_start`](Self::is_match_start), but returns an error for too many steps.
     pub fn try_match_start(&self, text: &str) -> Result<bool, PatternError> {
         self.pair_for(text).start.is_match(text)
     }
 
-    /// Like [`is_found`](Self::is_found), but too many steps are an error.
+    /// Like [`is_found`](Self::is_found), but returns an error for too many steps.
     pub fn try_found(&self, text: &str) -> Result<bool, PatternError> {
         self.pair_for(text).anywhere.is_match(text)
     }
 }
 
-/// Stands for `$` until it is known what texts come; a character no pattern text can hold after translation.
+/// Placeholder for `$` until the kind of text is known; a character that no pattern text contains after translation.
 pub(super) const END: &str = "\u{10ffff}";
 
-/// The last line of a multi-line message, without its label.
+/// Returns the last line of a multi-line message, without its label.
 fn one_line(message: &str) -> String {
     let last = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-/// The regular expression a glob was probably meant as: `val-shard-*` → `val-shard-.*`. `None` when the text does not look like a glob.
+/// Returns the regular expression that a glob was probably meant to be: `val-shard-*` → `val-shard-.*`. `None` if the text does not look
+/// like a glob.
 pub fn glob_meaning(text: &str) -> Option<String> {
     if text.contains(['\\', '(', ')', '|', '^', '$', '+'])
         || text.contains(".*")
@@ -174,7 +176,7 @@ pub fn glob_meaning(text: &str) -> Option<String> {
             _ if in_class => {}
             '[' => in_class = true,
             '*' | '?' => {
-                // After a class or a brace a star is as likely a repetition.
+                // After a class or a brace, a star is just as likely to be a repetition.
                 if matches!(previous, Some(']' | '}')) {
                     return None;
                 }

@@ -1,5 +1,5 @@
-//! Python's pattern syntax rewritten as that of the `regex` crate. Every construct is parsed here, so that nothing that means one
-//! thing there can mean another here; what has no counterpart is refused by name.
+//! Rewrites Python's pattern syntax as that of the `regex` crate. Every construct is parsed here, so that none can change its meaning; a
+//! construct without an equivalent is refused, and the error names it.
 
 mod escapes;
 mod groups;
@@ -7,19 +7,19 @@ mod groups;
 use super::pattern::{PatternError, END};
 use std::fmt::Write as _;
 
-/// A pattern in the other syntax.
+/// A pattern in the syntax of the `regex` crate.
 pub(super) struct Translated {
-    /// `$` stands as [`END`].
+    /// The pattern, with [`END`] in place of `$`.
     pub(super) body: String,
-    /// Look-around, back-references, atomic groups, possessive repetition or conditions are in it.
+    /// Whether it contains look-around, back-references, atomic groups, possessive repetition or conditions.
     pub(super) backtracking: bool,
-    /// A `$` that is not in multi-line mode is in it.
+    /// Whether it contains a `$` that is not in multi-line mode.
     pub(super) has_end: bool,
 }
 
 type Result<T> = std::result::Result<T, PatternError>;
 
-/// Nesting of groups beyond this is refused.
+/// Maximum nesting depth of groups; deeper patterns are refused.
 const MAX_DEPTH: usize = 100;
 
 pub(super) fn translate(text: &str) -> Result<Translated> {
@@ -52,18 +52,18 @@ struct Translator {
     /// Numbers of the capturing groups that are not closed yet.
     open: Vec<usize>,
     names: Vec<(String, usize)>,
-    /// Whether `(?m)` holds, per open group.
+    /// Whether `(?m)` is active, per open group.
     multiline: Vec<bool>,
 }
 
-/// What an element allows after itself.
+/// What may follow an element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MayFollow {
-    /// Nothing to repeat: the start of a branch, or a position such as `^`.
+    /// No repetition: the start of a branch, or a position such as `^`.
     Nothing,
     /// May be repeated.
     Element,
-    /// Was repeated already.
+    /// No repetition: the element is already repeated.
     Repetition,
 }
 
@@ -99,7 +99,7 @@ impl Translator {
         push_literal(&mut self.out, c);
     }
 
-    /// Alternatives up to a `)` that is not consumed, or the end; returns how many there are.
+    /// Translates alternatives up to a `)`, which is not consumed, or the end; returns their number.
     fn sequence(&mut self) -> Result<usize> {
         let mut alternatives = 1;
         let mut after = MayFollow::Nothing;
@@ -176,7 +176,7 @@ impl Translator {
         Ok(MayFollow::Repetition)
     }
 
-    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` after the brace; `None` when the brace stands for itself.
+    /// Parses `{2}`, `{2,}`, `{,3}`, `{2,3}` after the brace; `None` if the brace is a literal.
     fn bounds(&mut self) -> Result<Option<String>> {
         let begin = self.at;
         let low = self.digits();
@@ -213,7 +213,7 @@ impl Translator {
     }
 }
 
-/// A character that stands for itself, inside and outside of classes.
+/// Appends a literal character, valid inside and outside of classes.
 fn push_literal(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | ' ') {
         out.push(c);

@@ -12,17 +12,17 @@ pub struct MersenneTwister {
 }
 
 impl MersenneTwister {
-    /// Seeded as CPython seeds from a small non-negative integer: by the array of its 32-bit digits.
+    /// Seeds the generator as CPython does from a small non-negative integer: by the array of its 32-bit digits.
     pub fn seeded(seed: u32) -> Self {
         Self::from_words(&[seed])
     }
 
-    /// Seeded as CPython seeds from any integer.
+    /// Seeds the generator as CPython does from any integer.
     pub fn seeded_by(seed: &Seed) -> Self {
         Self::from_words(&seed.words)
     }
 
-    /// Seeded by an array of words (`init_by_array`), of which there must be at least one.
+    /// Seeds the generator by an array of words (`init_by_array`), which must not be empty.
     fn from_words(words: &[u32]) -> Self {
         let mut twister = Self::from_word(19_650_218);
         let state = &mut twister.state;
@@ -41,7 +41,7 @@ impl MersenneTwister {
         twister
     }
 
-    /// Seeded by one word (`init_genrand`), as numpy's legacy `RandomState` is.
+    /// Seeds the generator by one word (`init_genrand`), like numpy's legacy `RandomState`.
     pub fn from_word(word: u32) -> Self {
         let mut state = Vec::with_capacity(LENGTH);
         state.push(word);
@@ -52,7 +52,7 @@ impl MersenneTwister {
         Self { state, next: LENGTH }
     }
 
-    /// The next slot; past the end the last value is carried to the front.
+    /// Returns the next slot; at the end, the last value is copied to the front.
     fn advance(state: &mut [u32], i: usize) -> usize {
         if i + 1 < LENGTH {
             return i + 1;
@@ -62,7 +62,7 @@ impl MersenneTwister {
     }
 
     fn refill(&mut self) {
-        // Three stretches, so that no place has to be taken modulo the length.
+        // Three loops, so that no index has to be taken modulo the length.
         let state = &mut self.state;
         for i in 0..LENGTH - MIDDLE {
             state[i] = state[i + MIDDLE] ^ Self::twisted(state[i], state[i + 1]);
@@ -79,7 +79,7 @@ impl MersenneTwister {
         (joined >> 1) ^ ((joined & 1) * 0x9908_b0df)
     }
 
-    /// The next 32 random bits.
+    /// Returns the next 32 random bits.
     pub fn next_u32(&mut self) -> u32 {
         if self.next >= LENGTH {
             self.refill();
@@ -92,7 +92,7 @@ impl MersenneTwister {
         word ^ (word >> 18)
     }
 
-    /// A number below `bound`, as `Random._randbelow` draws it. `bound` is at least 1 and fits 64 bits.
+    /// Returns a number below `bound`, drawn like `Random._randbelow`. `bound` is at least 1 and fits in 64 bits.
     pub fn below(&mut self, bound: u64) -> u64 {
         let bits = 64 - bound.leading_zeros();
         loop {
@@ -103,7 +103,7 @@ impl MersenneTwister {
         }
     }
 
-    /// `getrandbits`: up to 64 bits, the low word drawn first.
+    /// Returns up to 64 bits like `getrandbits`; the low word is drawn first.
     fn bits(&mut self, bits: u32) -> u64 {
         match bits {
             0 => 0,
@@ -112,13 +112,13 @@ impl MersenneTwister {
         }
     }
 
-    /// `Random.random()`: from 0 up to, but not, 1, in steps of 2⁻⁵³.
+    /// Returns a number from 0 (inclusive) to 1 (exclusive) in steps of 2⁻⁵³, like `Random.random()`.
     pub fn random(&mut self) -> f64 {
         let (high, low) = (self.next_u32() >> 5, self.next_u32() >> 6);
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// `Random.choices` of one item by the running sums of the weights: which item it is.
+    /// Returns the index that `Random.choices` selects for one item, given the cumulative weights.
     pub fn choose(&mut self, running: &[u64]) -> usize {
         let total = running.last().copied().unwrap_or_default();
         let drawn = self.random() * total as f64;
@@ -135,18 +135,18 @@ impl MersenneTwister {
     }
 }
 
-/// A whole number of any size, as what Python's generator is seeded with. Its sign does not count.
+/// A whole number of any size, as a seed of Python's generator. Its sign is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// The 32-bit digits of its absolute value, the lowest first; at least one.
     words: Vec<u32>,
 }
 
-/// The longest seed that is taken, in decimal digits: what Python itself reads.
+/// Maximum length of a seed in decimal digits: what Python itself reads.
 const MAX_SEED_DIGITS: usize = 4_300;
 
 impl Seed {
-    /// From decimal digits, which may have a sign in front; `None` for anything else.
+    /// Parses decimal digits with an optional sign; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         if digits.is_empty() || digits.len() > MAX_SEED_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,23 +1,25 @@
-//! YAML as the loaders of the formats read it: rapidyaml's structure, and their own rules for unquoted scalars (docs/formats/energon.md §8).
+//! YAML as the loaders of the formats read it: rapidyaml's structure, and their own rules for unquoted scalars
+//! (docs/formats/energon.md §8).
 //!
-//! Quoted text is text. Unquoted: `null`, `~` and nothing at all; `true`/`yes` and `false`/`no` in any case; with a `.` or an `e` a
-//! float if it is one; else a whole number if it is one, so that `00000` is 0 and `1_000` is 1000; else text. Map keys are always text.
-//! What those loaders do not understand is refused rather than read differently: aliases, tags, several documents.
+//! Quoted text is text. Unquoted: `null`, `~` and an empty scalar are null; `true`/`yes` and `false`/`no` in any case are Booleans; with a
+//! `.` or an `e` a float if it is one; else a whole number if it is one, so that `00000` is 0 and `1_000` is 1000; else text. Map keys are
+//! always text. Constructs that those loaders do not support are refused instead of being read differently: aliases, tags, several
+//! documents.
 
 use super::node::Node;
 use super::number::{is_int, parse_float, parse_int};
 use serde_yaml::granit_parser::{options, Event, Parser, ScalarStyle, Span};
 use std::collections::HashSet;
 
-/// The longest document that is read, in bytes.
+/// Maximum size of a document, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
-/// Lists and maps nested deeper are refused.
+/// Maximum nesting depth of lists and maps; deeper documents are refused.
 const MAX_DEPTH: usize = 64;
 
-/// Why a YAML text cannot be read, and where.
+/// The reason why a YAML text cannot be read, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
-    /// The reason, without the place.
+    /// The reason, without the position.
     pub message: String,
     /// Line, counted from 1.
     pub line: u64,
@@ -38,19 +40,19 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
     Ok(read_as(text)?.unwrap_or(Node::Null))
 }
 
-/// Reads one document in which one key of the outermost map may be repeated: its last value counts. Also returns the lines on which
-/// that key is written, counted from 1.
+/// Reads one document in which one key of the outermost map may be repeated: its last value is used. Also returns the lines that contain
+/// that key, counted from 1.
 pub fn read_repeated(text: &str, key: &str) -> Result<(Node, Vec<u64>), YamlError> {
     let builder = build(text, Some(key))?;
     Ok((builder.root.unwrap_or(Node::Null), builder.lines))
 }
 
-/// Reads one document and keeps where everything is. `None` for a text without a value.
+/// Reads one document with the position of every value. `None` for a text without a value.
 pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
     read_as(text)
 }
 
-/// The line, counted from 1, on which a text begins its first document with `---`: readers of one document that take a text for a
+/// Returns the line, counted from 1, on which a text begins its first document with `---`: readers of one document that treat a text as a
 /// stream make a list of it.
 pub fn line_of_marker(text: &str) -> Option<u64> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -61,10 +63,10 @@ pub fn line_of_marker(text: &str) -> Option<u64> {
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(at as u64 + 1)
 }
 
-/// Where something begins.
+/// The position at which something begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// Line, counted from 1; 0 for what is in no file.
+    /// Line, counted from 1; 0 if the value is in no file.
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
@@ -77,21 +79,21 @@ impl Mark {
     }
 }
 
-/// A value and where it is.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
-    /// Its first character; of a list or map in block style that of its first entry.
+    /// Position of its first character; for a list or map in block style, of its first entry.
     pub at: Mark,
     /// The value.
     pub value: MarkedValue,
 }
 
-/// What a marked value is.
+/// The content of a marked value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MarkedValue {
     /// Neither list nor map.
     Scalar(Node),
-    /// Nothing at all is written. Some loaders stop at it.
+    /// No value is written. Some loaders fail on it.
     Nothing,
     /// A list.
     List(Vec<Marked>),
@@ -100,7 +102,7 @@ pub enum MarkedValue {
 }
 
 impl Marked {
-    /// The value without its places.
+    /// Returns the value without its positions.
     pub fn into_node(self) -> Node {
         match self.value {
             MarkedValue::Scalar(node) => node,
@@ -113,7 +115,7 @@ impl Marked {
     }
 }
 
-/// How a scalar stands in the file.
+/// The form of a scalar in the file.
 #[derive(Clone, Copy, PartialEq)]
 enum ScalarForm {
     Quoted,
@@ -121,7 +123,7 @@ enum ScalarForm {
     NotAtAll,
 }
 
-/// What a tree is built of.
+/// A value that can be built from events.
 trait Tree: Sized {
     fn scalar(text: &str, written: ScalarForm, at: Mark) -> Self;
     fn list(items: Vec<Self>, at: Mark) -> Self;
@@ -195,14 +197,14 @@ enum Open<T> {
     Map { entries: Vec<(String, Mark, T)>, seen: HashSet<String>, key: Option<(String, Mark)>, at: Mark },
 }
 
-/// Events in, a tree out, without recursion.
+/// Builds a tree from events, without recursion.
 struct Builder<'k, T> {
     open: Vec<Open<T>>,
     root: Option<T>,
     documents: usize,
     /// A key of the outermost map that may be repeated.
     repeatable: Option<&'k str>,
-    /// The lines on which it is written.
+    /// The lines that contain it.
     lines: Vec<u64>,
 }
 
@@ -288,7 +290,7 @@ impl<T: Tree> Builder<'_, T> {
     }
 }
 
-/// What an unquoted scalar means to the loaders.
+/// Returns the value of an unquoted scalar for the loaders.
 pub fn unquoted(text: &str) -> Node {
     let lower = text.to_lowercase();
     match lower.as_str() {
@@ -302,7 +304,7 @@ pub fn unquoted(text: &str) -> Node {
     }
     match parse_int(text) {
         Some(value) => Node::Int(value),
-        // Beyond 128 bits a number is still a number, never a name.
+        // A number beyond 128 bits is still a number, never a name.
         None if is_int(text) => Node::Float(parse_float(text).unwrap_or(f64::INFINITY)),
         None => Node::str(text),
     }

@@ -1,11 +1,11 @@
-//! How PyYAML decides in which style a text is written, and which unquoted texts YAML 1.1 reads as something else.
+//! How PyYAML selects the style of a text, and which unquoted texts YAML 1.1 does not read as text.
 
 use super::node::Node;
 use super::yaml_read::unquoted;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// How a scalar is written.
+/// The style of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -13,7 +13,7 @@ pub(super) enum Style {
     Double,
 }
 
-/// What the characters of a text allow.
+/// The styles that the characters of a text permit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Analysis {
     pub(super) multiline: bool,
@@ -26,17 +26,17 @@ pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether PyYAML writes a character beyond ASCII as it is where it may.
+/// Whether PyYAML writes a character beyond ASCII unescaped where it may.
 fn is_printable(c: char) -> bool {
     c == '\u{85}' || ('\u{a0}'..='\u{fffd}').contains(&c) && c != '\u{feff}' || ('\u{10000}'..'\u{10ffff}').contains(&c)
 }
 
-/// Ends a word, as far as indicators are concerned.
+/// Whether a character ends a word, as far as indicators are concerned.
 fn is_blank(c: char) -> bool {
     matches!(c, '\0' | ' ' | '\t' | '\r') || is_break(c)
 }
 
-/// What the characters of `text` allow; beyond ASCII all are escaped unless `allow_unicode`.
+/// Determines what the characters of `text` permit; all those beyond ASCII are escaped unless `allow_unicode`.
 pub(super) fn analyze(text: &str, allow_unicode: bool) -> Analysis {
     let mut found = Findings::default();
     let starts_document = text.starts_with("---") || text.starts_with("...");
@@ -85,7 +85,7 @@ impl Findings {
     }
 }
 
-/// The style PyYAML chooses outside flow collections. `for_loader` quotes what the loaders read as something else than text.
+/// Returns the style that PyYAML selects outside flow collections. `for_loader` quotes text that the loaders would not read as text.
 pub(super) fn style(text: &str, analysis: &Analysis, simple_key: bool, for_loader: bool) -> Style {
     let plain_here = !(simple_key && (analysis.empty || analysis.multiline));
     let misread = for_loader && !matches!(unquoted(text), Node::Str(_));
@@ -134,13 +134,13 @@ static AMBIGUOUS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Whether YAML 1.1 reads the unquoted text as something else than text.
+/// Whether YAML 1.1 reads the unquoted text as something other than text.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return true };
     AMBIGUOUS.iter().any(|(firsts, regex)| firsts.contains(first) && regex.is_match(text))
 }
 
-/// A character as double quotes write it; `None` when it stands for itself.
+/// Returns the escape of a character in double quotes; `None` if it needs none.
 pub(super) fn escaped(c: char, allow_unicode: bool) -> Option<String> {
     let short = match c {
         '\0' => '0',
@@ -159,7 +159,7 @@ pub(super) fn escaped(c: char, allow_unicode: bool) -> Option<String> {
         '\u{2028}' => 'L',
         '\u{2029}' => 'P',
         ' '..='~' => return None,
-        // Even then, those beyond the basic plane are escaped in double quotes.
+        // Even with `allow_unicode`, characters beyond the basic plane are escaped in double quotes.
         '\u{a0}'..='\u{fffd}' if allow_unicode && is_printable(c) => return None,
         _ => {
             let code = u32::from(c);

@@ -6,23 +6,23 @@ use super::yaml_scalar::{analyze, escaped, is_break, style, Style};
 
 /// Texts are folded at the first space beyond this column.
 const WIDTH: usize = 80;
-/// A key whose text is this long, less the five characters PyYAML counts for its tag, is written as `? key`.
+/// A key whose text has at least this length is written as `? key`; five characters less than 128, because PyYAML counts its tag.
 const LONG_KEY: usize = 128 - "!!str".len();
 
-/// The whole document, with its final line end, exactly as PyYAML writes it.
+/// Writes the whole document, with its final line end, exactly as PyYAML does.
 ///
-/// PyYAML leaves a few texts unquoted that the loaders of the formats read as numbers (`08`, `1e3`, `tRue`);
-/// files for them are written by [`dump_for_loader`].
+/// PyYAML leaves a few texts unquoted that the loaders of the formats read as numbers (`08`, `1e3`, `tRue`); files for them are written by
+/// [`dump_for_loader`].
 pub fn dump(node: &Node) -> String {
     write(node, false, false)
 }
 
-/// Like [`dump`], but every text is quoted that [`read`](super::yaml_read::read) would take for something else.
+/// Like [`dump`], but quotes every text that [`read`](super::yaml_read::read) would not read as text.
 pub fn dump_for_loader(node: &Node) -> String {
     write(node, true, false)
 }
 
-/// A text as an item of [`dump_for_loader`], but on one line however long it is.
+/// Writes a text like an item of [`dump_for_loader`], but on one line regardless of its length.
 pub fn on_one_line(text: &str) -> String {
     let analysis = analyze(text, false);
     match style(text, &analysis, false, true) {
@@ -54,7 +54,7 @@ fn write(node: &Node, for_loader: bool, allow_unicode: bool) -> String {
     emitter.out
 }
 
-/// PyYAML marks the end of a document whose only value is unquoted.
+/// Whether PyYAML writes an end-of-document marker: it does after a document whose only value is unquoted.
 fn ends_open(node: &Node, for_loader: bool, allow_unicode: bool) -> bool {
     match node {
         Node::List(_) | Node::Map(_) => false,
@@ -68,8 +68,8 @@ pub fn dump_sorted(node: &Node) -> String {
     dump_for_loader(&sorted(node))
 }
 
-/// As PyYAML's `dump(value, allow_unicode=True)` writes it: like [`dump`], with the keys of every map in code-point order, and characters
-/// beyond ASCII as they are.
+/// Writes like PyYAML's `dump(value, allow_unicode=True)`: like [`dump`], with the keys of every map in code-point order, and with
+/// characters beyond ASCII unescaped.
 pub fn dump_as_python_sorted(node: &Node) -> String {
     write(&sorted(node), false, true)
 }
@@ -95,7 +95,7 @@ enum NodeContext {
     LongKey,
 }
 
-/// The writing position. `indent` is that of the innermost block collection, `None` before the first.
+/// The output and its position. `indent` is that of the innermost block collection, `None` before the first.
 struct Emitter {
     out: String,
     column: usize,
@@ -121,7 +121,7 @@ impl Emitter {
         self.write(text);
     }
 
-    /// `- `, `? ` or the `: ` after a long key: more structure may follow on the same line.
+    /// Writes `- `, `? ` or the `: ` after a long key: more structure may follow on the same line.
     fn structure(&mut self, text: &str) {
         let at_indent = self.at_indent;
         self.indicator(text, true);
@@ -167,7 +167,7 @@ impl Emitter {
 
     fn list(&mut self, items: &[Node], place: NodeContext) {
         let outer = self.indent;
-        // A list right under its key starts in the key's own column.
+        // A list directly below its key starts in the key's own column.
         let under_key = place == NodeContext::Value && !self.at_indent;
         let indent = match outer {
             None => 0,
@@ -258,7 +258,7 @@ impl Emitter {
                     at += spaces.len();
                 }
                 TextRun::Breaks(breaks) => {
-                    // One line end would be folded into a space, so one more is written.
+                    // A single line end would be folded into a space, so one more is written.
                     for _ in 0..=breaks.chars().count() {
                         self.line_break();
                     }
@@ -274,7 +274,7 @@ impl Emitter {
         self.indicator("'", false);
     }
 
-    /// Text goes out in runs; a run ends before a character that is escaped, and where a line is folded.
+    /// Writes text in double quotes, in runs; a run ends before a character that is escaped, and where a line is folded.
     fn double(&mut self, text: &str, may_fold: bool) {
         self.indicator("\"", true);
         let chars: Vec<(usize, char)> = text.char_indices().collect();
@@ -321,7 +321,7 @@ impl Emitter {
     }
 }
 
-/// A float as PyYAML writes it: `repr`, with a `.0` before a bare exponent.
+/// Formats a float like PyYAML: `repr`, with a `.0` before a bare exponent.
 fn float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
@@ -342,7 +342,7 @@ enum TextRun<'a> {
     Word(&'a str),
 }
 
-/// Runs of spaces, of line ends, and of everything else.
+/// Splits text into runs of spaces, of line ends, and of everything else.
 struct Pieces<'a>(&'a str);
 
 impl<'a> Iterator for Pieces<'a> {

@@ -1,40 +1,40 @@
-//! Who a process is, so that another can tell later whether it still lives.
+//! The identity of a process, by which another process can determine later whether it is still running.
 
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A process, told apart from every other on this host, before and after a reboot, and on other hosts.
+/// Identifies a process among all others on this host, before and after a reboot, and on other hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     /// Host name.
     pub host: String,
     /// Process id.
     pub pid: u32,
-    /// The machine's own id: hosts of one name are not one host. Empty when unknown.
+    /// Id of the machine: two hosts may share a name. Empty if unknown.
     pub machine: String,
-    /// Changes with every start of the machine. Empty when unknown.
+    /// Id of the current boot; changes with every start of the machine. Empty if unknown.
     pub boot: String,
-    /// The set of process ids that `pid` belongs to (a container has its own). Empty when unknown.
+    /// Id of the pid namespace of `pid` (a container has its own). Empty if unknown.
     pub pid_space: String,
-    /// When the process started, in clock ticks since the machine did. 0 when unknown.
+    /// Start time of the process, in clock ticks since the machine started. 0 if unknown.
     pub started: u64,
 }
 
-/// What can be told about another process.
+/// State of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It runs.
+    /// It is running.
     Alive,
-    /// It is gone for sure.
+    /// It has certainly ended.
     Dead,
-    /// It is on another host: nothing can be told.
+    /// It is on another host: its state cannot be determined.
     Elsewhere,
     /// It is on this machine, but its process id cannot be looked up from here.
     Hidden,
 }
 
 impl ProcessIdentity {
-    /// The running process.
+    /// Returns the identity of the running process.
     pub fn current() -> Self {
         let pid = std::process::id();
         Self {
@@ -49,7 +49,7 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether this process lives, as seen by `observer`.
+    /// Returns the state of this process as seen by `observer`.
     pub fn life(&self, observer: &Self) -> ProcessState {
         if self.host != observer.host || self.machine != observer.machine {
             return ProcessState::Elsewhere;
@@ -65,7 +65,7 @@ impl ProcessIdentity {
         }
         match started(self.pid) {
             Some(started) if started == self.started => ProcessState::Alive,
-            // No such process, or another that got its number.
+            // No such process, or its id was reused.
             _ => ProcessState::Dead,
         }
     }
@@ -79,13 +79,13 @@ fn first_line(paths: &[&str]) -> String {
         .unwrap_or_default()
 }
 
-/// The start time out of `/proc/<pid>/stat`; `None` when there is no such process or it is a zombie.
+/// Reads the start time from `/proc/<pid>/stat`; `None` if there is no such process or it is a zombie.
 pub(super) fn started(pid: u32) -> Option<u64> {
     parse_started(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 fn parse_started(stat: &str) -> Option<u64> {
-    // The name in parentheses may hold anything; fields are counted after it: state is field 3, start time field 22.
+    // The name in parentheses may contain anything; fields are counted after it: state is field 3, start time field 22.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
     let state = fields.next()?;
     if matches!(state, "Z" | "X" | "x") {
@@ -94,7 +94,7 @@ fn parse_started(stat: &str) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Without `/proc`: asks whether a signal could be sent.
+/// Checks whether a signal could be sent, as a fallback without `/proc`.
 fn signalled(pid: u32) -> ProcessState {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     match pid.map(rustix::process::test_kill_process) {

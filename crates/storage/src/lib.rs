@@ -1,6 +1,6 @@
-//! Files: positional reads, atomic publishing, locks, scratch space. Only this crate opens files for writing.
+//! Files: positional reads, atomic publication, locks, scratch space. Only this crate opens files for writing.
 //!
-//! Everything that changes a disk goes through [`fs::Fs`], so that tests can break it at any operation.
+//! Everything that changes a disk goes through [`fs::Fs`], so that tests can make it fail at any operation.
 
 pub mod fs;
 pub mod identity;

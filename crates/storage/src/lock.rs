@@ -1,4 +1,4 @@
-//! One writer per data set.
+//! The lock that permits one writer per data set.
 
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
@@ -12,56 +12,56 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often, and how long apart, a lock that is just changing hands is looked at.
+/// Number of attempts on a lock that is changing hands, and the interval between them.
 const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// Lock files are small; anything larger is none of ours.
+/// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 
-/// Who holds a lock.
+/// Holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The process.
+    /// The process that holds it.
     #[serde(flatten)]
     pub process: ProcessIdentity,
-    /// Told apart from every other time a lock is taken.
+    /// Identifies one acquisition of a lock among all others.
     token: String,
-    /// The system's own lock is held too, and lasts exactly as long as the process.
+    /// Whether the operating system's lock is held too; it lasts exactly as long as the process.
     system_lock: bool,
 }
 
-/// The right to write to one data set, given back when dropped.
+/// The right to write to one data set, released on drop.
 #[derive(Debug)]
 pub struct DatasetLock {
     path: PathBuf,
     holder: Holder,
-    /// Held open for the system's own lock.
+    /// Kept open for the operating system's lock.
     _folder: Option<OwnedFd>,
 }
 
-/// What the system's own lock says.
+/// Result of an attempt to take the operating system's lock.
 enum SystemLock {
-    /// Ours now.
+    /// This process holds it now.
     Taken(OwnedFd),
-    /// Somebody has it.
+    /// Another process holds it.
     Busy,
-    /// This file system has none.
+    /// This file system does not support it.
     Unknown,
 }
 
-/// What became of an attempt to take over a lock file.
+/// Result of an attempt to take over a lock file.
 enum Attempt {
-    /// It is ours.
+    /// This process holds it now.
     Ours,
-    /// It changed meanwhile: look again.
+    /// It changed in the meantime: try again.
     Again,
-    /// Somebody has it.
+    /// Another process holds it.
     Held(Option<Holder>),
 }
 
 impl DatasetLock {
-    /// Takes the lock, or says who holds it. The lock of a process of this host that died is taken over; a lock of another
-    /// host is never judged stale. `break_lock` removes whatever is there.
+    /// Takes the lock, or fails with the name of its holder. A lock is taken over if its holder is a process of this host that has died; a
+    /// lock of another host is never considered stale. `break_lock` removes any existing lock.
     pub fn acquire(fs: &dyn Fs, own: &RunFolder, break_lock: bool) -> Outcome<Self> {
         let mut looks = 0;
         loop {
@@ -71,14 +71,14 @@ impl DatasetLock {
                 own.create(fs).map(|()| lock)
             });
             match result {
-                // Another run that has just ended may have taken the empty folder away under our hands.
+                // Another run that has just ended may have removed the empty folder in the meantime.
                 Err(failure) if failure.is_missing() && looks < LOOKS => {}
                 result => return result,
             }
         }
     }
 
-    /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
+    /// Returns the current holder of the lock, if any; for lists and messages. A dead holder on this host is ignored.
     pub fn holder(own: &RunFolder) -> Outcome<Option<Holder>> {
         let me = ProcessIdentity::current();
         Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != ProcessState::Dead))
@@ -102,7 +102,7 @@ impl DatasetLock {
                 SystemLock::Busy => {
                     holder = read_holder(&path)?.flatten();
                     match &holder {
-                        // A dead holder's lock is being taken over right now.
+                        // The lock of a dead holder is being taken over.
                         Some(by) if by.process.life(&ProcessIdentity::current()) != ProcessState::Dead => break,
                         _ => continue,
                     }
@@ -127,7 +127,7 @@ impl DatasetLock {
         Err(held(&path, holder.as_ref()))
     }
 
-    /// Whether the lock file still says so; `false` after somebody broke the lock.
+    /// Whether the lock file still contains this lock; `false` after another process has broken it.
     pub fn is_still_ours(&self) -> bool {
         matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.holder.token)
     }
@@ -142,10 +142,10 @@ impl Drop for DatasetLock {
     }
 }
 
-/// What fails when somebody else holds the lock.
+/// Name of the operation that fails if another process holds the lock.
 const LOCKING: &str = "locking the data set";
 
-/// Whether a failure says that somebody else holds the lock: what lies beside it is theirs then.
+/// Whether a failure means that another process holds the lock: the files next to the lock then belong to that process.
 pub fn is_held(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
@@ -160,13 +160,13 @@ fn held(path: &Path, holder: Option<&Holder>) -> Failure {
         .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
 }
 
-/// The content of a lock file: `None` without a file, `Some(None)` when it cannot be understood.
+/// Reads a lock file: `None` if there is no file, `Some(None)` if it cannot be parsed.
 fn read_holder(path: &Path) -> Outcome<Option<Option<Holder>>> {
     let bytes = super::read::read_whole(path, MAX_LOCK_BYTES)?;
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
-/// Locks the folder itself: a lock file is replaced when it is taken over, the folder stays.
+/// Locks the folder itself: a lock file is replaced when it is taken over, the folder is not.
 fn system_lock(folder: &Path) -> SystemLock {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return SystemLock::Unknown };
@@ -177,7 +177,7 @@ fn system_lock(folder: &Path) -> SystemLock {
     }
 }
 
-/// Makes the lock file, with its content in it from the first moment on.
+/// Creates the lock file such that it is never visible without its content, except on file systems without hard links.
 fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     if make(fs, path, mine)? {
         return Ok(Attempt::Ours);
@@ -186,7 +186,7 @@ fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     let Some(holder) = holder else { return Ok(Attempt::Held(None)) };
     let is_gone = match holder.process.life(&mine.process) {
         ProcessState::Dead => true,
-        // Whoever had the system's lock with it is gone, for now it is ours.
+        // A holder that had the operating system's lock has ended, because this process holds that lock now.
         ProcessState::Hidden => holder.system_lock && mine.system_lock,
         ProcessState::Alive | ProcessState::Elsewhere => false,
     };
@@ -197,8 +197,8 @@ fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     Ok(Attempt::Again)
 }
 
-/// Removes a dead holder's lock. Only one process at a time may, and it looks again before: a lock that somebody made
-/// meanwhile stays.
+/// Removes a dead holder's lock. Only one process at a time may do so, and it reads the lock again first: a lock created in the meantime is
+/// kept.
 fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
     let guard = path.with_file_name("lock.takeover");
     if !make(fs, &guard, mine)? {
@@ -233,7 +233,7 @@ fn write_and_link(fs: &dyn Fs, draft: &Path, path: &Path, bytes: &[u8]) -> Outco
     match fs.raw_link(draft, path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        // No hard links here: made exclusively, then filled.
+        // The file system has no hard links: the file is created exclusively, then filled.
         Err(_) => match fs.raw_create(path) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(Failure::io("creating the lock", path, &error)),

@@ -1,13 +1,13 @@
-//! How much memory there is for this process.
+//! How much memory this process may use.
 
 use std::path::{Path, PathBuf};
 
-/// The part of the memory that a job may take unless it is told otherwise: one in so many.
+/// Divisor of the memory that a job uses by default.
 const SHARE: u64 = 4;
-/// Where nothing can be told, in bytes.
+/// Memory assumed if none can be determined, in bytes.
 const UNKNOWN: u64 = 1 << 30;
 
-/// A quarter of what the machine has, or of what its control group allows if that is less, in bytes.
+/// Returns a quarter of the machine's memory, or of the limit of the control group if that is less, in bytes.
 pub fn usual_memory() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let group =
@@ -15,13 +15,13 @@ pub fn usual_memory() -> u64 {
     [machine, group].into_iter().flatten().min().unwrap_or(UNKNOWN * SHARE) / SHARE
 }
 
-/// `MemTotal` out of `/proc/meminfo`, in bytes.
+/// Parses `MemTotal` of `/proc/meminfo`, in bytes.
 fn total_of(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// The least limit on the way from a process's control group up, of either version, in bytes.
+/// Returns the lowest limit of a process's control group (version 1 or 2) and its ancestors, in bytes.
 fn limit_of(groups: &str, mounted: &Path) -> Option<u64> {
     let places = groups.lines().filter_map(|line| {
         let (_, rest) = line.split_once(':')?;

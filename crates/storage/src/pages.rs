@@ -1,19 +1,19 @@
-//! Memory of zeros in large pages, for tables that are looked at in disorder: with small ones the processor waits for the addresses of
-//! pages as well as for what is in them.
+//! Zeroed memory in large pages, for tables with random access: with small pages, the processor waits for page addresses in addition to
+//! their content.
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
 use std::marker::PhantomData;
 
-/// Bytes of a small page, at the least, and of a large one.
+/// Minimum size of a small page, and size of a large page, in bytes.
 const SMALL: usize = 4 << 10;
 const LARGE: usize = 2 << 20;
 
-/// So many values, zeros at first, from the beginning of a page on.
+/// A fixed number of values, initially zero, that begin at a page boundary.
 #[derive(Debug)]
 pub struct Pages<T> {
     map: Option<MmapMut>,
-    /// Where they are in the map, in bytes; none where the system gave no map.
+    /// Offset of the values in the map, in bytes; unused if the system provided no map.
     from: usize,
     bytes: usize,
     plain: Vec<T>,
@@ -27,10 +27,10 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T: Pod> Pages<T> {
-    /// Takes memory for so many values.
+    /// Allocates memory for `count` values.
     pub fn new(count: usize) -> Self {
         let bytes = count * size_of::<T>();
-        // Large pages begin where their size divides the address; what is not used before and behind takes nothing.
+        // Large pages are aligned to their size; the unused memory before and after the values occupies nothing.
         let beyond = if bytes < LARGE { 0 } else { LARGE };
         let Ok(map) = MmapMut::map_anon((bytes + beyond).max(1)) else {
             return Self { plain: vec![T::zeroed(); count], ..Self::default() };
@@ -38,17 +38,17 @@ impl<T: Pod> Pages<T> {
         let from = if bytes < LARGE { 0 } else { (LARGE - map.as_ptr() as usize % LARGE) % LARGE };
         #[cfg(target_os = "linux")]
         if bytes >= LARGE {
-            // Who has none does without.
+            // Best effort: without large pages, small ones are used.
             let _ = map.advise(memmap2::Advice::HugePage);
         }
         let mut pages = Self { map: Some(map), from, bytes, ..Self::default() };
-        // A page that is read before it is written is mapped twice, and the second time all processors are stopped for it.
+        // A page that is read before it is written is mapped twice, and the second mapping stops all processors.
         let each = (SMALL / size_of::<T>()).max(1);
         pages.all_mut().iter_mut().step_by(each).for_each(|value| *value = std::hint::black_box(T::zeroed()));
         pages
     }
 
-    /// The values.
+    /// Returns the values.
     #[inline]
     pub fn all(&self) -> &[T] {
         match self.map.as_ref().and_then(|map| map.get(self.from..self.from + self.bytes)) {
@@ -57,7 +57,7 @@ impl<T: Pod> Pages<T> {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the values for modification.
     #[inline]
     pub fn all_mut(&mut self) -> &mut [T] {
         let Self { map, from, bytes, plain, .. } = self;

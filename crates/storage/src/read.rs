@@ -1,8 +1,8 @@
-//! Reading at positions, safely: whatever a path turns out to be, opening it never blocks.
+//! Safe reads at positions: opening a path never blocks, whatever kind of file it is.
 //!
-//! With `GRISTMILL_SLOW_READS_MS` in the environment, every opening, every look at a file's metadata and every reading at a
-//! position takes so many milliseconds longer (at most ten seconds), as on storage far away: for tests and benches of what
-//! must not wait. What SQLite reads is slowed down once per question, by the catalogs.
+//! With `GRISTMILL_SLOW_READS_MS` in the environment, every open, every metadata read and every read at a position takes that many
+//! milliseconds longer (at most ten seconds), as on remote storage: for tests and benches of code that must not wait. For reads by SQLite,
+//! the catalogs add the delay once per query.
 
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A regular file open for reading. Shared freely between threads: every read says where.
+/// A regular file open for reading. It may be shared between threads: every read specifies its position.
 #[derive(Debug)]
 pub struct ReadFile {
     file: File,
@@ -24,12 +24,12 @@ pub struct ReadFile {
     mode: u32,
 }
 
-/// Bytes of two files that are compared at a time.
+/// Number of bytes of two files that are compared at a time.
 const COMPARED: usize = 256 << 10;
-/// The longest pause in front of a read.
+/// The longest delay before a read.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// Waits as long as the environment asks for: nothing, ordinarily.
+/// Waits as long as the environment specifies; by default not.
 pub fn pause() {
     static PAUSE: OnceLock<Option<Duration>> = OnceLock::new();
     let pause = PAUSE.get_or_init(|| {
@@ -42,8 +42,8 @@ pub fn pause() {
     }
 }
 
-/// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without waiting for it, and so is a Git
-/// LFS pointer in place of the file.
+/// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without blocking, and so is a Git LFS
+/// pointer in place of the file.
 pub fn open_read(path: &Path) -> Outcome<ReadFile> {
     let file = open_any(path)?;
     match file.is_lfs_pointer()? {
@@ -52,7 +52,7 @@ pub fn open_read(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
-/// [`open_read`], also of a Git LFS pointer.
+/// Like [`open_read`], but also opens a Git LFS pointer.
 pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     pause();
     let failed = |error: &io::Error| Failure::io("opening", path, error);
@@ -60,7 +60,7 @@ pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     let file = loop {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Err(rustix::io::Errno::INTR) => {}
-            // What opening a socket says, or a device that is not there.
+            // The error for a socket, or for a device that does not exist.
             Err(rustix::io::Errno::NXIO) => return Err(not_regular(path, "a socket or device")),
             other => break File::from(other.map_err(|error| failed(&error.into()))?),
         }
@@ -90,21 +90,21 @@ fn kind_word(facts: &Metadata) -> &'static str {
     }
 }
 
-/// Size, modification time and inode out of a file's metadata.
+/// Extracts size, modification time and inode from a file's metadata.
 pub fn stamp_of(facts: &Metadata) -> FileStamp {
     let modified_ns = facts.mtime().saturating_mul(1_000_000_000).saturating_add(facts.mtime_nsec());
     FileStamp { bytes: facts.len(), modified_ns, inode: facts.ino() }
 }
 
-/// The stamp of a path, symbolic links followed.
+/// Returns the stamp of a path, following symbolic links.
 pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
     pause();
     std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("opening", path, &error))
 }
 
-/// Reads a whole regular file of at most `limit` bytes; `None` when there is none.
+/// Reads a whole regular file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
-    // Below a file there is nothing either.
+    // A path below a file does not exist either.
     let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     if matches!(std::fs::metadata(path), Err(error) if is_absent(error.kind())) {
         return Ok(None);
@@ -126,7 +126,7 @@ fn text_size(bytes: u64) -> String {
 }
 
 impl ReadFile {
-    /// Reads up to `buf.len()` bytes at `offset`; 0 at the end of the file. An interrupted call is repeated.
+    /// Reads up to `buf.len()` bytes at `offset`; returns 0 at the end of the file. An interrupted call is repeated.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         pause();
         loop {
@@ -136,12 +136,12 @@ impl ReadFile {
             }
         }
     }
-    /// Fills `buf` from `offset`; an error of kind `UnexpectedEof` when the file is too short.
+    /// Fills `buf` from `offset`; returns an error of kind `UnexpectedEof` if the file is too short.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         pause();
         self.file.read_exact_at(buf, offset)
     }
-    /// Whether the file is a Git LFS pointer. Only files of the size of one are read.
+    /// Whether the file is a Git LFS pointer. The content is read only if the file has the size of a pointer.
     pub fn is_lfs_pointer(&self) -> Outcome<bool> {
         if self.bytes == 0 || self.bytes > MAX_LFS_POINTER_BYTES {
             return Ok(false);
@@ -153,11 +153,11 @@ impl ReadFile {
             Err(error) => Err(Failure::io("reading", &self.path, &error)),
         }
     }
-    /// It will be read at places in no order: the system need not read ahead. Where it cannot be told so, nothing changes.
+    /// Disables read-ahead, for files that are read in random order. Has no effect where the system does not support it.
     pub fn hint_random_access(&self) {
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
     }
-    /// Whether another file has the very same bytes. `false` also where the other one ends early while it is read.
+    /// Whether another file has identical content. Also `false` if the other file ends early while it is read.
     pub fn is_same_as(&self, other: &Self) -> Outcome<bool> {
         if self.len() != other.len() {
             return Ok(false);
@@ -175,23 +175,23 @@ impl ReadFile {
         }
         Ok(true)
     }
-    /// Size in bytes when it was opened.
+    /// Returns the size in bytes at the time of opening.
     pub fn len(&self) -> u64 {
         self.bytes
     }
-    /// Whether the file was empty when it was opened.
+    /// Whether the file was empty at the time of opening.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
-    /// Size, time and inode right now, of the file that is open (not of what its path means by now).
+    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now).
     pub fn stamp(&self) -> io::Result<FileStamp> {
         self.file.metadata().map(|facts| stamp_of(&facts))
     }
-    /// Permission bits (`mode & 0o7777`).
+    /// Returns the permission bits (`mode & 0o7777`).
     pub fn mode(&self) -> u32 {
         self.mode
     }
-    /// Where it was opened.
+    /// Returns the path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }

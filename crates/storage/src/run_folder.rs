@@ -1,4 +1,4 @@
-//! The program's own folder beside what it writes: plan, report, journal, lock and work in progress.
+//! The program's own folder next to its output: plan, report, journal, lock and work in progress.
 
 use super::fs::{Fs, PRIVATE_FOLDER};
 use gristmill_core::{Failure, Outcome};
@@ -10,34 +10,33 @@ use std::path::{Path, PathBuf};
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
 
-/// How the name of the folder beside an output ends.
+/// Suffix of the folder next to an output.
 const END: &str = ".gristmill";
 
-/// Whether a folder is one that lies beside an output: by its name, and by what this program puts into it. No reader of data looks into
-/// one.
+/// Whether a folder is Gristmill's own folder next to an output, judged by its name and its content. Readers of data skip such folders.
 pub fn is_beside_output(folder: &Path) -> bool {
     let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
     let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
     name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| folder.join(mark).exists())
 }
 
-/// Names the files of one own folder; nothing is created before [`create`](Self::create).
+/// Paths of the files of one own folder; nothing is created before [`create`](Self::create).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
-    /// The folder whose permissions the own folder takes over.
+    /// The folder whose permissions are copied to the own folder.
     model: PathBuf,
-    /// Folders to create on the way, outermost first.
+    /// Parent folders to create, outermost first.
     parents: Vec<PathBuf>,
 }
 
 impl RunFolder {
-    /// `<root>/.nv-meta/gristmill`.
+    /// Returns `<root>/.nv-meta/gristmill`.
     pub fn for_webdataset(root: &Path) -> Self {
         let meta = root.join(META_FOLDER);
         Self { path: meta.join(NAME), model: root.to_owned(), parents: vec![meta] }
     }
-    /// `<output>.gristmill`, beside an output file or folder.
+    /// Returns `<output>.gristmill`, next to an output file or folder.
     pub fn for_output(output: &Path) -> Self {
         let mut name = output.file_name().map_or_else(|| OsString::from("output"), OsString::from);
         name.push(".");
@@ -48,65 +47,65 @@ impl RunFolder {
         };
         Self { path: parent.join(name), model: parent, parents: Vec::new() }
     }
-    /// The folder itself.
+    /// Returns the path of the folder itself.
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// The output that such a folder lies beside, by its name; `None` where it is no such name.
+    /// Returns the output that such a folder belongs to, derived from its name; `None` if the name does not match.
     pub fn output_beside(folder: &Path) -> Option<PathBuf> {
         let name = folder.file_name()?.to_str()?.strip_suffix(END)?;
         (!name.is_empty()).then(|| folder.with_file_name(name))
     }
-    /// The plan of the last run.
+    /// Returns the path of the plan of the last run.
     pub fn plan(&self) -> PathBuf {
         self.path.join("plan.yaml")
     }
-    /// The report of the last run.
+    /// Returns the path of the report of the last run.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.json")
     }
-    /// The problems of the last run beyond those that its report lists, one JSON object a line.
+    /// Returns the path of the problems of the last run beyond those listed in its report, one JSON object per line.
     pub fn unlisted_problems(&self) -> PathBuf {
         self.path.join("unlisted-problems.jsonl")
     }
-    /// The ranges that the last run of dedup found, to be looked at.
+    /// Returns the path of the ranges found by the last run of dedup, for inspection.
     pub fn ranges(&self) -> PathBuf {
         self.path.join("ranges")
     }
-    /// The plan of the last run for media alone.
+    /// Returns the path of the plan of the last media-only run.
     pub fn media_plan(&self) -> PathBuf {
         self.path.join("media-plan.yaml")
     }
-    /// The report of the last run for media alone.
+    /// Returns the path of the report of the last media-only run.
     pub fn media_report(&self) -> PathBuf {
         self.path.join("media-report.json")
     }
-    /// Finished units of a run that is not finished.
+    /// Returns the path of the journal: the finished units of a run that is not finished.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal")
     }
-    /// Who works on the data set.
+    /// Returns the path of the lock file, which identifies the holder of the lock.
     pub fn lock(&self) -> PathBuf {
         self.path.join("lock")
     }
-    /// The plan of a run that is not finished, as it was asked for.
+    /// Returns the path of the plan of a run that is not finished, as requested.
     pub fn running_plan(&self) -> PathBuf {
         self.work().join("plan.yaml")
     }
-    /// Work in progress, on the file system of the output; removed at commit.
+    /// Returns the folder for work in progress, on the file system of the output; removed at commit.
     pub fn work(&self) -> PathBuf {
         self.path.join("work")
     }
-    /// The renames of a publish that has begun.
+    /// Returns the path of the rename list of a publish that has begun.
     pub fn renames(&self) -> PathBuf {
         self.path.join("renames")
     }
-    /// Whether the folder is there.
+    /// Whether the folder exists.
     pub fn exists(&self) -> bool {
         self.path.is_dir()
     }
-    /// Creates the folder, and `work` in it. New folders get the permissions of the folder they belong to, and the owner may
-    /// always enter; `work` is private.
+    /// Creates the folder, and `work` in it. New folders get the permissions of the folder that they belong to, plus access for the owner;
+    /// `work` is private.
     pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
         self.create_outer(fs)?;
         if !self.work().is_dir() {
@@ -115,7 +114,7 @@ impl RunFolder {
         }
         Ok(())
     }
-    /// The same without `work`, which is for the holder of the lock alone.
+    /// Like [`create`](Self::create), but without `work`, which only the holder of the lock uses.
     pub(super) fn create_outer(&self, fs: &dyn Fs) -> Outcome<()> {
         if !self.path.is_dir() {
             let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
@@ -129,11 +128,11 @@ impl RunFolder {
         }
         Ok(())
     }
-    /// Work in progress of a run for media alone; work of another command beside it stays.
+    /// Returns the folder for work in progress of a media-only run; that of other commands in `work` is kept.
     pub fn media_work(&self) -> PathBuf {
         self.work().join("media")
     }
-    /// Removes those of the own folders that are empty, innermost first. One that is needed, or cannot be removed, stays.
+    /// Removes those of the own folders that are empty, innermost first. A folder that is in use or cannot be removed is kept.
     pub fn remove_if_empty(&self, fs: &dyn Fs) {
         for folder in [&self.work(), &self.path].into_iter().chain(self.parents.iter().rev()) {
             if fs.raw_rmdir(folder).is_err() {
@@ -148,8 +147,8 @@ impl RunFolder {
     }
 }
 
-/// The permissions of an own folder by those of the folder that it belongs to. Where everybody may write, as in a folder for temporary
-/// files, only the owner may here: a run that goes on trusts what it finds.
+/// Returns the permissions of an own folder, derived from those of the folder that it belongs to. If everyone may write to that folder, as
+/// to a folder for temporary files, only the owner may write to the own folder, because a resumed run trusts its content.
 fn own_mode(model: u32) -> u32 {
     let shared = if model & 0o002 == 0 { 0o2777 } else { 0o2755 };
     (model & shared) | PRIVATE_FOLDER
@@ -186,7 +185,7 @@ mod tests {
             RealFs.set_mode(dir.path(), given).unwrap();
             let own = RunFolder::for_webdataset(dir.path());
             if RunFolder::create(&own, &RealFs).is_err() {
-                continue; // 0o555 for anybody but root
+                continue; // 0o555 for any user but root
             }
             assert_eq!(mode(&dir.path().join(".nv-meta")), expected);
             assert_eq!(mode(own.path()), expected);

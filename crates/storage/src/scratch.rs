@@ -1,4 +1,4 @@
-//! Scratch space: a private folder for spools and sorting, gone when it is dropped.
+//! Scratch space: a private folder for spools and sorting, removed on drop.
 
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use super::identity::{ProcessIdentity, ProcessState};
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PREFIX: &str = "gristmill-";
-/// The file in a scratch folder that says whose it is.
+/// The file in a scratch folder that identifies its owner.
 const OWNER: &str = "owner.json";
-/// How long a folder may be there before its owner has written its name, at most.
+/// How long a folder may exist before it counts as abandoned for lack of an owner file.
 const OWNERLESS: Duration = Duration::from_secs(600);
-/// Temporary folders of the system, the usual one first.
+/// Temporary folders of the system, the default first.
 const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
-/// The most that is kept before a run, in bytes.
+/// Upper limit of the data kept before a run, in bytes.
 const MAX_KEPT_BYTES: u64 = 8 << 30;
-/// One part in this many of the free space may be used.
+/// Divisor of the free space that may be used.
 const SHARE: u64 = 10;
 
-/// A private folder that is removed when this is dropped.
+/// A private folder that is removed on drop.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -28,8 +28,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a folder in `wanted`; without it in the first of these that can be written to: `$TMPDIR`, the cache folder, `/tmp`,
-    /// `/var/tmp`. Folders that processes of this host left when they died are removed on the way.
+    /// Creates a folder in `wanted`, or else in the first of these that is writable: `$TMPDIR`, the cache folder, `/tmp`, `/var/tmp`. Also
+    /// removes folders left by processes of this host that have died.
     pub fn create(wanted: Option<&Path>) -> Outcome<Self> {
         match wanted {
             Some(folder) => Self::create_in(folder),
@@ -46,7 +46,7 @@ impl Scratch {
         let in_cache = std::fs::create_dir_all(cache)
             .map_err(|error| hinted(Failure::io("creating the folder", cache, &error)))
             .and_then(|()| Self::create_in(cache));
-        // In a container the home folder may be that of another user, or be missing.
+        // In a container the home folder may be missing or belong to another user.
         let in_system = || SYSTEM_FOLDERS.iter().find_map(|folder| Self::create_in(Path::new(folder)).ok());
         in_cache.or_else(|failure| in_system().ok_or(failure))
     }
@@ -64,11 +64,11 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// How much may be kept in it before a run, in bytes: 8 GiB, or a tenth of what was free if that is less.
+    /// Returns how much may be kept in it before a run, in bytes: 8 GiB, or a tenth of the space that was free if that is less.
     pub fn cap_bytes(&self) -> u64 {
         self.cap_bytes
     }
@@ -76,7 +76,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next process, once this one is gone.
+        // If this fails, the next process removes the folder once this one has ended.
         let _ = RealFs.remove_dir_all(&self.path);
     }
 }
@@ -89,7 +89,7 @@ fn cap(free: u64) -> u64 {
     MAX_KEPT_BYTES.min(free / SHARE)
 }
 
-/// Removes what dead processes of this host and user left; never fails, for it is only a favour.
+/// Removes folders left by dead processes of this host and user. Errors are ignored, because this is best effort.
 fn remove_stale(folder: &Path, me: &ProcessIdentity) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -106,7 +106,7 @@ fn is_stale(path: &Path, me: &ProcessIdentity) -> bool {
     let owner = || super::read::read_whole(&path.join(OWNER), 1 << 16).ok().flatten();
     own && match owner().and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok()) {
         Some(owner) => owner.life(me) == ProcessState::Dead,
-        // The owner writes its name at once; without one it was killed before it could.
+        // The owner file is written immediately after the folder is created; if it is missing, the process was killed in between.
         None => is_older(path, OWNERLESS),
     }
 }

@@ -1,10 +1,10 @@
-//! How much room there is, and where.
+//! How much disk space is free, and which paths share a file system.
 
 use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Bytes that this user may still write on the file system of `path` (of its nearest folder that exists).
+/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder).
 pub fn free_bytes(path: &Path) -> Outcome<u64> {
     let there = nearest(path);
     let facts = rustix::fs::statvfs(&there)
@@ -12,7 +12,7 @@ pub fn free_bytes(path: &Path) -> Outcome<u64> {
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
-/// Whether two paths (or their nearest folders that exist) lie on one file system.
+/// Whether two paths (or their nearest existing folders) are on the same file system.
 pub fn same_filesystem(a: &Path, b: &Path) -> Outcome<bool> {
     Ok(device(a)? == device(b)?)
 }
@@ -28,7 +28,7 @@ fn nearest(path: &Path) -> PathBuf {
         .map_or_else(|| PathBuf::from(if path.is_absolute() { "/" } else { "." }), Path::to_path_buf)
 }
 
-/// Whether files can be made in a folder; an error with the reason where they cannot.
+/// Checks that files can be created in a folder; returns the reason as an error if they cannot.
 pub fn may_write(folder: &Path) -> std::io::Result<()> {
     use rustix::fs::Access;
     Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)

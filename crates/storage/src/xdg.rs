@@ -1,26 +1,27 @@
-//! Where programs keep what belongs to a user: the XDG base folders, each with `gristmill` below.
+//! Per-user locations: the XDG base folders, each followed by `gristmill`.
 
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
 use std::path::PathBuf;
 
 const NAME: &str = "gristmill";
 
-/// Drafts, recent data sets, logs: `$XDG_STATE_HOME/gristmill`.
+/// Returns the folder for drafts, recent data sets and logs: `$XDG_STATE_HOME/gristmill`.
 pub fn state_dir() -> PathBuf {
     base(|xdg| xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state")))
 }
 
-/// What can be made again: `$XDG_CACHE_HOME/gristmill`.
+/// Returns the folder for data that can be recreated: `$XDG_CACHE_HOME/gristmill`.
 pub fn cache_dir() -> PathBuf {
     base(|xdg| xdg.cache_dir())
 }
 
-/// Settings: `$XDG_CONFIG_HOME/gristmill`.
+/// Returns the folder for settings: `$XDG_CONFIG_HOME/gristmill`.
 pub fn config_dir() -> PathBuf {
     base(|xdg| xdg.config_dir())
 }
 
-/// Without a home folder (some batch systems) a folder of this user's own below the temporary folder has to do.
+/// Returns the picked base folder, or a folder private to this user below the temporary folder if there is no home folder (some batch
+/// systems).
 fn base(pick: impl FnOnce(&Xdg) -> PathBuf) -> PathBuf {
     match Xdg::new() {
         Ok(xdg) => pick(&xdg).join(NAME),

@@ -1,7 +1,6 @@
-//! Texts on which readers of tokenizers part ways: each is encoded by the fast reader and by the reference before the fast one is
-//! trusted with anything.
+//! Texts on which tokenizer readers tend to differ: each is encoded by the fast reader and by the reference before the fast one is used.
 
-/// Pieces that are awkward by themselves and in the company of others.
+/// Pieces that are difficult alone and in combination with others.
 const PIECES: &[&str] = &[
     "",
     "a",
@@ -126,11 +125,11 @@ const PIECES: &[&str] = &[
     "<0x0A>",
 ];
 
-/// The whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
-/// spellings whole, cut in pieces, doubled, one behind the other and between letters and spaces.
+/// Returns the whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
+/// spellings whole, cut in pieces, doubled, in sequence and between letters and spaces.
 ///
-/// To the reference a text by itself is as long as fifty more bytes of another: what need not stand at an end of its text stands with
-/// others of its kind.
+/// For the reference one more text costs as much time as fifty more bytes in another text: pieces that need not be at an end of a text are
+/// put together with others of their kind.
 pub(super) fn texts(added: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
     for (at, left) in PIECES.iter().enumerate() {
@@ -143,14 +142,14 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
     for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 520] {
         let runs = [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"]
             .map(|run| run.repeat(count));
-        // Of the longest, which take most of the time, a few are enough.
+        // The longest runs take most of the time, so only a few of them are used.
         if count < 257 {
             out.extend(runs.clone());
         }
         let kinds = if count < 520 { runs.len() } else { 6 };
         out.push(runs.iter().take(kinds).map(|run| format!("x{run}y")).collect());
     }
-    // Words that a vocabulary with tokens for bytes spells, and that no merge may lead to.
+    // Words that a vocabulary with tokens for bytes spells, and that no merge may produce.
     let bytes: Vec<String> = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")).collect();
     out.extend(bytes.chunks(16).flat_map(|some| [some.join(" "), some.concat(), some.concat().to_lowercase()]));
     out.extend(bytes.into_iter().step_by(37));

@@ -1,9 +1,9 @@
 //! The spelling of bytes in byte-level vocabularies: each byte is one printable character.
 
-/// Characters from here on are no spelling of a byte.
+/// The first character after those that spell a byte.
 const END: usize = 0x144;
 
-/// What a character that is none has in the place of its byte.
+/// The value of a character that spells no byte.
 const NONE: u16 = u16::MAX;
 
 /// The bytes of all characters below [`END`].
@@ -22,7 +22,7 @@ const BYTES: [u16; END] = {
     bytes
 };
 
-/// The byte that a character of such a vocabulary stands for.
+/// Returns the byte that a character of such a vocabulary spells.
 pub(super) fn byte_of(spelled: char) -> Option<u8> {
     BYTES.get(spelled as usize).and_then(|byte| u8::try_from(*byte).ok())
 }

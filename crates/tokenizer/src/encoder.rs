@@ -1,4 +1,4 @@
-//! Text -> ids, for one thread.
+//! Turns text into ids, for one thread.
 
 use super::bpe;
 use super::sentencepiece::Scratch;
@@ -6,40 +6,40 @@ use super::tokenizer::{Engine, Tokenizer};
 use gristmill_core::{ExitClass, Outcome};
 use std::ops::Range;
 
-/// A token and the part of the text that it stands for.
+/// A token and the part of the text that it represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSpan {
-    /// Its id.
+    /// Id of the token.
     pub id: u32,
-    /// The part in characters, as the reference counts it: a character of several tokens belongs to each of them.
+    /// Range in characters, as the reference counts it: a character of several tokens belongs to each of them.
     pub chars: Range<usize>,
-    /// The part in bytes.
+    /// Range in bytes.
     pub bytes: Range<usize>,
-    /// The template put it there; it stands for no part of the text.
+    /// Whether the template added the token; it then represents no part of the text.
     pub is_template: bool,
 }
 
-/// The first token that stands for the character `at`, as Python's `char_to_token` finds it.
+/// Returns the index of the first token that represents the character `at`, as Python's `char_to_token` finds it.
 pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
     spans.iter().position(|span| !span.is_template && span.chars.contains(&at))
 }
 
-/// The raw ids of some texts, by their numbers. Its memory is used again.
+/// The raw ids of some texts, by index. Its memory is reused.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// One behind the other.
+    /// The ids of all texts, concatenated.
     ids: Vec<u32>,
-    /// Where those of each end.
+    /// Where the ids of each text end.
     ends: Vec<usize>,
-    /// Texts that cannot be encoded.
+    /// Indexes of texts that cannot be encoded.
     refused: Vec<usize>,
 }
 
-/// Over so many ids, memory for them is given back.
+/// Number of ids above which their memory is freed.
 const MAX_KEPT_IDS: usize = 1 << 20;
 
 impl Batch {
-    /// The ids of a text, counted from 0; `None` where the tokenizer cannot encode it.
+    /// Returns the ids of a text, by its index from 0; `None` where the tokenizer cannot encode it.
     pub fn ids(&self, number: usize) -> Option<&[u32]> {
         let from = number.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before))?;
         let ids = self.ids.get(*from..*self.ends.get(number)?)?;
@@ -53,7 +53,7 @@ impl Batch {
     }
 }
 
-/// Encodes texts; one for each thread, with caches of its own.
+/// Encodes texts; each thread has an encoder with its own caches.
 pub struct Encoder {
     tokenizer: Tokenizer,
     scratch: Scratch,
@@ -65,7 +65,7 @@ impl Encoder {
         Self { tokenizer, scratch: Scratch::default(), words: bpe::Scratch::default() }
     }
 
-    /// The same with caches that grow by at most so many bytes, which changes how fast it is and nothing else.
+    /// Limits the growth of the caches to `bytes` bytes, which affects only the speed.
     #[must_use]
     pub fn within(self, bytes: usize) -> Self {
         Self { words: bpe::Scratch::within(bytes), ..self }
@@ -73,7 +73,7 @@ impl Encoder {
 
     /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
     ///
-    /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then as it was.
+    /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then unchanged.
     pub fn encode(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
             Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, &mut self.words, out) => {
@@ -84,8 +84,8 @@ impl Encoder {
         }
     }
 
-    /// [`encode`](Self::encode) of several texts, which is faster than each by itself where they are short. Only what has to do with none
-    /// of them is a failure.
+    /// Encodes several texts like [`encode`](Self::encode), which is faster than one call for each where they are short. A text that cannot
+    /// be encoded is not a failure; only an error that concerns none of the texts is.
     pub fn encode_all(&mut self, texts: &[&str], out: &mut Batch) -> Outcome<()> {
         if out.ids.len() > MAX_KEPT_IDS {
             out.ids = Vec::new();
@@ -109,12 +109,12 @@ impl Encoder {
         Ok(())
     }
 
-    /// Whether the fast reader does the work at the moment.
+    /// Whether the fast reader is currently used.
     pub(super) fn is_fast(&self) -> bool {
         self.tokenizer.is_fast()
     }
 
-    /// The raw ids by the reference, whatever the tokenizer works with at the moment.
+    /// Appends the raw ids of the reference, also while the fast reader is used.
     pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.encode(text, out),
@@ -122,7 +122,7 @@ impl Encoder {
         }
     }
 
-    /// The raw tokens with their places in the text, always by the reference.
+    /// Returns the raw tokens with their ranges in the text, always by the reference.
     pub fn encode_spans(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, false),
@@ -130,8 +130,8 @@ impl Encoder {
         }
     }
 
-    /// [`encode_spans`](Self::encode_spans) with the file's own post-processor: the template's tokens are there, and places are
-    /// trimmed where it asks for that.
+    /// Like [`encode_spans`](Self::encode_spans), with the file's own post-processor: the template's tokens are included, and ranges are
+    /// trimmed where it is configured to do that.
     pub fn encode_spans_with_template(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, true),
@@ -140,7 +140,7 @@ impl Encoder {
     }
 }
 
-/// Keeps the number of a text that cannot be encoded; another failure stays one.
+/// Stores the index of a text that cannot be encoded; another failure is returned.
 fn refused_or(encoded: Outcome<()>, number: usize, refused: &mut Vec<usize>) -> Outcome<()> {
     match encoded {
         Err(failure) if failure.class == ExitClass::Data => {

@@ -1,9 +1,9 @@
-//! What is known about a tokenizer without encoding anything.
+//! The facts about a tokenizer that are known without encoding anything.
 
 use gristmill_core::{Failure, Outcome};
 use serde::Serialize;
 
-/// Which kind of file the tokenizer came from.
+/// The kind of file that the tokenizer was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenizerKind {
@@ -13,45 +13,45 @@ pub enum TokenizerKind {
     SentencePiece,
 }
 
-/// What a tokenizer's file says, for reviews, reports and the identity of a plan.
+/// The contents of a tokenizer's file, for reviews, reports and the identity of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TokenizerFacts {
-    /// `tokenizer.json` or SentencePiece.
+    /// Whether the file is a `tokenizer.json` or SentencePiece.
     pub kind: TokenizerKind,
-    /// The model's word: `BPE`, `Unigram`, `WordPiece`, `WordLevel`; for SentencePiece `BPE`, `Unigram`.
+    /// Name of the model: `BPE`, `Unigram`, `WordPiece`, `WordLevel`; for SentencePiece `BPE`, `Unigram`.
     pub model: &'static str,
-    /// Tokens of the model itself, without those that were added.
+    /// Number of tokens of the model itself, without added ones.
     pub base_size: u64,
-    /// Tokens of the model and those added to it, each counted once.
+    /// Number of tokens of the model and those added to it, each counted once.
     pub full_size: u64,
-    /// The greatest id that can come out; it can be above `full_size` where ids have gaps.
+    /// The greatest id that can be produced; it can be above `full_size` where ids have gaps.
     pub greatest_id: u32,
     /// Tokens added to the model, by id.
     pub added: Vec<AddedTokenFacts>,
-    /// The file has a normalizer.
+    /// Whether the file has a normalizer.
     pub has_normalizer: bool,
-    /// The template adds tokens before or after every text.
+    /// Whether the template adds tokens before or after every text.
     pub has_template: bool,
-    /// The file asks for cutting long texts.
+    /// Whether the file has truncation settings.
     pub has_truncation: bool,
-    /// The file asks for padding.
+    /// Whether the file has padding settings.
     pub has_padding: bool,
-    /// A faster reader than the reference does the work, for now.
+    /// Whether a faster reader than the reference is currently used.
     pub is_fast: bool,
-    /// Why the fast reader is not used for this file at all.
+    /// Why the fast reader is not used for this file; `None` where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_because: Option<String>,
     /// blake3 of the file's bytes, in hexadecimal.
     pub hash: String,
-    /// What a person should know before packing with this tokenizer, one sentence each.
+    /// What the user should know before packing with this tokenizer, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// The warning about a tokenizer by which no text ends.
+/// The warning about a tokenizer without a token that ends a text.
 pub(super) const NO_END: &str = "no token looks like an end of text";
 
 impl TokenizerFacts {
-    /// The warnings that matter: with an end token that the plan names, it is no matter what the tokenizer has.
+    /// Returns the relevant warnings: if the plan names an end token, it does not matter whether the tokenizer has one.
     pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
         self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
     }
@@ -60,9 +60,9 @@ impl TokenizerFacts {
 /// A token that was added to the model's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AddedTokenFacts {
-    /// Its id.
+    /// Id of the token.
     pub id: u32,
-    /// Its spelling, raw.
+    /// Spelling of the token, raw.
     pub text: String,
     /// Whether it is a control token (`special`).
     pub is_special: bool,
@@ -81,41 +81,41 @@ pub struct Template {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// Where the text begins.
+    /// The start of the text.
     Left,
-    /// Where the text ends.
+    /// The end of the text.
     Right,
 }
 
-/// How long texts are cut, as stored in `tokenizer.json`.
+/// The truncation of long texts, as stored in `tokenizer.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Truncation {
-    /// Most ids of a text, those of the template counted in.
+    /// Maximum number of ids of a text, including those of the template.
     pub max_length: usize,
     /// The side on which ids are cut off.
     pub side: Side,
 }
 
-/// How short texts are filled up, as stored in `tokenizer.json`.
+/// The padding of short texts, as stored in `tokenizer.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Padding {
-    /// Up to which length.
+    /// The length in ids up to which texts are padded.
     pub length: PaddingLength,
     /// Lengths are rounded up to a multiple of this, where it is given and above 0.
     pub multiple_of: Option<usize>,
-    /// The side on which ids are put.
+    /// The side on which ids are added.
     pub side: Side,
-    /// The id that is put.
+    /// The id that is added.
     pub id: u32,
 }
 
-/// The length that padding fills up to.
+/// The length up to which texts are padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PaddingLength {
-    /// That of the longest text of the batch.
+    /// The length of the longest text of the batch.
     Longest,
-    /// This one.
+    /// A fixed length, in ids.
     Fixed(usize),
 }
 
@@ -125,8 +125,8 @@ impl Template {
         self.prefix.is_empty() && self.suffix.is_empty()
     }
 
-    /// Prefix, ids and suffix, the raw ids cut first as the reference does it: to `max_length` less the template's own. Fails with a
-    /// usage failure when the template alone is longer than that.
+    /// Returns prefix, ids and suffix. The raw ids are cut first as in the reference: to `max_length` less the template's own. Fails with a
+    /// usage failure if the template alone is longer than that.
     pub fn around<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
         let kept = match truncation {
             Some(truncation) => truncation.kept(ids, self.prefix.len() + self.suffix.len())?,
@@ -135,7 +135,7 @@ impl Template {
         Ok([&self.prefix, kept, &self.suffix])
     }
 
-    /// Appends what [`around`](Self::around) gives to `out`.
+    /// Appends the result of [`around`](Self::around) to `out`.
     pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
         let parts = self.around(ids, truncation)?;
         out.reserve(parts.iter().map(|part| part.len()).sum());
@@ -145,12 +145,12 @@ impl Template {
 }
 
 impl Truncation {
-    /// How many of a text's raw ids are cut off when `around` ids are to be put around them.
+    /// Returns how many of a text's raw ids are cut off when `around` ids are to be put around them.
     pub fn lost(&self, ids: usize, around: usize) -> usize {
         ids.saturating_sub(self.max_length.saturating_sub(around))
     }
 
-    /// The part of a text's raw ids that is left when `around` ids are to be put around them.
+    /// Returns the part of a text's raw ids that is left when `around` ids are to be put around them.
     pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
         if self.max_length < around {
             let why = format!(
@@ -169,7 +169,7 @@ impl Truncation {
 }
 
 impl Padding {
-    /// Fills each text of a batch up, as the reference does: all to one length, nothing is cut.
+    /// Pads each text of a batch, as the reference does: all to one length; nothing is cut.
     pub fn apply(&self, batch: &mut [Vec<u32>]) {
         let mut length = match self.length {
             PaddingLength::Fixed(length) => length,

@@ -6,32 +6,33 @@ use gristmill_core::Outcome;
 use memchr::memmem::Finder;
 use serde_json::{json, Value};
 
-/// Above this id the other reader's tables, which have a place for every id, would be far larger than the vocabulary.
+/// Above this id the other reader's tables, which have a slot for every id, would be far larger than the vocabulary.
 const GREATEST_ID: u32 = 1 << 22;
 
-/// An apostrophe and a long s: a contraction to patterns that ignore case, which the other reader's scanners leave out.
+/// An apostrophe and a long s: patterns that ignore case treat it as a contraction, but the other reader's scanners do not.
 const CONTRACTED_LONG_S: &str = "'ſ";
 
-/// Of a text with this in it the fast reader gives wrong ids, so that tests can see what comes of it.
+/// For a text that contains this the fast reader returns wrong ids, so that tests can observe the consequences.
 #[cfg(any(test, feature = "testing"))]
 pub const DIFFERS: &str = "\u{e000}the fast reader differs here\u{e000}";
 
-/// A tokenizer as a fast reader has it: raw ids only.
+/// A tokenizer in a fast reader: raw ids only.
 pub(super) enum Fast {
-    /// Read by code of our own.
+    /// Read by the code in [`bpe`](super::bpe).
     Own(Box<Bpe>),
-    /// Read by a crate that knows more ways of splitting, takes longer to load, and more memory for each thread.
+    /// Read by another crate, which accepts more ways of splitting, takes longer to load, and more memory for each thread.
     Other(Box<Other>),
 }
 
-/// A tokenizer as the crate has it.
+/// A tokenizer in the other crate.
 pub(super) struct Other {
     tokenizer: fastokens::Tokenizer,
     long_s: Finder<'static>,
 }
 
 impl Fast {
-    /// Reads the same file, of which our own tables may have been made; why no fast reader can do it, otherwise.
+    /// Reads the same file, for which the tables of [`bpe`](super::bpe) may have been built; otherwise returns why no fast reader accepts
+    /// it.
     pub(super) fn parse(
         json: &[u8],
         tables: Result<Tables, String>,
@@ -50,7 +51,7 @@ impl Fast {
         }
     }
 
-    /// Appends the raw ids of a text; `false` where the fast reader gave up on it, `out` being as it was.
+    /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the fast reader cannot encode it.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
         #[cfg(any(test, feature = "testing"))]
         let before = out.len();
@@ -65,8 +66,8 @@ impl Fast {
         is_done
     }
 
-    /// The raw ids of some texts at once, and where those of each end; `others` reads those of which the fast reader gives up. `false`
-    /// where it takes texts only one by one; what is in `ids` and `ends` then means nothing.
+    /// Encodes several texts at once into raw ids, and where those of each end; `others` encodes the texts that the fast reader cannot.
+    /// Returns `false` where it takes texts only one by one; the contents of `ids` and `ends` are then undefined.
     pub(super) fn encode_all(
         &self,
         texts: &[&str],
@@ -96,12 +97,12 @@ impl Other {
         if greatest_id > GREATEST_ID {
             return Err(format!("its ids go up to {greatest_id}"));
         }
-        // The reference gives added tokens ids in its own order; this reader takes those that the file says.
+        // The reference assigns ids to added tokens in its own order; this reader uses those in the file.
         if reference.renumbered().next().is_some() {
             return Err("its added tokens have other ids than the file says".into());
         }
         let mut file: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        // Only raw ids are wanted, so that what this reader does not know of these parts is no hindrance.
+        // Only raw ids are needed, so parts that this reader does not support must not prevent its use.
         if let Some(parts) = file.as_object_mut() {
             for name in ["post_processor", "decoder", "truncation", "padding"] {
                 parts.remove(name);
@@ -135,9 +136,9 @@ impl Other {
     }
 }
 
-/// Whether some added tokens are looked for in the text as it is, others in what a normalizer makes of it, and there is none. The
-/// reference then still looks for the first before the others; the other reader does so only where there is a normalizer, if one that
-/// changes nothing.
+/// Whether some added tokens are searched for in the raw text, others in the normalized text, and there is no normalizer. The reference
+/// then still searches for the first before the others; the other reader does so only where there is a normalizer, even one that changes
+/// nothing.
 fn looks_twice(file: &Value) -> bool {
     let has_normalizer = file.get("normalizer").is_some_and(|normalizer| !normalizer.is_null());
     let added = || file.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
@@ -145,7 +146,7 @@ fn looks_twice(file: &Value) -> bool {
     !has_normalizer && added().any(is_normalized) && !added().all(is_normalized)
 }
 
-/// A merge written as a list of two becomes one text, the older way of writing it: a quarter less memory while a large file is read.
+/// Turns a merge written as a list of two into one text, the older form: a quarter less memory while a large file is read.
 fn shorten(merge: &mut Value) {
     let Some([Value::String(left), Value::String(right)]) = merge.as_array().map(Vec::as_slice) else { return };
     if !left.contains(' ') && !right.contains(' ') {

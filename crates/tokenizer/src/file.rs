@@ -1,4 +1,4 @@
-//! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
+//! Reads a `tokenizer.json` of byte pairs, without building JSON values of its long lists.
 
 use super::join::{both, Join2};
 use super::lists::{Merges, Vocab};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The file. Nothing in it may be unknown, so that a reader of its parts does not pass over what matters.
+/// The file. Unknown fields are rejected, so that no reader of its parts ignores something significant.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File<'a> {
@@ -57,7 +57,7 @@ pub(super) struct ModelFile<'a> {
     /// The merges as they are written.
     #[serde(borrow, rename = "merges")]
     written: &'a RawValue,
-    /// What that says.
+    /// The parsed merges.
     #[serde(skip)]
     pub(super) merges: Merges<'a>,
 }
@@ -65,7 +65,7 @@ pub(super) struct ModelFile<'a> {
 /// The key of the merges.
 const KEY: &[u8] = b"\"merges\"";
 
-/// A text that lies in the file's bytes where nothing in it is escaped.
+/// A text that borrows from the file's bytes unless something in it is escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'a>(pub(super) Cow<'a, str>);
 
@@ -91,9 +91,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Spelling<'a> {
 impl<'a> File<'a> {
     /// Reads a file, if it is one of byte pairs in the usual form.
     ///
-    /// The merges take as long as all the rest: where they seem to begin they are read at once, and if they do begin there that is done.
+    /// The merges take as long as all the rest: they are read in parallel from the place where they seem to begin, and that result is used
+    /// if they do begin there.
     pub(super) fn read(json: &'a [u8], together: Join2<'_>) -> Option<Self> {
-        // Once for all, and not for each spelling.
+        // UTF-8 is validated once for the whole file, and not for each spelling.
         let json = simdutf8::basic::from_utf8(json).ok()?;
         let seeming = seeming_merges(json);
         let (file, early) = both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
@@ -115,18 +116,18 @@ impl<'a> File<'a> {
     }
 }
 
-/// The rest of a file from the list on that seems to be that of the merges.
+/// Returns the rest of a file, from the list on that seems to be that of the merges.
 fn seeming_merges(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     memmem::find_iter(bytes, KEY).find_map(|at| {
-        // A token of this spelling has an id behind it.
+        // A token of this spelling is followed by an id.
         let behind = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
         behind.starts_with('[').then_some(behind)
     })
 }
 
 impl<'a> Spelling<'a> {
-    /// The two words of a line with one blank.
+    /// Splits a line with one blank into its two words.
     pub(super) fn halves(&self) -> Option<(Self, Self)> {
         let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
         let part = |from: usize, to: usize| match &self.0 {
@@ -147,7 +148,7 @@ mod tests {
     /// Tokens and merges.
     type Listed = (Vec<(String, u32)>, Vec<[String; 2]>);
 
-    /// The lists of a file, and whether its merges were where they seemed to be.
+    /// Returns the lists of a file, and whether its merges were where they seemed to be.
     fn lists(json: &str) -> Option<(Listed, bool)> {
         let file = File::read(json.as_bytes(), &in_turn)?;
         let tokens = file.model.vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
@@ -156,7 +157,7 @@ mod tests {
         Some(((tokens, merges), is_there))
     }
 
-    /// The same as values of JSON have them.
+    /// Returns the lists as read by way of JSON values.
     fn of_values(json: &str) -> Listed {
         let file: Value = serde_json::from_str(json).unwrap();
         let tokens = file["model"]["vocab"].as_object().unwrap().iter();
@@ -194,7 +195,7 @@ mod tests {
             seemed += usize::from(is_there);
         }
         assert_eq!(seemed, all.len());
-        // Tokens and merges that look like the key, and white space where it may be; merges elsewhere, or in other words.
+        // Tokens and merges that look like the key, and white space where it is allowed; merges elsewhere, or with an escaped key.
         for (vocab, model, expected) in [
             (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#, true),
             (r#""a":0"#, "\"merges\":\n[]\n", true),

@@ -1,10 +1,10 @@
-//! Files that are no tokenizers that are read, named for what they are.
+//! Identifies files that belong to a tokenizer but are not read.
 
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// That a file is text, and not as JSON has to be.
+/// Returns the problem of a text file whose encoding is not allowed for JSON.
 pub(super) fn other_encoding(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Some("it begins with a byte order mark".into()),
@@ -15,7 +15,7 @@ pub(super) fn other_encoding(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// No token and its rank take more bytes.
+/// Maximum number of bytes of a token and its rank.
 const MAX_LINE_BYTES: usize = 1 << 12;
 
 /// Whether the first line is a token in base64 and its rank.
@@ -29,10 +29,10 @@ fn is_tiktoken(bytes: &[u8]) -> bool {
     token.len() >= 4 && is_base64(token) && words.next().is_some_and(is_number) && words.next().is_none()
 }
 
-/// The way out for a file of a known kind that is not read.
+/// The hint for a file of a known kind that is not read.
 pub(super) const HINT: &str = "give the tokenizer.json of the same model; a SentencePiece .model is read, too";
 
-/// What a file is, by its content, where it belongs to a tokenizer and is not read.
+/// Returns what a file is, by its content, if it belongs to a tokenizer and is not read.
 pub(super) fn foreign_kind(bytes: &[u8]) -> Option<&'static str> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace())? {
         b'{' => json_kind(bytes),
@@ -41,7 +41,7 @@ pub(super) fn foreign_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The keys of a JSON object decide; a damaged `tokenizer.json` is none of these.
+/// Identifies a JSON object by its keys; a damaged `tokenizer.json` is none of these kinds.
 fn json_kind(bytes: &[u8]) -> Option<&'static str> {
     let parts: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(bytes).ok()?;
     let has = |key: &str| parts.contains_key(key);
@@ -70,7 +70,7 @@ fn json_kind(bytes: &[u8]) -> Option<&'static str> {
     parts.keys().all(is_token).then_some("a special_tokens_map.json, which has only the special tokens of a tokenizer")
 }
 
-/// Lines that are looked at.
+/// Number of lines that are examined.
 const MAX_LINES: usize = 20;
 
 fn text_kind(bytes: &[u8]) -> Option<&'static str> {

@@ -1,15 +1,15 @@
-//! Two pieces of work at once, for who has a thread for each.
+//! Does two pieces of work at once, if the caller has a thread for each.
 
-/// Does two pieces of work that do not wait for each other, in any order or at once; both are done when it returns.
+/// Runs two independent pieces of work, in any order or at once; both are done when it returns.
 pub type Join2<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
-/// One after the other.
+/// Runs the first, then the second.
 pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     first();
     second();
 }
 
-/// What comes of both; nothing if one was not done.
+/// Returns the results of both; `None` if one was not run.
 pub(super) fn both<A: Send, B: Send>(
     together: Join2<'_>,
     first: impl FnOnce() -> A + Send,

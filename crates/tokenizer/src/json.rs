@@ -1,8 +1,8 @@
-//! A `tokenizer.json` -> the reference and the fast reader.
+//! Turns a `tokenizer.json` into the reference and the fast reader.
 //!
-//! Nothing can be packed before this is done, and of a large vocabulary it takes as long as some ten megabytes of text do. So what does
-//! not wait for each other is done at once: reading the merges and all before them; finding tokens by their spellings, then merges by
-//! those, and what spellings tell; the tables and the reference.
+//! Nothing can be packed before this is done, and for a large vocabulary it takes as long as some ten megabytes of text. So independent
+//! steps are done in parallel: reading the merges and everything before them; indexing tokens by their spellings, then merges, and
+//! evaluating the spellings; building the tables and the reference.
 
 use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::Fast;
@@ -10,15 +10,15 @@ use super::file::File;
 use super::join::{both, Join2};
 use super::reference::Reference;
 
-/// What a file became.
+/// The result of loading a file.
 pub(super) struct LoadedTokenizer {
     pub(super) reference: Reference,
-    /// Or why the reference has to do the work.
+    /// The fast reader, or why the reference is used.
     pub(super) fast: Result<Fast, String>,
     pub(super) greatest_id: u32,
 }
 
-/// Makes both of a file's bytes, or says why that cannot be done.
+/// Builds both from a file's bytes, or returns why that cannot be done.
 pub(super) fn made(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer, String> {
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
@@ -41,7 +41,7 @@ fn unread() -> String {
     "nothing was read".to_owned()
 }
 
-/// The highest id of a token of the model or an added one.
+/// Returns the highest id of a token of the model or an added one.
 fn greatest_id(reference: &Reference, file: Option<&File<'_>>) -> u32 {
     let tokenizer = reference.tokenizer();
     match file {

@@ -1,10 +1,10 @@
-//! The reference's model of byte pairs, made anew for each text of what its words need.
+//! The reference's byte-pair model, built for each text from what its words need.
 //!
-//! For the maps of a large vocabulary the reference takes longer than for anything else of a file, and a comparison of some texts needs
-//! little of them. To join a word it asks for characters of the word and for pairs of neighbours in it, so that a token of which no part
-//! of the word is the spelling can change nothing. What is left are the tokens that are spelled in some word, with their ids, and the
-//! merges that give them, in their order: of these the reference makes a model and joins the words. What becomes of a word hangs on
-//! nothing else, so that it is remembered. Who asks for many words gets the whole model.
+//! Building the maps of a large vocabulary takes the reference longer than anything else in a file, and a comparison of some texts needs
+//! little of them. To join a word it looks up characters of the word and pairs of neighbours in it, so a token whose spelling is no part of
+//! the word has no effect. What is left are the tokens that are spelled in some word, with their ids, and the merges that produce them, in
+//! their order: from these a model of the reference is built, which joins the words. The result for a word depends on nothing else, so it
+//! is cached. If many words are looked up, the whole model is built.
 
 use super::bpe::{of_bytes, Index, Lists, Merge};
 use super::file::ModelFile;
@@ -14,22 +14,23 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
-/// Of fewer tokens and merges, together, the whole model is made at once: it takes no longer than the words of some texts.
+/// With fewer tokens and merges in total the whole model is built at once: it takes no longer than the words of some texts.
 const FEW: usize = 50_000;
 
-/// To make the whole model of so many takes about as long as one word does by itself. After as many words it is made.
+/// Building the whole model takes, for each group of this many tokens and merges, about as long as one word does separately. After one word
+/// for each group it is built.
 const OF_A_WORD: usize = 12;
 
-/// Longer words ask for the whole model, in bytes.
+/// Words longer than this, in bytes, use the whole model.
 const MAX_WORD_BYTES: usize = 1 << 14;
 
-/// With a longer token than this, in bytes, looking for all tokens of a word would take long.
+/// With a token longer than this, in bytes, finding all tokens of a word would take long.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// From so many characters on it is looked whether any token begins so: at this length, twice, four times and so on.
+/// Length in characters from which on it is checked whether any token begins with a text: at this length, twice, four times and so on.
 const BEGINNING: usize = 4;
 
-/// Words that are remembered, as the reference has it where nothing is said, and bytes of the longest of them.
+/// Number of words that are cached, the default of the reference, and maximum number of bytes of a cached word.
 const REMEMBERED: usize = 10_000;
 const MAX_REMEMBERED_BYTES: usize = 256;
 
@@ -42,29 +43,29 @@ const NONE: u32 = u32::MAX;
 /// A vocabulary and its merges.
 #[derive(Debug)]
 pub(super) struct LazyReferenceModel {
-    /// All spellings, one behind the other.
+    /// All spellings, concatenated.
     spelled: String,
     tokens: Vec<TokenSpelling>,
     index: Index,
-    /// Tokens by their ids.
+    /// Tokens by their ids; [`NONE`] where there is none.
     by_id: Vec<u32>,
-    /// The tokens that each merge joins, in their order.
+    /// The tokens that each merge joins, in the order of the merges.
     merges: Vec<[u32; 2]>,
-    /// The merges that give a token, those of one behind those of another.
+    /// The merges that produce each token, concatenated in the order of the tokens.
     makers: Vec<u32>,
-    /// What may be the spelling of a token, and what may be how a longer one begins, at the lengths at which that is asked.
+    /// Filters of the spellings of tokens, and of the beginnings of longer ones, at the lengths at which these are checked.
     spellings: Filter,
     beginnings: Filter,
     longest: usize,
     rules: Rules,
-    /// Words for which models are made yet.
+    /// Number of words for which models may still be built.
     words: AtomicUsize,
-    /// What became of words, until the whole model is there.
+    /// The tokens of words, until the whole model is built.
     known: Mutex<HashMap<String, Vec<Token>>>,
     whole: OnceLock<std::result::Result<BPE, String>>,
 }
 
-/// A token: where its spelling ends, its id, and where the merges that give it end.
+/// A token: where its spelling ends, its id, and where the merges that produce it end.
 #[derive(Clone, Copy, Debug)]
 struct TokenSpelling {
     end: u32,
@@ -72,7 +73,7 @@ struct TokenSpelling {
     makers: u32,
 }
 
-/// What the file says beside its lists.
+/// The settings of the file, apart from its lists.
 #[derive(Debug)]
 struct Rules {
     unknown: Option<String>,
@@ -81,25 +82,25 @@ struct Rules {
     takes_whole: bool,
 }
 
-/// Texts that were put in, and a few others: small enough to stay near, where the tokens do not.
+/// A filter that contains all texts added to it, and a few others: small enough to stay in the cache, unlike the tokens.
 #[derive(Debug)]
 struct Filter(Vec<u64>);
 
-/// What a filter knows of a text, character by character.
+/// The hash of a text, extended character by character.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     hash: u64,
-    /// In characters.
+    /// Length in characters.
     length: usize,
 }
 
 impl LazyReferenceModel {
-    /// Whether these lists are so long that there is something to gain.
+    /// Whether these lists are long enough for this to be faster.
     pub(super) fn is_for(lists: &Lists<'_>) -> bool {
         lists.vocabulary.count() + lists.merges.len() >= FEW
     }
 
-    /// Of a file whose lists were read; nothing where it says what cannot be told word by word.
+    /// Builds it from a file whose lists were read; `None` where the file has settings that cannot be applied word by word.
     pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>) -> Option<Self> {
         if file.dropout.is_some() || file.continuing_subword_prefix.is_some() || file.end_of_word_suffix.is_some() {
             return None;
@@ -132,7 +133,7 @@ impl LazyReferenceModel {
             merges.push([number(*left)?, number(*right)?]);
             tokens.get_mut(number(*product)? as usize)?.makers += 1;
         }
-        // How many each has becomes where they begin, and, as they are put in, where they end.
+        // The number of merges of each token becomes their start, and, as the merges are added, their end.
         let mut before = 0;
         for token in &mut tokens {
             before += std::mem::replace(&mut token.makers, before);
@@ -168,7 +169,7 @@ impl LazyReferenceModel {
         })
     }
 
-    /// The token for what is not in the vocabulary.
+    /// Returns the token for what is not in the vocabulary.
     pub(super) fn unknown(&self) -> Option<&str> {
         self.rules.unknown.as_deref()
     }
@@ -179,7 +180,7 @@ impl LazyReferenceModel {
         self.spelled.get(token.checked_sub(1).map_or(0, end)..end(token)).unwrap_or_default()
     }
 
-    /// The merges that give a token.
+    /// Returns the merges that produce a token.
     fn makers(&self, token: u32) -> &[u32] {
         let end = |token: usize| self.tokens.get(token).map_or(0, |token| token.makers as usize);
         let token = token as usize;
@@ -194,8 +195,8 @@ impl LazyReferenceModel {
         self.tokens.get(token as usize).map_or(NONE, |token| token.id)
     }
 
-    /// The tokens that are spelled in one of some words. Nothing where a word has a character that is no token: what becomes of it, or
-    /// stands side by side where nothing does, may be joined as well.
+    /// Returns the tokens that are spelled in one of these words. `None` where a word has a character that is no token: its replacement, or
+    /// the neighbours of a character that is dropped, may be joined as well.
     fn tokens_in<'a>(&self, words: impl Iterator<Item = &'a str>) -> Option<Vec<u32>> {
         let (mut parts, mut found) = (Vec::new(), Vec::new());
         for word in words {
@@ -210,13 +211,13 @@ impl LazyReferenceModel {
         Some(found)
     }
 
-    /// The parts of a word that may be spellings of tokens. Nothing where a character is none.
+    /// Collects the parts of a word that may be spellings of tokens. `None` where a character is no token.
     fn parts_of<'a>(&self, word: &'a str, parts: &mut Vec<&'a str>) -> Option<()> {
         let mut seen = HashSet::new();
         for (at, _) in word.char_indices() {
             let rest = word.get(at..).unwrap_or_default();
             let window = rest.as_bytes().get(..self.longest).unwrap_or(rest.as_bytes());
-            // In long words, which are often one thing again and again.
+            // Long words often repeat one part: each window is searched once.
             if word.len() > 4 * self.longest && !seen.insert(window) {
                 continue;
             }
@@ -236,9 +237,9 @@ impl LazyReferenceModel {
         Some(())
     }
 
-    /// The tokens that are spelled so, of all parts, which are taken. Nothing where one is a character and no token.
+    /// Finds the tokens with these spellings and clears `parts`. `None` where one is a character and no token.
     ///
-    /// Each look waits for memory three times; those of many parts wait together.
+    /// Each look-up waits for memory three times; for many parts these waits overlap.
     fn find(&self, parts: &mut Vec<&str>, found: &mut Vec<u32>) -> Option<()> {
         let mut numbers = [NONE; AT_ONCE];
         for some in parts.chunks(AT_ONCE) {
@@ -257,8 +258,8 @@ impl LazyReferenceModel {
         Some(())
     }
 
-    /// The reference's model of these tokens, in order of their numbers, and of the merges that give them. What it remembers of words
-    /// stays in memory even if the model does not.
+    /// Builds the reference's model of these tokens, in order of their numbers, and of the merges that produce them. Its cache of words
+    /// stays in memory even after the model is dropped.
     fn model(&self, tokens: &[u32], remembered: usize) -> Result<BPE> {
         let mut ranks: Vec<u32> = tokens.iter().flat_map(|token| self.makers(*token)).copied().collect();
         ranks.sort_unstable();
@@ -278,7 +279,7 @@ impl LazyReferenceModel {
         .build()
     }
 
-    /// The tokens that the model of some words needs; nothing where the whole model is wanted.
+    /// Returns the tokens that the model of some words needs; `None` where the whole model is needed.
     fn wanted(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
         if words.iter().any(|word| word.len() > MAX_WORD_BYTES) {
             return None;
@@ -288,7 +289,7 @@ impl LazyReferenceModel {
         self.tokens_in(words.iter().copied())
     }
 
-    /// The whole model, made by whoever needs it first.
+    /// Returns the whole model, which is built at first use.
     fn whole(&self) -> Result<&BPE> {
         let make = || {
             let all: Vec<u32> = (0..self.tokens.len() as u32).collect();
@@ -362,7 +363,7 @@ impl Model for LazyReferenceModel {
         self.tokens.len()
     }
 
-    /// Nothing is ever saved.
+    /// Always fails: models are never saved.
     fn save(&self, _folder: &std::path::Path, _prefix: Option<&str>) -> Result<Vec<std::path::PathBuf>> {
         Err("a model that is only read".into())
     }
@@ -378,14 +379,14 @@ impl Mark {
         self.length += 1;
     }
 
-    /// Whether it is looked here if any token begins so.
+    /// Whether it is checked at this length if any token begins with the text.
     fn is_asked(self) -> bool {
         self.length >= BEGINNING && self.length.is_power_of_two()
     }
 }
 
 impl Filter {
-    /// For so many texts.
+    /// Returns a filter for this many texts.
     fn new(texts: usize) -> Self {
         Self(vec![0; texts.next_power_of_two().max(64) / 4])
     }

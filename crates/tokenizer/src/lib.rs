@@ -1,9 +1,9 @@
-//! Tokenizer files -> ids, fast and identical to the reference.
+//! Turns tokenizer files into ids, fast and identical to the reference.
 //!
-//! A `tokenizer.json` is read by the crate behind the Python package (the reference). Where a faster reader knows the same kind of
-//! tokenizer, our own (`bpe`) or that of another crate, that one does the work as long as both give the same ids: a [`ParityCheck`] compares
-//! them at the start and now and then during a run; of a large vocabulary the reference gets only what a text needs (`wordwise`).
-//! SentencePiece models are read by code of our own.
+//! A `tokenizer.json` is read by the crate that the Python package is built on (the reference). Where a faster reader accepts the same kind
+//! of tokenizer, our own (`bpe`) or that of another crate, it is used as long as both give the same ids: a [`ParityCheck`] compares them at
+//! the start and occasionally during a run; for a large vocabulary the reference gets only what a text needs (`lazy_reference_model`).
+//! SentencePiece models are read by code in this crate.
 
 mod adversarial;
 mod bpe;

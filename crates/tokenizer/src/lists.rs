@@ -1,7 +1,7 @@
-//! The long lists of a `tokenizer.json` of byte pairs: tokens and merges, told by where their texts are in the file.
+//! The long lists of a `tokenizer.json` of byte pairs: tokens and merges, stored as the places of their texts in the file.
 //!
-//! A vocabulary has hundreds of thousands of texts. Two numbers for each are a third of the memory that pointers and room for a copy
-//! take, and before a tokenizer can be used all of it is touched several times.
+//! A vocabulary has hundreds of thousands of texts. Two numbers for each take a third of the memory of pointers and copies, and all of it
+//! is read several times before a tokenizer can be used.
 
 use super::file::Spelling;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// In a place: the text is among those that were escaped.
+/// Flag of a place: the text is among those that were escaped.
 const ESCAPED: u32 = 1 << 31;
 
 /// Where a text of a list is, and its length, in bytes.
@@ -23,9 +23,9 @@ struct TextSpan {
 /// The texts of a list.
 #[derive(Debug, Default)]
 struct Texts<'a> {
-    /// What places are counted from: the first text that is not escaped; once the list is read, to the end of the file.
+    /// The text that places are counted from: the first one that is not escaped; once the list is read, extended to the end of the file.
     from: Option<&'a str>,
-    /// Those that are not in the file as they are, one behind the other.
+    /// Texts that are escaped in the file, unescaped and concatenated.
     escaped: String,
 }
 
@@ -50,7 +50,7 @@ enum Merge<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Puts the next text of a file; fails where a place has no room for where that is.
+    /// Adds the next text of a file; fails where its place does not fit into 31 bits, or its length into 32.
     fn put<E: Error>(&mut self, text: &Spelling<'a>) -> Result<TextSpan, E> {
         let (at, bit) = match &text.0 {
             Cow::Borrowed(text) => {
@@ -68,7 +68,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// All texts were read of this one; nothing where that cannot be.
+    /// Ends the reading of texts from `file`; `None` where they are not in it.
     fn end(&mut self, file: &'a str) -> Option<()> {
         if let Some(from) = &mut self.from {
             *from = file.get(from.as_ptr().addr().checked_sub(file.as_ptr().addr())?..)?;
@@ -85,47 +85,45 @@ impl<'a> Texts<'a> {
 }
 
 impl<'a> Vocab<'a> {
-    /// The list was read of this text; nothing where that cannot be.
+    /// Ends the reading of the list from `file`; `None` where it is not in it.
     pub(super) fn end(&mut self, file: &'a str) -> Option<()> {
         self.texts.end(file)
     }
 
-    /// How many tokens there are.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// A token by its number in the file's order: its spelling and its id.
+    /// Returns a token by its index in the file's order: its spelling and its id.
     #[inline]
     pub(super) fn get(&self, number: usize) -> Option<(&str, u32)> {
         self.all.get(number).map(|(place, id)| (self.texts.get(*place), *id))
     }
 
-    /// All spellings and ids.
+    /// Returns all spellings and ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.all.iter().map(|(place, id)| (self.texts.get(*place), *id))
     }
 
-    /// All ids.
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         self.all.iter().map(|(_, id)| *id)
     }
 
-    /// Bytes of each spelling.
+    /// Returns the length of each spelling, in bytes.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
         self.all.iter().map(|(place, _)| place.length as usize)
     }
 }
 
 impl<'a> Merges<'a> {
-    /// Reads them of the text that stands for them.
+    /// Reads the merges from their JSON text.
     pub(super) fn of(list: &'a str) -> Option<Self> {
         let mut merges: Self = serde_json::from_str(list).ok()?;
         merges.texts.end(list)?;
         Some(merges)
     }
 
-    /// Reads those with which a text begins; they, and how many of its bytes they are.
+    /// Reads the merges that a text begins with; returns them and their length in bytes.
     pub(super) fn first_of(text: &'a str) -> Option<(Self, usize)> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Self>();
         let mut merges = values.next()?.ok()?;
@@ -133,22 +131,21 @@ impl<'a> Merges<'a> {
         Some((merges, values.byte_offset()))
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Bytes of all spellings.
+    /// Returns the total length of all spellings, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.all.iter().flatten().map(|place| place.length as usize).sum()
     }
 
-    /// All pairs.
+    /// Returns all pairs.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.of_places(&self.all)
     }
 
-    /// Some pairs, so many at a time; of all where the range is none of them.
+    /// Returns the pairs of a range, `at_once` at a time; all pairs where the range is out of bounds.
     pub(super) fn some(
         &self,
         range: Range<usize>,
@@ -201,7 +198,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Merges<'a> {
                         }
                         Merge::Line(line) => {
                             has_lines = true;
-                            // The head of a list of merges in a file of its own, which the reference passes over.
+                            // The first line of a merges file, which the reference ignores.
                             if line.0.starts_with("#version") {
                                 continue;
                             }
@@ -276,7 +273,7 @@ mod tests {
         assert_eq!(all, [("\"", 7), ("", 8), ("bé", 9), ("one", 10), ("\\", 11), ("é", 12), ("a\"b", 13)]);
         assert_eq!((vocab.get(3), vocab.get(7), vocab.len()), (Some(("one", 10)), None, 7));
         assert_eq!(vocab.ids().zip(vocab.lengths()).last(), Some((13, 3)));
-        // Not the text of which it was read, but one that lies elsewhere.
+        // Not the text from which it was read, but another one.
         let mut vocab: Vocab<'_> = serde_json::from_str(json).unwrap();
         assert!(vocab.end(&json[json.len() - 1..]).is_none());
         let text = r#"[["a","\t"],["b","cd"],["e","f"]] and more"#;

@@ -1,4 +1,4 @@
-//! From what a person names to a tokenizer's bytes.
+//! Finds the bytes of a tokenizer from the name that the user gives.
 
 use super::foreign::{foreign_kind, HINT};
 use gristmill_core::problem::Subject;
@@ -7,20 +7,20 @@ use gristmill_storage::read::{read_whole, stamp_at};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A larger file is no tokenizer.
+/// Files larger than this, in bytes, are not read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Entries of a folder, and bytes of each, in which files of other tokenizers are looked for.
+/// Number of entries of a folder, and bytes of each, among which files of other tokenizers are searched for.
 const MAX_ENTRIES: usize = 1_000;
 const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 
-/// Folders above a file from which a relative name in it may be meant.
+/// Number of folders, starting with the one of a file, from which a relative name in the file is resolved.
 const ABOVE: usize = 4;
 
-/// A file that was written to less than so many nanoseconds ago may be written to again without its time of modification telling.
+/// A file modified less than this many nanoseconds ago may be modified again without a change of its modification time.
 const SETTLED_NS: i128 = 2_000_000_000;
 
-/// A file as it was at some time.
+/// The state of a file at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileState {
     path: PathBuf,
@@ -28,8 +28,8 @@ pub(super) struct FileState {
 }
 
 impl FileState {
-    /// The file of this name, if it has been left alone for a while: if it looks the same later, it is. Models of the hub's cache are
-    /// not looked for.
+    /// Returns the state of the file of this name, if it has not been modified for [`SETTLED_NS`]: if its state is the same later, its
+    /// content is. Models of the hub's cache are not looked up.
     pub(super) fn now(named: &str) -> Option<Self> {
         let path = Path::new(named);
         let path = if path.is_dir() { in_folder(path).ok()? } else { path.to_owned() };
@@ -39,7 +39,7 @@ impl FileState {
     }
 }
 
-/// Reads the tokenizer of this name; where it was found, and its bytes.
+/// Reads the tokenizer of this name; returns where it was found, and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let path = Path::new(named);
     let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
@@ -52,8 +52,8 @@ pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     }
 }
 
-/// What the name of a tokenizer in a file in `folder` may mean: as it is written, or from one of the folders above. A name of the hub
-/// has no path at all.
+/// Returns what the name of a tokenizer in a file in `folder` may mean: the name as written, or relative to one of the folders above. A
+/// name of the hub has no path.
 pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
     let path = Path::new(name);
     let mut meant = Vec::new();
@@ -61,12 +61,12 @@ pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
         let above = folder.ancestors().take(ABOVE).map(|folder| folder.join(path));
         meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
     }
-    // Where the program was called is as good a guess as any.
+    // The name as written, relative to the current directory, is as likely as the others: it comes first if it exists, otherwise last.
     meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
     meant
 }
 
-/// The tokenizer that a folder holds.
+/// Returns the path of the tokenizer in a folder.
 fn in_folder(folder: &Path) -> Outcome<PathBuf> {
     let json = folder.join("tokenizer.json");
     if json.exists() {
@@ -86,7 +86,8 @@ fn in_folder(folder: &Path) -> Outcome<PathBuf> {
     })
 }
 
-/// The first file of a folder, by name, that belongs to a tokenizer and is not read. Tokens go before settings.
+/// Returns the first file of a folder, by name, that belongs to a tokenizer and is not read. Files with tokens come before those with
+/// settings.
 fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
     let entries = std::fs::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file() && has_foreign_name(path)).collect();
@@ -104,13 +105,13 @@ fn has_foreign_name(path: &Path) -> bool {
     suffix.is_none_or(|suffix| ["json", "txt", "tiktoken", "bpe"].contains(&suffix))
 }
 
-/// The first `.model` file of a folder, by name.
+/// Returns the first `.model` file of a folder, by name.
 fn model_in(folder: &Path) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     names.filter(|path| path.extension().is_some_and(|ending| ending == "model")).min()
 }
 
-/// The file of a model in the local hub cache.
+/// Returns the file of a model in the local hub cache.
 fn in_hub(hub: &Path, named: &str) -> Outcome<Option<PathBuf>> {
     let (name, revision) = named.split_once('@').unwrap_or((named, "main"));
     let is_plain = |part: &str| !part.is_empty() && !part.contains("..") && !part.starts_with('/');

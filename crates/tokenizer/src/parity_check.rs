@@ -1,28 +1,28 @@
-//! The fast reader against the reference, during a run.
+//! Compares the fast reader with the reference during a run.
 
 use super::{Encoder, Tokenizer};
 use gristmill_core::{ExitClass, Outcome};
 use std::fmt;
 
-/// So many documents of a run are compared from its start on.
+/// Number of documents that are compared at the start of a run.
 const FIRST: u64 = 8;
 
-/// After that one document in so many, about.
+/// After that, about one document in this many is compared.
 const ONE_IN: u64 = 2_000;
 
-/// Of longer texts only the beginning is compared, so that the comparison stays cheap.
+/// Only this many bytes of a longer text are compared, so that the comparison stays cheap.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Compares documents with the reference; one for each thread.
+/// Compares documents with the reference; there is one for each thread.
 pub struct ParityCheck {
     encoder: Encoder,
     ids: Vec<u32>,
 }
 
-/// The fast reader and the reference gave different ids for a text.
+/// A difference between the ids of the fast reader and of the reference for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Position of the first id that differs.
+    /// Index of the first id that differs.
     pub at: usize,
     /// The reference's ids from there, at most eight.
     pub reference: Vec<u32>,
@@ -37,15 +37,15 @@ impl ParityCheck {
         Self { encoder: tokenizer.encoder(), ids: Vec::new() }
     }
 
-    /// Whether the document of this number, counted from 0, is one of those to compare. The same for every thread count.
+    /// Whether the document of this index, counted from 0, is compared. The result is the same for every thread count.
     pub fn wants(&self, document: u64) -> bool {
-        // The low bits of such a product change with every number, so that neither periods nor neighbours are favoured.
+        // These bits of the product change with every index, so that neither periods nor neighbours are favoured.
         document < FIRST || (document.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33).is_multiple_of(ONE_IN)
     }
 
-    /// Compares `ids`, what an [`Encoder`] gave for `text`, with the reference; nothing while the reference does the work anyway.
+    /// Compares `ids`, the result of an [`Encoder`] for `text`, with the reference; returns `None` while the reference is used anyway.
     ///
-    /// A text that the reference refuses is a difference, too. Fails where the reference is stopped by something else.
+    /// A text that the reference refuses is a difference as well. Fails where the reference is stopped by another error.
     pub fn check(&mut self, text: &str, ids: &[u32]) -> Outcome<Option<Mismatch>> {
         if !self.encoder.is_fast() {
             return Ok(None);
@@ -76,7 +76,7 @@ impl ParityCheck {
     }
 }
 
-/// Whether a text was refused; another failure stays one.
+/// Whether a text was refused; another failure is returned.
 fn is_refused(encoded: Outcome<()>) -> Outcome<bool> {
     match encoded {
         Err(failure) if failure.class == ExitClass::Data => Ok(true),
@@ -85,7 +85,7 @@ fn is_refused(encoded: Outcome<()>) -> Outcome<bool> {
 }
 
 impl fmt::Display for Mismatch {
-    /// One line, safe to print.
+    /// Writes one line that is safe to print.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = gristmill_core::text::display_safe(&self.text);
         write!(

@@ -1,4 +1,4 @@
-//! The crate behind the Python package, as the judge of what is right.
+//! The reference: the crate that the Python package is built on, which defines the correct result.
 
 use super::bpe::Lists;
 use super::byte_level;
@@ -20,16 +20,16 @@ use tokenizers::{
     PostProcessorWrapper, Token, TruncationDirection,
 };
 
-/// No token has this id: it stands for the text while the template is asked what it puts around it.
+/// The id that represents the text while the template is applied; no token has it.
 const TEXT: u32 = u32::MAX;
 
 /// Kinds of models that a `tokenizer.json` can hold.
 const KINDS: [&str; 4] = ["BPE", "WordPiece", "WordLevel", "Unigram"];
 
-/// Padding up to more than this is a slip, or meant to harm.
+/// Padding to more than this many tokens is rejected as a mistake or an attack.
 const MAX_PADDING: usize = 1 << 24;
 
-/// A `tokenizer.json` as the reference reads it. Truncation, padding and template are taken off and kept beside it.
+/// A `tokenizer.json` as the reference reads it. Truncation, padding and template are removed and stored separately.
 #[derive(Debug)]
 pub(super) struct Reference {
     raw: Raw,
@@ -40,8 +40,8 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Reads the file; the reason why it cannot be used otherwise, in the reference's words. `file` is the same, where it could be
-    /// read before, and `lists` what is in its lists; the reference takes much more time and memory to come to the same.
+    /// Reads the file; otherwise returns why it cannot be used, in the reference's words. `file` is the same file, where it could be read
+    /// before, and `lists` its lists; without them the reference needs much more time and memory for the same result.
     pub(super) fn parse(
         json: &[u8],
         file: Option<&File<'_>>,
@@ -107,12 +107,12 @@ impl Reference {
         }
     }
 
-    /// What the reference read, for whoever asks after vocabulary and added tokens.
+    /// Returns the reference's tokenizer, with vocabulary and added tokens.
     pub(super) fn tokenizer(&self) -> &Raw {
         &self.raw
     }
 
-    /// Added tokens whose id is another than the file says: `(spelling, id in the file, id)`.
+    /// Returns added tokens whose id differs from the one in the file: `(spelling, id in the file, id)`.
     pub(super) fn renumbered(&self) -> impl Iterator<Item = (&str, u32, Option<u32>)> {
         self.stored.added_tokens.iter().filter_map(|token| {
             let id = self.raw.token_to_id(&token.content);
@@ -120,7 +120,7 @@ impl Reference {
         })
     }
 
-    /// The part of merges that is left out at random, where some are.
+    /// Returns the share of merges that is left out at random, from 0 to 1; `None` if none is.
     pub(super) fn dropout(&self) -> Option<f32> {
         match self.raw.get_model().whole() {
             Some(ModelWrapper::BPE(model)) => model.dropout.filter(|dropout| *dropout != 0.0),
@@ -128,7 +128,7 @@ impl Reference {
         }
     }
 
-    /// The token that stands for what the model does not know, where it has one.
+    /// Returns the token for what the model does not know, if it has one.
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;
         let model = match self.raw.get_model() {
@@ -143,7 +143,7 @@ impl Reference {
         }
     }
 
-    /// The bytes that an id stands for, by the file's decoder; empty where there is no such id.
+    /// Returns the bytes that an id represents, by the file's decoder; empty where there is no such id.
     pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
         let Some(token) = self.raw.id_to_token(id) else { return Vec::new() };
         let is_added = self.raw.get_added_vocabulary().get_added_tokens_decoder().contains_key(&id);
@@ -161,7 +161,7 @@ impl Reference {
         }
     }
 
-    /// The ids that the post-processor puts around one text.
+    /// Returns the ids that the post-processor puts around one text.
     pub(super) fn template(&self) -> Outcome<Template> {
         let Some(processor) = &self.processor else { return Ok(Template::default()) };
         let text = Encoding::from_tokens(vec![Token::new(TEXT, String::new(), (0, 0))], 0);
@@ -177,14 +177,14 @@ impl Reference {
         }
     }
 
-    /// Raw ids of a text.
+    /// Appends the raw ids of a text.
     pub(super) fn encode(&self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         let encoding = self.encoded(|raw| raw.encode_fast(text, false))?;
         out.extend_from_slice(encoding.get_ids());
         Ok(())
     }
 
-    /// Tokens with their places; `with_template` adds the template's, and lets the post-processor trim places.
+    /// Returns tokens with their ranges; `with_template` adds the template's, and lets the post-processor trim ranges.
     pub(super) fn spans(&self, text: &str, with_template: bool) -> Outcome<Vec<TokenSpan>> {
         let run = |in_chars: bool| {
             self.encoded(|raw| {
@@ -226,8 +226,8 @@ impl Reference {
     }
 }
 
-/// An added token of which the normalizer leaves nothing: the reference finds it everywhere, again and again, and its memory grows
-/// until there is none.
+/// Returns an added token that the normalizer reduces to nothing: the reference would find it everywhere, without end, until memory is
+/// exhausted.
 fn vanishing(raw: &Raw) -> Option<String> {
     let normalizer = raw.get_normalizer()?;
     let is_gone = |text: &str| {
@@ -238,9 +238,9 @@ fn vanishing(raw: &Raw) -> Option<String> {
     added.filter(|token| token.normalized).map(|token| token.content).find(|text| is_gone(text))
 }
 
-/// What the reference makes of a file of byte pairs, put together from parts that it has read itself and the long lists, which it
-/// would read by way of several copies of all; word by word where `lists` is there and the file allows for it. Nothing where the parts
-/// do not fit; the reference then says why.
+/// Builds the reference's tokenizer for a file of byte pairs, from parts that the reference has parsed itself and the long lists, which it
+/// would read by way of several copies; word by word where `lists` is given and the file allows it. `None` where the parts do not fit; the
+/// reference then reports why.
 pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw> {
     let rest = json!({
         "version": file.version,
@@ -264,12 +264,12 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
         None => ReferenceModel::Whole(Box::new(whole(&file.model)?.into())),
     };
     tokenizer.with_model(model);
-    // As the reference does it: with the model and the normalizer there.
+    // Added as the reference does it: with the model and the normalizer set.
     tokenizer.add_tokens(tokens).ok()?;
     Some(tokenizer)
 }
 
-/// The reference's model with all of a file's lists.
+/// Builds the reference's model with all of a file's lists.
 fn whole(file: &ModelFile<'_>) -> Option<BPE> {
     let ModelFile { vocab, merges, .. } = file;
     let vocab: Vocab = vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
@@ -294,7 +294,7 @@ fn whole(file: &ModelFile<'_>) -> Option<BPE> {
     model.build().ok()
 }
 
-/// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
+/// Runs code of other crates, which may panic on unforeseen input; that must end neither a run nor the user interface.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_panic(work).ok_or_else(|| "the tokenizer gave up on it; its file may be damaged".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The models of the reference, as the reference's tokenizer has them.
+//! The models that the reference's tokenizer is used with.
 
 use super::lazy_reference_model::LazyReferenceModel;
 use serde::{Deserialize, Deserializer};
@@ -14,17 +14,16 @@ use tokenizers::{
 pub(super) type Raw =
     TokenizerImpl<ReferenceModel, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
 
-/// A model of the reference.
 #[derive(Debug)]
 pub(super) enum ReferenceModel {
-    /// As the reference reads it.
+    /// A model that the reference has read.
     Whole(Box<ModelWrapper>),
-    /// Of byte pairs, of which the reference gets for each text what its words need.
+    /// A byte-pair model that is built for each text from what its words need.
     Wordwise(Box<LazyReferenceModel>),
 }
 
 impl ReferenceModel {
-    /// What the reference has read itself.
+    /// Returns the model that the reference has read itself.
     pub(super) fn whole(&self) -> Option<&ModelWrapper> {
         match self {
             Self::Whole(model) => Some(model),
@@ -33,7 +32,7 @@ impl ReferenceModel {
     }
 }
 
-/// What both kinds do alike.
+/// Evaluates one expression for both kinds.
 macro_rules! either {
     ($judge:expr, $model:ident => $done:expr) => {
         match $judge {
@@ -74,7 +73,7 @@ impl Model for ReferenceModel {
         either!(self, model => model.get_vocab_size())
     }
 
-    /// Nothing is ever saved.
+    /// Always fails: models are never saved.
     fn save(&self, _folder: &Path, _prefix: Option<&str>) -> Result<Vec<PathBuf>> {
         Err("a model that is only read".into())
     }

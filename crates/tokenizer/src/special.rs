@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// The key of the added tokens in a `tokenizer.json`.
 const ADDED: &str = "added_tokens";
 
-/// Returns a `tokenizer.json` in which these tokens are special, as the reference adds them: not normalized, inside of words too, without
-/// the blanks around them. The rest of the file keeps its bytes.
+/// Returns a `tokenizer.json` in which these tokens are special, as the reference adds them: not normalized, also found inside words,
+/// without the blanks around them. The rest of the file keeps its bytes.
 pub(super) fn make_special(file: &[u8], tokens: &[(u32, &str)]) -> Result<Vec<u8>, String> {
     let mut parts: BTreeMap<Cow<'_, str>, &RawValue> =
         serde_json::from_slice(file).map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ pub(super) fn make_special(file: &[u8], tokens: &[(u32, &str)]) -> Result<Vec<u8
 /// Finds the special tokens that a text spells out.
 #[derive(Clone, Debug, Default)]
 pub struct SpecialTokenFinder {
-    /// By id.
+    /// Ids and spellings, sorted by id.
     tokens: Vec<(u32, String)>,
     least: u32,
     /// The greatest id less the least one.
@@ -44,7 +44,7 @@ pub struct SpecialTokenFinder {
 }
 
 impl SpecialTokenFinder {
-    /// Looks for those of `added` that are special. With a normalizer, case is ignored.
+    /// Returns a finder of those of `added` that are special. With a normalizer, case is ignored.
     pub(super) fn new<'a>(added: impl Iterator<Item = &'a AddedTokenFacts>, has_normalizer: bool) -> Self {
         let special = added.filter(|token| token.is_special && !token.text.is_empty());
         let mut tokens: Vec<(u32, String)> = special.map(|token| (token.id, token.text.clone())).collect();
@@ -54,10 +54,10 @@ impl SpecialTokenFinder {
         Self { tokens, least, span, ignores_case: has_normalizer }
     }
 
-    /// The ids of special tokens that `text` spells out, each once; `ids` are the text's raw ids.
+    /// Returns the ids of special tokens that `text` spells out, each once; `ids` are the text's raw ids.
     ///
-    /// Most texts have no id near those of special tokens, which one pass over the ids shows. The text decides about the others: an id may
-    /// also be that of the unknown token.
+    /// Most texts have no id near those of special tokens, which one pass over the ids shows. For the others the text is searched: an id
+    /// may also be that of the unknown token.
     pub fn find<'a>(&'a self, text: &'a str, ids: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let is_near = ids.iter().fold(false, |is_near, id| is_near | (id.wrapping_sub(self.least) <= self.span));
         let near = if is_near && !self.tokens.is_empty() { ids } else { &[] };
@@ -70,7 +70,7 @@ impl SpecialTokenFinder {
         found.into_iter().filter(|id| self.spelling(*id).is_some_and(|spelling| self.has(text, spelling)))
     }
 
-    /// How a special token is spelled.
+    /// Returns the spelling of a special token.
     pub fn spelling(&self, id: u32) -> Option<&str> {
         let at = self.tokens.binary_search_by_key(&id, |token| token.0).ok()?;
         self.tokens.get(at).map(|token| token.1.as_str())

@@ -1,4 +1,4 @@
-//! The readers against the Python packages, and the fast reader against the reference.
+//! Compares the readers with the Python packages, and the fast reader with the reference.
 
 use super::*;
 use serde::Deserialize;
@@ -6,17 +6,17 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where the trained tokenizers of the tests are.
+/// Returns the path of a trained tokenizer of the tests.
 pub(super) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/tokenizers").join(name)
 }
 
-/// The lists of a file.
+/// Returns the lists of a file.
 pub(super) fn lists_of<'a>(file: &'a file::ModelFile<'a>) -> Result<bpe::Lists<'a>, String> {
     bpe::Lists::new(file, &join::in_turn, || ()).0
 }
 
-/// Texts, and for each tokenizer the ids of each, as the Python packages gave them (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
+/// Texts, and for each tokenizer the ids of each, from the Python packages (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
 #[derive(Deserialize)]
 struct Oracle {
     texts: Vec<String>,
@@ -25,7 +25,7 @@ struct Oracle {
 
 #[test]
 fn ids_are_those_of_the_python_packages() {
-    // A larger file of the same form can be given, to look deeper.
+    // A larger file of the same form can be given for a more thorough test.
     let file = std::env::var_os("GRISTMILL_TOKENIZER_ORACLE").map_or_else(|| golden("oracle.json"), PathBuf::from);
     let folder = std::env::var_os("GRISTMILL_TOKENIZER_FOLDER").map_or_else(|| golden(""), PathBuf::from);
     let oracle: Oracle = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
@@ -61,7 +61,7 @@ fn load(name: &str) -> Tokenizer {
     Tokenizer::load(golden(name).to_str().unwrap()).unwrap()
 }
 
-/// Small and seeded, so that every run sees the same texts.
+/// A small random generator with a seed, so that every run uses the same texts.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -99,7 +99,7 @@ impl Dice {
                 2 => text.push_str(&[" ", "\n", "\t", "a", "7", "'", "▁"][self.roll(7)].repeat(self.roll(20))),
                 3 => text.push(' '),
                 4 => {
-                    // A piece cut anywhere, so that half of an added token comes up too.
+                    // A piece cut anywhere, so that half of an added token occurs as well.
                     let piece = &pieces[self.roll(pieces.len())];
                     let most = self.roll(piece.len().min(40) + 1);
                     text.extend(piece.char_indices().take_while(|(at, c)| at + c.len_utf8() <= most).map(|(_, c)| c));
@@ -116,7 +116,7 @@ impl Dice {
     }
 }
 
-/// Texts for each tokenizer: 100,000 when asked for all.
+/// Returns the number of texts for each tokenizer, which the environment variable overrides: 100,000 for the full test.
 pub(super) fn rounds(default: usize) -> usize {
     std::env::var("GRISTMILL_TOKENIZER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -149,7 +149,7 @@ fn the_fast_reader_gives_the_ids_of_the_reference() {
 
 #[test]
 fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
-    // The first byte of Cyrillic letters is no token here, so that words which wait for each other cannot all be joined.
+    // The first byte of Cyrillic letters is no token here, so that some waiting words cannot be joined.
     let mut lacking: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
     for (key, has_it) in [("vocab", true), ("merges", false)] {
         let list = &mut lacking["model"][key];
@@ -175,7 +175,7 @@ fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
         for round in 0..rounds(60) / 5 {
             let many = if round % 8 == 0 { 300 } else { 12 };
             let mut texts: Vec<String> = (0..dice.roll(many)).map(|_| dice.text(&pieces)).collect();
-            // Words that were never met, so many that they do not all wait until the end.
+            // New words, more than can wait until the end.
             let new = |dice: &mut Dice| {
                 (0..3 + dice.roll(25)).map(|_| (b'a' + dice.roll(26) as u8) as char).collect::<String>()
             };
@@ -417,7 +417,7 @@ fn facts_and_warnings_say_what_the_file_asks_for() {
     assert!(two.apply(&ids, Some(&too_short), &mut Vec::new()).is_err());
 }
 
-/// Pieces as the Python package cuts them: its engine for patterns has words, classes and line ends of its own.
+/// Compares pieces with those of the Python package: its pattern engine has its own definitions of words, classes and line ends.
 #[test]
 fn patterns_are_those_of_the_package_of_python() {
     for (pattern, text, pieces) in [
@@ -444,7 +444,7 @@ fn patterns_are_those_of_the_package_of_python() {
     }
 }
 
-/// The fast reader gives the reference's ids for these texts, one after the other.
+/// Asserts that the fast reader returns the reference's ids for these texts, one after the other.
 fn agrees_with_the_reference(tokenizer: &Tokenizer, texts: &[impl AsRef<str>]) {
     assert!(tokenizer.is_fast(), "{:?}", tokenizer.facts().slow_because);
     let mut encoder = tokenizer.encoder();
@@ -459,7 +459,7 @@ fn agrees_with_the_reference(tokenizer: &Tokenizer, texts: &[impl AsRef<str>]) {
 #[test]
 fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
     let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
-    // Split again behind a pattern: a way of splitting that only the other crate's reader knows.
+    // A pattern before the byte-level split: a way of splitting that only the other crate's reader accepts.
     let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
     let split = json!({"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}"}, "behavior": "Isolated", "invert": false});
     file["pre_tokenizer"] = json!({"type": "Sequence", "pretokenizers": [split, bytes]});
@@ -506,7 +506,7 @@ fn a_long_word_without_any_known_character_has_no_ids() {
         "model": {"type": "BPE", "vocab": vocab, "merges": [["h", "e"]]},
     });
     let tokenizer = Tokenizer::from_bytes("x", file.to_string().as_bytes()).unwrap();
-    // What was joined before must leave nothing behind in a lane.
+    // Earlier words must not affect later ones in the same lane.
     let texts = [("hello", 20), ("Ж", 200), ("Z", 100), ("Щ", 5), ("Щ", 40), ("𐍈", 250)];
     agrees_with_the_reference(&tokenizer, &texts.map(|(piece, times)| piece.repeat(times)));
 }

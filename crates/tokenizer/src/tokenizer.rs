@@ -17,17 +17,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokenizers::AddedToken;
 
-/// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
-/// has looked at a tokenizer hands a plan on, not the tokenizer. With the file, if that was left alone before.
+/// The tokenizer that was loaded last, while it is in use: loading takes longer than packing a small file, and a front end that has
+/// examined a tokenizer passes on a plan, not the tokenizer. With the state of its file, if that was not modified shortly before.
 static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), None));
 
-/// What reading a tokenizer is called in errors.
+/// The action that errors name.
 const WHAT: &str = "reading the tokenizer";
 
-/// Tokens of the vocabulary among which a misspelt one is looked for.
+/// Number of tokens of the vocabulary that are compared with a misspelt one.
 const MAX_COMPARED: u32 = 300_000;
 
-/// A tokenizer, ready for any number of threads. Cheap to clone.
+/// A tokenizer, usable by any number of threads. Cheap to clone.
 #[derive(Clone)]
 pub struct Tokenizer(Arc<Inner>);
 
@@ -35,15 +35,15 @@ struct Inner {
     engine: Engine,
     facts: TokenizerFacts,
     uses_reference: AtomicBool,
-    /// What came of [`Tokenizer::verify_against_reference`], once that was asked for.
+    /// The result of [`Tokenizer::verify_against_reference`], once it was called.
     proof: OnceLock<Option<Mismatch>>,
-    /// Ids of tokens that are special because a plan says so, not the file.
+    /// Ids of tokens that are special because of a plan, not of the file.
     made_special: Vec<u32>,
 }
 
-/// What does the work.
+/// The reader of the tokenizer.
 pub(super) enum Engine {
-    /// A `tokenizer.json`, and the fast reader's view of it where there is one.
+    /// A `tokenizer.json`, and the fast reader where there is one.
     Json(Box<Reference>, Option<Box<Fast>>),
     /// A SentencePiece model.
     SentencePiece(Box<Model>),
@@ -56,8 +56,8 @@ impl Inner {
 }
 
 impl Tokenizer {
-    /// Loads a `tokenizer.json`, a folder that holds one, a SentencePiece `.model`, or a model of the local hub cache by its name
-    /// (`owner/name`, or `owner/name@revision`). The network is never asked.
+    /// Loads a `tokenizer.json`, a folder that contains one, a SentencePiece `.model`, or a model of the local hub cache by its name
+    /// (`owner/name`, or `owner/name@revision`). The network is never used.
     ///
     /// Fails with an environment failure when there is no such file, and with a data failure when it cannot be used.
     pub fn load(named: &str) -> Outcome<Self> {
@@ -66,17 +66,17 @@ impl Tokenizer {
         Ok(loaded)
     }
 
-    /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`verify_against_reference`](Self::prove)
-    /// before anything counts that was encoded.
+    /// Like [`load`](Self::load), without the verification, which takes up to half of the time: for callers that only read facts, or call
+    /// [`verify_against_reference`](Self::verify_against_reference) before they use encoded ids.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
         Self::load_together(named, &in_turn)
     }
 
-    /// [`load_unproven`](Self::load_unproven) for who has threads: `together` is given two pieces of work at a time.
+    /// Like [`load_unproven`](Self::load_unproven), for callers with threads: `together` is called with two pieces of work at a time.
     pub fn load_together(named: &str, together: Join2<'_>) -> Outcome<Self> {
         let seen = FileState::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that was sent to the reference is not handed on: another run decides for itself.
+        // A tokenizer that switched to the reference is not reused: each run decides for itself.
         let known = last.0.upgrade().filter(|known| !known.uses_reference());
         if let Some(known) = known.clone().filter(|_| seen.is_some() && seen == last.1) {
             return Ok(Self(known));
@@ -92,7 +92,7 @@ impl Tokenizer {
         Ok(loaded)
     }
 
-    /// [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
+    /// Like [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
     pub fn load_with_special(named: &str, tokens: &[String], together: Join2<'_>) -> Outcome<Self> {
         let plain = Self::load_together(named, together)?;
         let Engine::Json(reference, _) = plain.engine() else {
@@ -123,7 +123,7 @@ impl Tokenizer {
         Ok(Self(Arc::new(Inner { made_special, ..inner })))
     }
 
-    /// Makes a tokenizer of a file's bytes; `name` is for messages.
+    /// Builds a tokenizer from a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
         made.verify_against_reference();
@@ -165,12 +165,12 @@ impl Tokenizer {
         Ok(Inner { engine, facts, uses_reference, proof, made_special })
     }
 
-    /// `tokenizer.json` or SentencePiece.
+    /// Returns whether the file is a `tokenizer.json` or SentencePiece.
     pub fn kind(&self) -> TokenizerKind {
         self.0.facts.kind
     }
 
-    /// What the file says; [`TokenizerFacts::is_fast`] as it is at the moment.
+    /// Returns the facts of the file; [`TokenizerFacts::is_fast`] is the current state.
     pub fn facts(&self) -> TokenizerFacts {
         let facts = self.0.facts.clone();
         let found = self.0.proof.get().and_then(Option::as_ref);
@@ -178,8 +178,8 @@ impl Tokenizer {
         TokenizerFacts { is_fast: self.is_fast(), slow_because, ..facts }
     }
 
-    /// The first difference between the fast reader and the reference on texts on which readers part ways; from then on the reference
-    /// does the work. They are compared once, whoever asks.
+    /// Returns the first difference between the fast reader and the reference on texts on which readers tend to differ; if there is one,
+    /// the reference is used from then on. They are compared once, at the first call.
     pub fn verify_against_reference(&self) -> Option<&Mismatch> {
         let compare = || {
             let found = self.first_mismatch()?;
@@ -197,32 +197,32 @@ impl Tokenizer {
         let (mut encoder, mut guard, mut ids) = (self.encoder(), self.guard(), Vec::new());
         adversarial::texts(&spellings).iter().find_map(|text| {
             ids.clear();
-            // A text that cannot be encoded is none to compare.
+            // A text that cannot be encoded is not compared.
             encoder.encode(text, &mut ids).and_then(|()| guard.check(text, &ids)).ok()?
         })
     }
 
-    /// Whether a faster reader than the reference does the work at the moment.
+    /// Whether a faster reader than the reference is currently used.
     pub fn is_fast(&self) -> bool {
         self.0.facts.is_fast && !self.0.uses_reference()
     }
 
-    /// From now on every encoder of this tokenizer works with the reference.
+    /// Switches every encoder of this tokenizer to the reference.
     pub fn use_reference(&self) {
         self.0.uses_reference.store(true, Ordering::Release);
     }
 
-    /// Tokens of the model itself.
+    /// Returns the number of tokens of the model itself.
     pub fn base_size(&self) -> u64 {
         self.0.facts.base_size
     }
 
-    /// Tokens of the model and those added to it.
+    /// Returns the number of tokens of the model and those added to it.
     pub fn full_size(&self) -> u64 {
         self.0.facts.full_size
     }
 
-    /// The id of a token by its spelling, added tokens first.
+    /// Returns the id of a token by its spelling, added tokens first.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
@@ -230,7 +230,7 @@ impl Tokenizer {
         }
     }
 
-    /// [`id_of`](Self::id_of), or a usage failure that names the token most like it.
+    /// Like [`id_of`](Self::id_of), or a usage failure that names the most similar token.
     pub fn expect_id(&self, token: &str) -> Outcome<u32> {
         self.id_of(token).ok_or_else(|| {
             let failure =
@@ -242,7 +242,8 @@ impl Tokenizer {
         })
     }
 
-    /// The added token most like this spelling, else the one of the vocabulary; huge vocabularies are not searched through.
+    /// Returns the added token most similar to this spelling, otherwise the one of the vocabulary; of huge vocabularies only the first
+    /// [`MAX_COMPARED`] ids are searched.
     fn like(&self, token: &str) -> Option<String> {
         let near = nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str()));
         near.map(str::to_owned).or_else(|| {
@@ -252,7 +253,7 @@ impl Tokenizer {
         })
     }
 
-    /// A token's spelling in the vocabulary (byte-level and `▁` spellings are left as they are).
+    /// Returns a token's spelling in the vocabulary (byte-level and `▁` spellings are kept).
     pub fn token_of(&self, id: u32) -> Option<String> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
@@ -260,7 +261,7 @@ impl Tokenizer {
         }
     }
 
-    /// The token for what the model does not know.
+    /// Returns the token for what the model does not know.
     pub fn unknown(&self) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.unknown(),
@@ -268,7 +269,7 @@ impl Tokenizer {
         }
     }
 
-    /// What the file's post-processor puts around a single text.
+    /// Returns the ids that the file's post-processor puts around a single text.
     pub fn template(&self) -> Outcome<Template> {
         match self.engine() {
             Engine::Json(reference, _) => reference.template(),
@@ -276,7 +277,7 @@ impl Tokenizer {
         }
     }
 
-    /// The truncation stored in the file.
+    /// Returns the truncation stored in the file.
     pub fn truncation(&self) -> Option<Truncation> {
         match self.engine() {
             Engine::Json(reference, _) => reference.truncation,
@@ -284,7 +285,7 @@ impl Tokenizer {
         }
     }
 
-    /// The padding stored in the file.
+    /// Returns the padding stored in the file.
     pub fn padding(&self) -> Option<Padding> {
         match self.engine() {
             Engine::Json(reference, _) => reference.padding,
@@ -292,12 +293,13 @@ impl Tokenizer {
         }
     }
 
-    /// An encoder for one thread.
+    /// Returns an encoder for one thread.
     pub fn encoder(&self) -> Encoder {
         Encoder::new(self.clone())
     }
 
-    /// Finds the special tokens of the file that a text spells out; those that only a plan makes special are cut out on purpose.
+    /// Returns a finder of the file's special tokens that a text spells out; tokens that only a plan makes special are excluded, as they
+    /// are cut out intentionally.
     pub fn special_token_finder(&self) -> SpecialTokenFinder {
         let Inner { facts, made_special, .. } = &*self.0;
         // Control pieces of SentencePiece are never found in a text.
@@ -306,12 +308,12 @@ impl Tokenizer {
         SpecialTokenFinder::new(facts.added.iter().filter(is_found), facts.has_normalizer)
     }
 
-    /// A guard for one thread.
+    /// Returns a parity check for one thread.
     pub fn guard(&self) -> ParityCheck {
         ParityCheck::new(self)
     }
 
-    /// The text of these ids, for screens: control tokens are spelled out, unknown ids left out, broken characters replaced.
+    /// Returns the text of these ids, for display: control tokens are spelled out, unknown ids left out, broken characters replaced.
     pub fn decode(&self, ids: &[u32]) -> String {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
@@ -319,7 +321,7 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes that one id stands for; empty where there is no such id.
+    /// Returns the bytes that one id represents; empty where there is no such id.
     pub fn piece(&self, id: u32) -> Vec<u8> {
         match self.engine() {
             Engine::Json(reference, _) => reference.bytes_of(id),
@@ -332,7 +334,7 @@ impl Tokenizer {
     }
 }
 
-/// Whether the reference already has a token as it adds special ones.
+/// Whether a token already has the form in which the reference adds special ones.
 fn is_plainly_special(token: &AddedToken) -> bool {
     token.special && !(token.single_word || token.lstrip || token.rstrip || token.normalized)
 }
@@ -386,7 +388,7 @@ fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
 mod tests {
     use super::*;
 
-    /// Four words, an end token that the template appends.
+    /// Four words, with an end token that the template appends.
     const WORDS: &str = r#"{"version":"1.0","truncation":null,"padding":null,
         "added_tokens":[{"id":3,"content":"<|end|>","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}],
         "normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},
@@ -417,7 +419,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
         };
         let load = || Tokenizer::load(path.to_str().unwrap()).unwrap();
-        // Other tests load theirs meanwhile, so that the one loaded last may be another.
+        // Other tests load theirs meanwhile, so that the last loaded tokenizer may be another.
         let is_shared = || {
             let held = load();
             Arc::ptr_eq(&held.0, &load().0)

@@ -1,9 +1,9 @@
-//! What a person should know about a `tokenizer.json` before packing with it.
+//! Warnings about a `tokenizer.json` for the user, before packing with it.
 
 use super::facts::{AddedTokenFacts, NO_END};
 use super::reference::Reference;
 
-/// What a person should know before packing with this tokenizer.
+/// Returns what the user should know before packing with this tokenizer.
 pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) -> Vec<String> {
     let tokenizer = reference.tokenizer();
     let mut out = Vec::new();
@@ -47,12 +47,12 @@ pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greates
     out
 }
 
-/// Bytes that a vocabulary of this size asks for.
+/// Returns the number of bytes of an id in a vocabulary of this size.
 fn token_bytes(size: u64) -> u32 {
     (size.max(2) - 1).ilog2() / 8 + 1
 }
 
-/// Spellings of tokens, for a sentence.
+/// Returns the spellings of tokens, for a sentence.
 fn spelled(reference: &Reference, ids: &[u32]) -> String {
     let name = |id: &u32| reference.tokenizer().id_to_token(*id).unwrap_or_else(|| id.to_string());
     ids.iter().map(|id| format!("`{}`", name(id))).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The frame's own drawing: title line, body, bottom bar, notice; and the one sentence when nothing fits.
+//! Draws the frame's own parts: title line, body, bottom bar, notice; and a single sentence if the terminal is too small.
 
 use super::App;
 use crate::tui::keymap::{Action, Chord, Context, Entry};
@@ -9,16 +9,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The smallest terminal in which screens are drawn.
+/// The minimum width, in columns, at which screens are drawn.
 pub const MIN_COLUMNS: u16 = 40;
-/// The smallest terminal in which screens are drawn.
+/// The minimum height, in rows, at which screens are drawn.
 pub const MIN_ROWS: u16 = 10;
 
 impl App {
     /// Draws everything.
     pub fn draw(&mut self, frame: &mut Frame) {
         let area = frame.area();
-        // A theme may have a background of its own: it is that of everything.
+        // A theme's own background applies to the whole screen.
         frame.buffer_mut().set_style(area, self.theme.text);
         if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
             return draw_too_small(frame, area);
@@ -35,7 +35,7 @@ impl App {
         if let Some(screen) = stack.get(base) {
             self.draw_head(frame, head, screen.as_ref(), &ui);
         }
-        // A notice takes its place of the bar: the frame around the screen stays whole.
+        // A notice takes its space from the bar: the rest of the frame is unaffected.
         let notice = self.notice(stack.last().map(AsRef::as_ref), usize::from(foot.width), &ui);
         let taken = notice.as_ref().map_or(0, |toast| toast.columns(foot, &ui));
         let place = Rect { width: foot.width - taken, ..foot };
@@ -87,19 +87,19 @@ struct Item {
     key: String,
     label: &'static str,
     columns: usize,
-    /// Never left out.
+    /// Whether it is never left out.
     keep: bool,
 }
 
 fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
     let typing = screen.wants_text();
-    // A text field needs the room for the flags of its answers; the notice of an ended job has the key.
+    // A text field needs the space for the flags of its answers; the notice of an ended job shows the key.
     let is_spared = |action| typing && action == Action::Jobs;
     let hidden =
         |entry: &Entry| !entry.in_bar || is_spared(entry.action) || screen.why_disabled(entry.action).is_some();
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
-    // A key that a nearer layer has a meaning for does not reach the farther one.
+    // A key bound in a nearer layer does not reach a farther one.
     let mut taken: Vec<(Context, Chord)> = Vec::new();
     for entry in ui.keymap.entries(screen.context()) {
         let is_taken = |k: &Chord| taken.iter().any(|(context, key)| *context != entry.context && key == k);
@@ -124,13 +124,13 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
     items
 }
 
-/// Draws the bar, and says where its items stand.
+/// Draws the bar, and returns the positions of its items.
 fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Places<Action> {
     let columns = usize::from(area.width);
     let mut items = bar_items(screen, ui);
     let needed = |items: &[Item]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
     while needed(&items) > columns + 2 {
-        // The later an item stands, the less it is missed; help finds them all. Beside a notice there may be no room for any.
+        // Later items are less important, and help lists them all. Next to a notice there may be no room for any.
         let least = items.iter().rposition(|i| !i.keep).or_else(|| items.len().checked_sub(1));
         let Some(least) = least else { break };
         items.remove(least);

@@ -10,16 +10,16 @@ use gristmill_core::text::count;
 use gristmill_ops::job::JobState;
 use std::time::{Duration, Instant};
 
-/// How long a notice of an end stays where no key is pressed.
+/// How long a notice of an end stays if no key is pressed.
 const NOTICE_TIME: Duration = Duration::from_secs(20);
-/// What is typed into a text field takes no notice away before it was there for so long.
+/// How long a notice is shown before typing into a text field may dismiss it.
 const READ: Duration = Duration::from_secs(2);
-/// The most columns that the name of a job takes in the title.
+/// Maximum columns of a job's name in the title.
 const TITLE_COLUMNS: usize = 60;
-/// What the title is when nothing runs, and how it ends otherwise.
+/// The title if nothing runs, and its suffix otherwise.
 const PROGRAM: &str = "gristmill";
 
-/// The ends that a notice shows.
+/// The ends of jobs shown by a notice.
 #[derive(Debug, Default)]
 pub(super) struct EndNotices {
     list: Vec<EndedJob>,
@@ -27,12 +27,12 @@ pub(super) struct EndNotices {
 }
 
 impl EndNotices {
-    /// When the notice goes away.
+    /// Returns the time at which the notice expires.
     fn until(&self) -> Option<Instant> {
         self.since.map(|since| since + NOTICE_TIME)
     }
 
-    /// How it ended, in words; of several jobs how each of them did.
+    /// Returns the outcome in words; of several jobs, the outcome of each.
     fn words(&self) -> String {
         let state = |state: JobState| match state {
             JobState::Failed => "failed",
@@ -76,7 +76,7 @@ impl EndNotices {
 }
 
 impl App {
-    /// Takes the jobs that ended. Those that a screen in view is about are seen there.
+    /// Announces ended jobs, except those whose state is visible on a screen.
     pub(super) fn announce_ends(&mut self) {
         let base = self.stack.iter().rposition(|screen| !screen.is_popup()).unwrap_or(0);
         let ended = self.env.jobs.take_ended();
@@ -97,7 +97,7 @@ impl App {
         self.changed = true;
     }
 
-    /// Takes the notice away that is in view.
+    /// Dismisses the visible notice.
     pub(super) fn dismiss(&mut self) {
         if self.toast.take().is_some() {
             self.ends.since = self.ends.since.map(|_| Instant::now());
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// The same when something was typed into a text field: who types fast has not read it yet.
+    /// Dismisses the notice after typing into a text field, but not while it is too new to have been read.
     pub(super) fn dismiss_by_typing(&mut self) {
         let is_new = self.ends.since.is_some_and(|since| since.elapsed() < READ);
         if self.toast.is_some() || !is_new {
@@ -114,12 +114,12 @@ impl App {
         }
     }
 
-    /// When the notice in view goes away by itself.
+    /// Returns the time at which the visible notice expires.
     pub fn notice_ends(&self) -> Option<Instant> {
         self.ends.until().filter(|_| self.toast.is_none())
     }
 
-    /// Takes it away once it is time.
+    /// Dismisses the notice once it has expired.
     pub fn expire(&mut self) {
         if self.notice_ends().is_some_and(|until| Instant::now() >= until) {
             self.ends = EndNotices::default();
@@ -127,7 +127,7 @@ impl App {
         }
     }
 
-    /// The notice in view.
+    /// Returns the visible notice.
     pub(super) fn notice(&self, screen: Option<&dyn Screen>, columns: usize, ui: &Ui) -> Option<Toast> {
         if self.toast.is_some() {
             return self.toast.clone();
@@ -148,7 +148,7 @@ impl App {
         Some(Toast::new(self.ends.level(), format!("{name}{rest}")))
     }
 
-    /// What the title of the terminal's window is to say: what runs and how far it is, or how it ended. Without control characters.
+    /// Returns the title for the terminal's window: what runs and its progress, or how it ended. Without control characters.
     pub fn window_title(&self) -> String {
         let name = |title: &str| text::fit_middle(title, TITLE_COLUMNS, &self.glyphs);
         let views = self.env.jobs.views();

@@ -1,4 +1,4 @@
-//! The screen saved as a picture.
+//! Saves the screen as a picture.
 
 use super::App;
 use crate::tui::svg::{self, Palette};
@@ -11,7 +11,7 @@ use gristmill_storage::publish::write_file;
 use ratatui::buffer::Buffer;
 use std::path::{Path, PathBuf};
 
-/// Pictures beside each other in one folder, at most.
+/// Maximum number of pictures in one folder.
 const MAX_PICTURES: u32 = 10_000;
 
 /// A frame to be saved, with its title.
@@ -26,7 +26,7 @@ pub(super) struct Frame {
 pub(super) type Saver = Latest<Frame, Outcome<PathBuf>>;
 
 impl App {
-    /// Hands a frame over to be saved.
+    /// Submits a frame to be saved.
     pub(super) fn save(&mut self, buffer: Buffer) {
         let crumbs = self.stack.iter().rev().find(|s| !s.is_popup()).map(|s| s.title()).unwrap_or_default();
         let title = format!("Gristmill: {}", if crumbs.is_empty() { "home".to_owned() } else { crumbs.join(", ") });
@@ -36,7 +36,7 @@ impl App {
         saver.ask(Frame { buffer, title, palette, folder: self.env.save_dir.clone() });
     }
 
-    /// Says what became of it.
+    /// Shows the result of saving.
     pub(super) fn tell_saved(&mut self) {
         match self.saver.as_mut().and_then(Saver::take) {
             Some(Ok(path)) => self.notify(Toast::new(Level::Ok, format!("saved as {}", path.to_string_lossy()))),
@@ -53,7 +53,7 @@ fn write(frame: &Frame) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-/// `gristmill-screen-1.svg`, or the next number that is free.
+/// Returns `gristmill-screen-1.svg`, or the next free number.
 fn free_name(folder: &Path) -> Outcome<PathBuf> {
     (1..=MAX_PICTURES)
         .map(|number| folder.join(format!("gristmill-screen-{number}.svg")))

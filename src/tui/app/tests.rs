@@ -1,4 +1,4 @@
-//! Screens as a person sees them, driven by keys, without a terminal.
+//! Screens driven by keys, without a terminal.
 
 use super::*;
 use crate::tui::jobs::{JobResult, RunningJob};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A UI on a folder of its own.
+/// A UI on a temporary folder.
 struct Stage {
     app: App,
     folder: tempfile::TempDir,
@@ -32,7 +32,7 @@ fn put(path: &Path, bytes: &[u8]) {
     write_file(&RealFs, path, bytes, 0o644).unwrap();
 }
 
-/// A tar of one sample with these parts, each 100 bytes long.
+/// Returns a tar of one sample with these parts, each 100 bytes long.
 fn shard(parts: &[&str]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for part in parts {
@@ -102,7 +102,7 @@ impl Stage {
         }
     }
 
-    /// Presses keys as the key table writes them, each separated by a space.
+    /// Presses keys, written as in the key table and separated by spaces.
     fn keys(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_whitespace() {
             for event in key.parse::<Chord>().unwrap().events() {
@@ -121,7 +121,7 @@ impl Stage {
         self
     }
 
-    /// Where a text begins on the screen: column and row.
+    /// Returns the position of a text on the screen: column and row.
     fn find(&mut self, needle: &str) -> (u16, u16) {
         let screen = self.screen_when(|screen| screen.contains(needle));
         let found = screen.lines().enumerate().find_map(|(row, line)| Some((line.split_once(needle)?.0, row)));
@@ -131,7 +131,7 @@ impl Stage {
     }
 
     fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) -> &mut Self {
-        // Places are those that were drawn last.
+        // Mouse positions refer to what was drawn last.
         self.screen(100, 30);
         self.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self
@@ -143,7 +143,7 @@ impl Stage {
         self
     }
 
-    /// Two clicks with nothing between them, so that a busy machine cannot part them.
+    /// Sends two clicks with nothing in between, so that a slow machine cannot separate them.
     fn double_click(&mut self, column: u16, row: u16) -> &mut Self {
         self.screen(100, 30);
         for _ in 0..2 {
@@ -160,12 +160,12 @@ impl Stage {
         terminal
     }
 
-    /// The screen as text.
+    /// Draws the screen as text.
     fn screen(&mut self, columns: u16, rows: u16) -> String {
         testing::text_of(&self.terminal(columns, rows))
     }
 
-    /// A worker may still be at it on a busy machine: what is to come is waited for.
+    /// Waits for the text: a worker may still be busy.
     fn assert_shows(&mut self, needle: &str) {
         let screen = self.screen_when(|screen| screen.contains(needle));
         assert!(screen.contains(needle), "no '{needle}' in\n{screen}");
@@ -176,7 +176,7 @@ impl Stage {
         assert!(!screen.contains(needle), "'{needle}' in\n{screen}");
     }
 
-    /// The screen once it is as expected, or what it still is after a long while.
+    /// Returns the screen once it is as expected, or its state after a long time.
     fn screen_when(&mut self, expected: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
@@ -196,7 +196,7 @@ impl Chord {
     }
 }
 
-/// A job that stands still where a test puts it.
+/// A job whose progress the test sets.
 struct StillJob {
     status: JobStatus,
     ended: Arc<AtomicBool>,

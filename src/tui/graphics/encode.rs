@@ -1,8 +1,8 @@
-//! Pictures as real pixels, for terminals that can: kitty, iTerm2 and sixel graphics.
+//! Pictures as real pixels, for terminals with kitty, iTerm2 or sixel graphics.
 //!
-//! Nothing is asked of the terminal here. The environment tells which protocol is safe; `GRISTMILL_PICTURES` overrules it
-//! (`auto`, `cells`, `kitty`, `iterm2`, `sixel`). Where it tells nothing, the terminal UI may ask; inside a multiplexer the
-//! answer would mislead.
+//! The terminal is not queried here. The environment determines which protocol is safe; `GRISTMILL_PICTURES` overrides it (`auto`, `cells`,
+//! `kitty`, `iterm2`, `sixel`). If the environment is inconclusive, the terminal UI may query the terminal; inside a multiplexer the answer
+//! would mislead.
 
 use gristmill_ops::preview::picture::Picture;
 use image::DynamicImage;
@@ -10,10 +10,10 @@ use ratatui_image::picker::{Picker, ProtocolType};
 use ratatui_image::protocol::Protocol;
 use ratatui_image::{FontSize, Resize};
 
-/// Which way of showing pixels the terminal understands.
+/// Graphics protocol of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graphics {
-    /// None that is safe; pictures become cells.
+    /// No safe protocol; pictures are drawn as cells.
     Cells,
     /// The kitty protocol.
     Kitty,
@@ -24,7 +24,7 @@ pub enum Graphics {
 }
 
 impl Graphics {
-    /// Decides from environment variables. Inside tmux, screen or zellij only an explicit wish brings pixels.
+    /// Decides from environment variables. Inside tmux, screen or zellij pixels are used only if set explicitly.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         match variable("GRISTMILL_PICTURES").as_deref() {
             Some("kitty") => return Self::Kitty,
@@ -38,14 +38,14 @@ impl Graphics {
         }
         let term = variable("TERM").unwrap_or_default();
         let program = variable("TERM_PROGRAM").unwrap_or_default();
-        // What is known of nobody's answer has to be asked for.
+        // Support of all other terminals is known only by querying them.
         match (term.as_str(), program.as_str()) {
             ("xterm-kitty" | "xterm-ghostty", _) | (_, "ghostty") => Self::Kitty,
             _ => Self::Cells,
         }
     }
 
-    /// Whether a multiplexer stands between us and the terminal.
+    /// Whether a multiplexer is between this program and the terminal.
     pub fn is_multiplexed(variable: impl Fn(&str) -> Option<String>) -> bool {
         let term = variable("TERM").unwrap_or_default();
         let inside = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| variable(name).is_some());
@@ -53,8 +53,8 @@ impl Graphics {
     }
 }
 
-/// Encodes a picture for a box of cells, its shape kept. `None` when pixels cannot be used; takes milliseconds, so call
-/// it on a worker. `cell` is the size of one cell in pixels.
+/// Encodes a picture for a box of cells, keeping its aspect ratio. Returns `None` when pixels cannot be used; takes milliseconds, so it
+/// must be called on a worker. `cell` is the size of one cell in pixels.
 pub fn encode(
     picture: &Picture,
     columns: u16,
@@ -72,7 +72,7 @@ pub fn encode(
     if columns == 0 || rows == 0 {
         return None;
     }
-    // The replacement that the library names asks the terminal, which is what must not happen here.
+    // The replacement recommended by the library queries the terminal, which must not happen here.
     #[expect(deprecated, reason = "the only constructor that takes a known cell size without a query")]
     let mut picker = Picker::from_fontsize(FontSize::new(width, height));
     picker.set_protocol_type(protocol);

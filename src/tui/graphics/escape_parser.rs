@@ -1,39 +1,39 @@
-//! Tells the terminal's answers from keys in the bytes that come from it.
+//! Separates the terminal's answers from keys in its input bytes.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-/// The longest answer or pasted text that is waited for, in bytes; what is longer is let go.
+/// Maximum length of an answer or pasted text, in bytes; longer ones are dropped.
 const MAX_SEQUENCE_BYTES: usize = 1 << 20;
 
-/// What was found in the bytes.
+/// An event found in the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tui) enum ParsedEvent {
-    /// Somebody typed, pasted or used the mouse.
+    /// A key, a paste or a mouse event.
     Typed(Event),
-    /// An answer about kitty's graphics, and whether it says that they are there.
+    /// The answer about kitty's graphics: whether they are supported.
     Kitty(bool),
     /// Width and height of a cell in pixels.
     CellSize(u16, u16),
-    /// What kind of terminal it is: whether it knows sixel graphics.
+    /// The type of the terminal: whether it supports sixel graphics.
     Attributes(bool),
 }
 
-/// Bytes that came and mean nothing yet.
+/// Received bytes that are not complete events yet.
 #[derive(Default)]
 pub(in crate::tui) struct EscapeParser {
     waiting: Vec<u8>,
 }
 
-/// One thing at the beginning of the bytes.
+/// The event at the beginning of the bytes.
 enum Parsed {
-    /// So many bytes of it, and what it is; nothing where it means nothing to us.
+    /// Its length in bytes, and the event; `None` if it has no meaning here.
     Whole(usize, Option<ParsedEvent>),
-    /// It goes on.
+    /// It is incomplete.
     Unfinished,
 }
 
 impl EscapeParser {
-    /// Takes bytes and gives what they are.
+    /// Takes bytes and passes on the events in them.
     pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(ParsedEvent)) {
         self.waiting.extend_from_slice(bytes);
         let mut at = 0;
@@ -50,12 +50,12 @@ impl EscapeParser {
         self.waiting.drain(..at.min(self.waiting.len()));
     }
 
-    /// Whether something has begun and not ended.
+    /// Whether an event has begun and not ended.
     pub(in crate::tui) fn has_rest(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Nothing more comes: gives what the rest can only be. Returns whether it is the beginning of an answer.
+    /// Ends the input: passes on the rest as the events it must be. Returns whether the rest is the beginning of an answer.
     pub(in crate::tui) fn finish(self, pass: &mut dyn FnMut(Event)) -> bool {
         match self.waiting.as_slice() {
             [0x1b] => pass(typed(KeyCode::Esc, KeyModifiers::NONE)),
@@ -96,7 +96,7 @@ fn piece(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// A character or a control.
+/// Parses a character or a control.
 fn plain(byte: u8, bytes: &[u8]) -> Parsed {
     let control = |letter: u8| key(1, KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     match byte {
@@ -137,7 +137,7 @@ fn letter_key(letter: u8) -> Option<KeyCode> {
     })
 }
 
-/// What follows `ESC [`.
+/// Parses what follows `ESC [`.
 fn control(rest: &[u8]) -> Parsed {
     let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return Parsed::Unfinished };
     let (parameters, last) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or_default());
@@ -179,7 +179,7 @@ fn sequence(parameters: &[u8], last: u8) -> Option<ParsedEvent> {
     Some(ParsedEvent::Typed(typed(code, modifiers)))
 }
 
-/// Modifiers as terminals number them: one more than their bits.
+/// Decodes modifiers as terminals number them: one more than their bits.
 fn modifiers(number: u16) -> KeyModifiers {
     let bits = number.saturating_sub(1);
     let mut out = KeyModifiers::NONE;
@@ -224,7 +224,7 @@ fn paste(rest: &[u8], length: usize) -> Parsed {
     }
 }
 
-/// What follows the beginning of a string of the terminal's own: answers, up to `ESC \` or BEL.
+/// Parses what follows the beginning of a terminal string: answers, up to `ESC \` or BEL.
 fn string(rest: &[u8]) -> Parsed {
     let end = rest.iter().enumerate().find_map(|(at, byte)| match byte {
         7 => Some((at, 1)),
@@ -241,7 +241,7 @@ fn string(rest: &[u8]) -> Parsed {
 mod tests {
     use super::*;
 
-    /// What is found when the bytes come one by one, which is the hardest way.
+    /// Returns the events if the bytes arrive one by one, which is the hardest case.
     fn found(bytes: &[u8]) -> Vec<ParsedEvent> {
         let (mut sieve, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {

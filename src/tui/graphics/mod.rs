@@ -1,8 +1,8 @@
-//! What the terminal can show besides text: asked once, after the first frame, and never waited for by the screen.
+//! The terminal's graphics capabilities: queried once, after the first frame, without delaying the screen.
 //!
-//! The question goes out with the first frame; the thread that reads keys listens for a tenth of a second and passes on
-//! what was typed meanwhile ([`sieve`]). Answers that come later are swallowed ([`late`]). Inside a multiplexer, and where a
-//! person said how pictures are to be shown, nothing is asked.
+//! The query is sent with the first frame; the thread that reads keys waits for the answer for a tenth of a second and passes on keys typed
+//! meanwhile ([`escape_parser`]). Later answers are dropped ([`stale_replies`]). Inside a multiplexer, or if the user has set how pictures
+//! are shown, there is no query.
 
 pub mod encode;
 pub(super) mod escape_parser;
@@ -20,54 +20,54 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for a reply of the terminal.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long the rest of something that has begun is waited for besides.
+/// How much longer to wait for the rest of an answer that has begun.
 const REST: Duration = Duration::from_millis(30);
 /// How often the terminal is checked for a reply.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Whether kitty's graphics are known, how large a cell is, and what kind of terminal it is. Every terminal answers the
-/// last question, so its answer ends the waiting.
+/// Queries kitty graphics, the size of a cell, and the type of terminal. Every terminal answers the last query, so its answer ends the
+/// wait.
 pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[16t\x1b[c";
 
-/// What the terminal said.
+/// The terminal's answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalReply {
-    /// How it shows pixels.
+    /// The graphics protocol it supports.
     pub graphics: Graphics,
-    /// Pixels of one cell, if it told.
+    /// Width and height of one cell in pixels; `None` if not reported.
     pub cell: Option<(u16, u16)>,
 }
 
-/// There is one terminal to a process.
+/// There is one terminal per process.
 static ANSWER: Mutex<Option<TerminalReply>> = Mutex::new(None);
-/// Where pixels were drawn since the last frame began.
+/// Areas of pixels drawn since the last frame began.
 static DRAWN: Mutex<Vec<Rect>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the terminal said, once it has; `None` also where nothing was asked.
+/// Returns the terminal's answers, once received; `None` also if there was no query.
 pub fn answer() -> Option<TerminalReply> {
     *lock(&ANSWER)
 }
 
-/// Remembers where pixels are in the frame that is being drawn.
+/// Records the area of pixels in the current frame.
 pub fn drawn(area: Rect) {
     lock(&DRAWN).push(area);
 }
 
-/// Where pixels are in the frame that was drawn; the next frame begins without any.
+/// Returns the areas of pixels in the drawn frame; the next frame starts without any.
 pub(super) fn take_drawn() -> Vec<Rect> {
     std::mem::take(&mut lock(&DRAWN))
 }
 
-/// Whether pixels that were there have to be wiped off: sixel and iTerm2 graphics stay where no text takes their place.
+/// Whether old pixels have to be erased: sixel and iTerm2 graphics remain where no text replaces them.
 pub(super) fn leaves_ghosts(before: &[Rect], now: &[Rect]) -> bool {
     before.iter().any(|area| !now.contains(area))
 }
 
-/// How the terminal shows pictures as pixels, if it does, and how large its cells are. Asks the terminal nothing.
+/// Returns the terminal's graphics protocol, if any, and the size of its cells. Sends no query.
 pub fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
     if env.ascii || env.colour == ColourMode::None {
         return (Graphics::Cells, None);
@@ -79,14 +79,14 @@ pub fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
     (graphics, cell_size())
 }
 
-/// Pixels of one cell, as the system knows them.
+/// Returns the size of one cell in pixels, as reported by the system.
 fn cell_size() -> Option<(u16, u16)> {
     let size = ratatui::crossterm::terminal::window_size().ok()?;
     let cell = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
     Some(cell).filter(|&(w, h)| w > 0 && h > 0)
 }
 
-/// Whether the terminal is to be asked: only where nothing is known and an answer would be used.
+/// Whether to query the terminal: only if the answer is unknown and would be used.
 pub(super) fn is_to_be_asked(env: &UiEnv) -> bool {
     let wish = env.variable("GRISTMILL_PICTURES");
     let term = env.variable("TERM").unwrap_or_default();
@@ -99,15 +99,15 @@ pub(super) fn is_to_be_asked(env: &UiEnv) -> bool {
         && std::io::stdin().is_terminal()
 }
 
-/// What listening left.
+/// The result of waiting for answers.
 pub(super) struct ProbeReply {
-    /// Pixels can be shown now that could not before.
+    /// Whether pixels can be shown now that could not before.
     pub(super) is_new: bool,
-    /// An answer had begun and did not end.
+    /// Whether an answer had begun and did not end.
     pub(super) is_inside: bool,
 }
 
-/// Listens for the answers. What is typed meanwhile goes to `pass` at once.
+/// Waits for the answers. Keys typed meanwhile go to `pass` at once.
 pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
     let stdin = rustix::stdio::stdin();
     let read = |buffer: &mut [u8]| -> Option<usize> {
@@ -120,7 +120,7 @@ pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
     listen_to(read, REPLY_TIMEOUT, &mut pass)
 }
 
-/// As [`listen`], to anything: `read` gives what is there without waiting, `None` when it can give nothing any more.
+/// Like [`listen`], for any input: `read` returns what is available without waiting, `None` at the end of the input.
 fn listen_to(
     mut read: impl FnMut(&mut [u8]) -> Option<usize>,
     patience: Duration,
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-    /// What is typed and found when these pieces arrive one after the other.
+    /// Returns the keys and answers found if these pieces arrive one after another.
     fn heard(pieces: &[&[u8]]) -> (Vec<KeyEvent>, ProbeReply) {
         let mut pieces = pieces.iter();
         let mut keys = Vec::new();

@@ -1,31 +1,31 @@
-//! Answers that come after the listening: the reader of keys takes them for keys, and they are kept from the screens.
+//! Answers that arrive after the wait: the reader parses them as keys, and they are kept from the screens.
 
 use super::super::app::Event;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 
-/// How long after the question an answer may come.
+/// How long after the query an answer may arrive.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Between two keys of one answer, at most.
+/// Maximum time between two keys of one answer.
 const GAP: Duration = Duration::from_millis(100);
 
-/// Swallows late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the
-/// other questions never become keys.
+/// Drops late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the other queries
+/// never become keys.
 #[derive(Default)]
 pub(in crate::tui) struct StaleReplies {
-    /// Until when answers may come.
+    /// The time until which answers may arrive.
     until: Option<Instant>,
-    /// In the middle of one, since its last key.
+    /// The time of the last key, while inside an answer.
     inside: Option<Instant>,
 }
 
 impl StaleReplies {
-    /// The question was asked just now; `is_inside` when an answer had begun already.
+    /// Starts right after the wait; `is_inside` if an answer had begun already.
     pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
         Self { until: Some(now + WINDOW), inside: is_inside.then_some(now) }
     }
 
-    /// What is no answer.
+    /// Returns the event unless it is part of an answer.
     pub(in crate::tui) fn pass(&mut self, event: Event, now: Instant) -> Option<Event> {
         let Event::Key(key) = event else { return Some(event) };
         if self.inside.is_some_and(|last| now.saturating_duration_since(last) <= GAP) {

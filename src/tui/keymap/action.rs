@@ -1,8 +1,8 @@
-//! Every action, with its words: a stable name, a label, a sentence.
+//! Every action: its stable name, label and help sentence.
 
 macro_rules! actions {
     ($($name:ident, $id:literal, $label:literal, $help:literal;)*) => {
-        /// Something a person can ask for by a key, from `?`, or by name from `:`.
+        /// Something a user can do by a key, from `?`, or by name from `:`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Action {
             $(#[doc = $help] $name,)*
@@ -10,15 +10,15 @@ macro_rules! actions {
         impl Action {
             /// All actions, in table order.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-            /// The stable name, as a configuration and the palette write it.
+            /// Returns the stable name, as used in the configuration and the palette.
             pub fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
             }
-            /// One or two words for the bottom bar.
+            /// Returns one or two words for the bottom bar.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
             }
-            /// One sentence for help.
+            /// Returns one sentence for help.
             pub fn help(self) -> &'static str {
                 match self { $(Self::$name => $help,)* }
             }
@@ -27,7 +27,7 @@ macro_rules! actions {
 }
 
 actions! {
-    // Everywhere. The frame does these itself.
+    // Everywhere. The frame runs these itself.
     Help, "help", "help", "Lists what works here; typing filters, Enter runs the item.";
     Palette, "commands", "commands", "Finds any action by its name and runs it.";
     Jobs, "jobs", "jobs", "Shows running and finished jobs, their progress, problems and log.";

@@ -1,8 +1,8 @@
-//! Where keys are pressed, and in which layers a key is looked up there.
+//! Where keys are pressed, and the layers in which a key is looked up.
 
 macro_rules! contexts {
     ($($name:ident, [$($layer:ident),*], $title:literal, $help:literal;)*) => {
-        /// Where keys are pressed. Each screen names one; see [`Context::layers`].
+        /// The place where keys are pressed. Each screen names one; see [`Context::layers`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Context {
             $(#[doc = $help] $name,)*
@@ -10,11 +10,11 @@ macro_rules! contexts {
         impl Context {
             /// All contexts.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-            /// The layers in which a key is looked up, nearest first.
+            /// Returns the layers in which a key is looked up, nearest first.
             pub fn layers(self) -> &'static [Self] {
                 match self { $(Self::$name => &[Self::$name $(, Self::$layer)*],)* }
             }
-            /// The heading of its section in help; each has its own.
+            /// Returns the heading of its section in help; unique per context.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
@@ -22,7 +22,7 @@ macro_rules! contexts {
     };
 }
 
-// A context, the layers behind it, its heading, what it is.
+// A context, its farther layers, its heading, its description.
 contexts! {
     Global, [], "everywhere", "Works everywhere, unless a nearer context says otherwise.";
     List, [Global], "moving", "Works wherever there is a list.";
@@ -68,7 +68,7 @@ contexts! {
 }
 
 impl Context {
-    /// The stable name, as a configuration writes it: `prepare-shards`.
+    /// Returns the stable name, as used in the configuration: `prepare-shards`.
     pub fn id(self) -> String {
         let mut id = String::new();
         for c in format!("{self:?}").chars() {
@@ -80,7 +80,7 @@ impl Context {
         id
     }
 
-    /// Whether letters are typed, or choose by themselves, where this context is: keys that type cannot be bound in it.
+    /// Whether letters are typed, or choose an answer directly, in this context: keys that type cannot be bound in it.
     pub fn takes_text(self) -> bool {
         self != Self::Global && !self.layers().contains(&Self::List)
     }

@@ -1,4 +1,4 @@
-//! A key or a short sequence of keys: read from text (`ctrl-d`, `g g`), compared with events, shown to people.
+//! A key or a short sequence of keys: parsed from text (`ctrl-d`, `g g`), compared with events, formatted for display.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chord(Vec<(KeyCode, KeyModifiers)>);
 
-/// Why a text is not a [`Chord`].
+/// The error for a text that is not a [`Chord`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a key; write keys like q, G, ctrl-d, enter, f1, or a sequence like g g")]
 pub struct ChordError(pub String);
@@ -32,7 +32,7 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("space", KeyCode::Char(' ')),
 ];
 
-/// Other words for the same keys: as they are shown, and as other programs write them.
+/// Other names for the same keys: as displayed, and as other programs write them.
 const ALIASES: &[(&str, &str)] = &[
     ("return", "enter"),
     ("escape", "esc"),
@@ -48,12 +48,12 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 impl Chord {
-    /// The chord of key events; Shift on a character is already in the character.
+    /// Returns the chord of key events; Shift on a character is already part of the character.
     pub fn from_events(events: &[KeyEvent]) -> Self {
         Self(events.iter().map(|e| normal(e.code, e.modifiers)).collect())
     }
 
-    /// Its keys in order.
+    /// Returns its keys in order.
     pub fn pairs(&self) -> &[(KeyCode, KeyModifiers)] {
         &self.0
     }
@@ -63,22 +63,22 @@ impl Chord {
         self.0.len() > other.0.len() && self.0.starts_with(&other.0)
     }
 
-    /// As it is shown: `Enter`, `Ctrl-d`, `gg`, `G`.
+    /// Returns its display form: `Enter`, `Ctrl-d`, `gg`, `G`.
     pub fn label(&self) -> String {
         self.label_in(false)
     }
 
-    /// As it is shown, on a screen that may hold only ASCII.
+    /// Returns its display form, limited to ASCII if `ascii` is set.
     pub fn label_in(&self, ascii: bool) -> String {
         self.0.iter().map(|&(code, mods)| label_one(code, mods, ascii)).collect()
     }
 
-    /// Whether no other keys can be told from it while they are pressed: they are the same, or one begins with the other.
+    /// Whether it cannot be distinguished from `other` while typing: they are equal, or one begins with the other.
     pub fn clashes_with(&self, other: &Self) -> bool {
         self == other || self.starts_with(other) || other.starts_with(self)
     }
 
-    /// What was probably meant by a text that is no key.
+    /// Suggests the intended key for a text that is not a key.
     pub fn suggestion(text: &str) -> Option<String> {
         let plain = (2..=3).contains(&text.chars().count()) && text.chars().all(|c| c.is_ascii_alphanumeric());
         let (mods, name) = text.rsplit_once('-').map_or(("", text), |(mods, name)| (mods, name));
@@ -100,7 +100,7 @@ impl Chord {
 fn normal(code: KeyCode, mods: KeyModifiers) -> (KeyCode, KeyModifiers) {
     let mods = mods & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
     match code {
-        // Terminals differ in whether they say Shift with a capital letter or a sign.
+        // Terminals differ in whether they report Shift with a capital letter or a sign.
         KeyCode::Char(c) if mods.contains(KeyModifiers::CONTROL) => {
             (KeyCode::Char(c.to_ascii_lowercase()), mods - KeyModifiers::SHIFT)
         }
@@ -159,7 +159,7 @@ fn one(text: &str) -> Option<(KeyCode, KeyModifiers)> {
         [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
     let mut rest = text;
     let mut mods = KeyModifiers::NONE;
-    // In any order; the case of a word does not count, that of a single character does.
+    // In any order; case is ignored in words, but significant for single characters.
     while let Some((after, modifier)) = MODIFIERS.into_iter().find_map(|(prefix, modifier)| {
         let head = rest.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
         let after = &rest[head.len()..];

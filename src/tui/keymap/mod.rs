@@ -1,8 +1,8 @@
 //! Keys: one table from which dispatch, the bottom bar, `?` and `:` are made.
 //!
-//! Owns what a key means where. It knows no screen and no terminal. A screen says in which [`Context`] it is; the
-//! context names its layers, nearest first ([`Context::layers`]), and a key means what the nearest layer binds it to.
-//! To add an action: one line in `actions!` ([`action`]) and one in the bindings of its room ([`bindings`](mod@bindings)).
+//! Owns the meaning of a key in each context. Must not know any screen or the terminal. A screen returns its [`Context`]; the context names
+//! its layers, nearest first ([`Context::layers`]), and the nearest layer with a binding determines the meaning of a key. To add an action:
+//! one line in `actions!` ([`action`]) and one in the bindings of its area ([`bindings`](mod@bindings)).
 
 mod action;
 mod bindings;
@@ -18,7 +18,7 @@ pub use user_keys::{Clash, UserKeys};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The bindings in force: the table's defaults, patched by the person's own ([`Keymap::patch`]).
+/// The bindings in force: the table's defaults, patched by the user's own ([`Keymap::patch`]).
 #[derive(Clone, Debug)]
 pub struct Keymap {
     entries: Vec<Entry>,
@@ -29,20 +29,20 @@ pub struct Keymap {
 pub struct Entry {
     /// The layer it belongs to.
     pub context: Context,
-    /// What it does.
+    /// The action it runs.
     pub action: Action,
-    /// The keys that do it, most typical first.
+    /// The keys bound to it, most typical first.
     pub keys: Vec<Chord>,
-    /// Shown in the bottom bar.
+    /// Whether it is shown in the bottom bar.
     pub in_bar: bool,
 }
 
-/// What a key press means.
+/// The meaning of a key press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Do this.
+    /// Run this action.
     Do(Action),
-    /// The first key of a sequence; wait for the next.
+    /// The keys so far begin a sequence; wait for the next.
     More,
     /// Nothing is bound.
     Nothing,
@@ -63,12 +63,12 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// Every entry that works in `context`, nearest layer first, in table order.
+    /// Returns every entry that works in `context`, nearest layer first, in table order.
     pub fn entries(&self, context: Context) -> impl Iterator<Item = &Entry> {
         context.layers().iter().flat_map(|layer| self.entries.iter().filter(move |e| e.context == *layer))
     }
 
-    /// What the keys pressed so far mean.
+    /// Returns the meaning of the keys pressed so far.
     pub fn meaning(&self, context: Context, pressed: &[KeyEvent]) -> Meaning {
         let pressed = Chord::from_events(pressed);
         for layer in context.layers() {
@@ -88,13 +88,13 @@ impl Keymap {
         Meaning::Nothing
     }
 
-    /// The key to show for an action in a context: its most typical one that nothing nearer hides.
+    /// Returns the key to show for an action in a context: its most typical one that no nearer layer hides.
     pub fn key_for(&self, context: Context, action: Action) -> Option<&Chord> {
         self.entries(context).find(|e| e.action == action).and_then(|e| e.keys.first())
     }
 }
 
-/// Whether a focused text field takes this key before the key table is asked: what types or edits a character.
+/// Whether a focused text field takes this key before the key table is consulted: keys that type or edit a character.
 pub fn is_for_text_field(key: &KeyEvent) -> bool {
     let command = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {

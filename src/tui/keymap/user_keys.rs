@@ -1,41 +1,41 @@
-//! A person's own keys, put over the table's.
+//! The user's own keys, which override the table's.
 
 use super::{Action, Chord, Context, Entry, Keymap};
 
-/// The keys that somebody gives an action in a context, in place of the table's.
+/// The keys that a user binds to an action in a context, replacing the table's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserKeys {
-    /// Where.
+    /// The context.
     pub context: Context,
-    /// What they do.
+    /// The action.
     pub action: Action,
-    /// The keys, most typical first; none takes all keys away.
+    /// The keys, most typical first; an empty list unbinds the action.
     pub keys: Vec<Chord>,
 }
 
-/// Two actions of one context that want the same key.
+/// Two actions of one context that are bound to the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
-    /// Where.
+    /// The context.
     pub context: Context,
-    /// The key that was given.
+    /// The key.
     pub key: Chord,
-    /// Who it was given to.
+    /// The action that the user bound to it.
     pub action: Action,
-    /// Who had it.
+    /// The action previously bound to it.
     pub other: Action,
-    /// Whether `action` has it now. Otherwise `other` was given it by the person too, and keeps it.
+    /// Whether `action` has the key now. Otherwise the user bound it to `other` too, which keeps it.
     pub is_taken: bool,
 }
 
 impl Keymap {
-    /// Whether an action can be done in a context at all: whether one of its layers has it.
+    /// Whether an action can be run in a context: whether one of its layers has it.
     pub fn can_do(&self, context: Context, action: Action) -> bool {
         self.entries(context).any(|entry| entry.action == action)
     }
 
-    /// Puts somebody's own keys in place of the table's. A key that two actions of one context want goes to the one it was
-    /// given to, by the person rather than by the table, first come first served; each such case is returned.
+    /// Replaces the table's keys by the user's. A key of two actions in one context goes to the user's binding before the table's, and to
+    /// the earlier of two user bindings; each such case is returned.
     pub fn patch(&mut self, own: &[UserKeys]) -> Vec<Clash> {
         for wish in own {
             self.take_keys_of(wish);
@@ -51,7 +51,7 @@ impl Keymap {
         clashes
     }
 
-    /// Empties the entry that a wish is about, or adds one: an action of a farther layer may get a key in a nearer one.
+    /// Clears the keys of the entry for a user binding, or adds an entry: an action of a farther layer may have a key in a nearer one.
     fn take_keys_of(&mut self, wish: &UserKeys) {
         let found = self.entries.iter_mut().find(|e| e.context == wish.context && e.action == wish.action);
         match found {

@@ -1,15 +1,15 @@
-//! Bars made of text.
+//! Bars drawn as text.
 
 use crate::tui::theme::Glyphs;
 
-/// A bar of `columns`, filled to `ratio` (0 to 1), with a visible empty part.
+/// Returns a bar of `columns` columns, filled to `ratio` (0 to 1), with a visible empty part.
 pub fn progress_bar(ratio: f64, columns: usize, glyphs: &Glyphs) -> String {
     let filled = filled_part(ratio, columns, glyphs);
     let used = super::text::width(&filled);
     format!("{filled}{}", glyphs.bar_empty.repeat(columns.saturating_sub(used)))
 }
 
-/// A bar for a share (0 to 1) among others: nothing for 0, at least a sliver for anything more, blank after it.
+/// Returns a bar for a share (0 to 1) among others: blank for 0, at least a sliver for more, blank after the filled part.
 pub fn split_bar(share: f64, columns: usize, glyphs: &Glyphs) -> String {
     let mut filled = filled_part(share, columns, glyphs);
     if filled.is_empty() && share > 0.0 && columns > 0 {
@@ -18,7 +18,7 @@ pub fn split_bar(share: f64, columns: usize, glyphs: &Glyphs) -> String {
     super::text::pad_end(&filled, columns)
 }
 
-/// A bar for a share that is not certain: to `most` it is drawn as empty, blank after that.
+/// Returns a bar for an uncertain share: drawn as empty up to `most`, blank after that.
 pub fn range_bar(share: f64, most: Option<f64>, columns: usize, glyphs: &Glyphs) -> String {
     let share_bar = split_bar(share, columns, glyphs);
     let filled = share_bar.trim_end();

@@ -1,4 +1,4 @@
-//! A distribution drawn as small bars.
+//! Distributions drawn as small bars.
 
 use super::{split_bar, text};
 use crate::tui::screen::Ui;
@@ -7,39 +7,39 @@ use gristmill_ops::engine::jsonl::Lengths;
 use gristmill_ops::engine::media::OTHERS;
 use ratatui::text::{Line, Span};
 
-/// Classes of lengths that are told apart.
+/// Maximum number of length classes.
 const MAX_CLASSES: usize = 9;
 
 /// One class of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
-    /// What it counts. Raw.
+    /// The name of the class. Raw.
     pub label: String,
-    /// How many.
+    /// Number of items in the class.
     pub count: u64,
 }
 
 /// A distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What is counted.
+    /// The thing that is counted.
     pub title: String,
-    /// A few figures beside the title. Raw.
+    /// A few figures next to the title. Raw.
     pub note: String,
-    /// Classes, in the order in which they are drawn.
+    /// Classes, in drawing order.
     pub bars: Vec<Bar>,
-    /// What a full bar is; 0: the tallest class.
+    /// The count of a full bar; 0 means the tallest class.
     pub whole: u64,
 }
 
 impl Chart {
-    /// A chart of names and counts; `None` without any.
+    /// Returns a chart of names and counts; `None` if there are none.
     pub fn of(title: &str, counts: &[(String, u64)]) -> Option<Self> {
         let bars: Vec<Bar> = counts.iter().map(|(label, count)| Bar { label: label.clone(), count: *count }).collect();
         (!bars.is_empty()).then(|| Self { title: title.to_owned(), bars, ..Self::default() })
     }
 
-    /// A chart of lengths by powers of two; `None` without any. `unit` writes a length.
+    /// Returns a chart of lengths by powers of two; `None` if there are none. `unit` formats a length.
     pub fn of_lengths(title: &str, lengths: &Lengths, unit: Unit) -> Option<Self> {
         if lengths.count == 0 {
             return None;
@@ -48,7 +48,7 @@ impl Chart {
         let (few, kept) = classes.split_at(classes.len().saturating_sub(MAX_CLASSES));
         let mut bars: Vec<Bar> = Vec::with_capacity(kept.len() + 1);
         if let (Some((low, _)), false) = (kept.first(), few.is_empty()) {
-            // The shortest together: there are seldom many of them, and the others are more telling.
+            // The shortest classes are combined: they are seldom large, and the others are more informative.
             let count = few.iter().map(|(_, count)| count).sum();
             bars.push(Bar { label: format!("under {}", unit.write(*low).replace(".0 ", " ")), count });
         }
@@ -60,12 +60,12 @@ impl Chart {
         Some(Self { title: title.to_owned(), note: figures.join(", "), bars, whole: 0 })
     }
 
-    /// A chart of shares of `whole`: how many of all have something.
+    /// Returns a chart of shares of `whole`: how many of all items have something.
     pub fn of_shares(title: &str, counts: &[(String, u64)], whole: u64) -> Option<Self> {
         Self::of(title, counts).map(|chart| Self { whole, ..chart })
     }
 
-    /// The chart as lines of at most `columns`; at most `most` classes, the rest counted.
+    /// Returns the chart as lines of at most `columns` columns; at most `most` classes, the rest as a total.
     pub fn lines(&self, columns: usize, most: usize, style: usize, ui: &Ui) -> Vec<Line<'static>> {
         let title = Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title);
         let note =
@@ -97,7 +97,7 @@ impl Chart {
         let rest = &self.bars[shown.len()..];
         if !rest.is_empty() {
             let counted: u64 = rest.iter().map(|b| b.count).sum();
-            // Of those that are counted together nobody knows how many they are.
+            // The number of classes combined in `OTHERS` is unknown.
             let words = match rest.iter().any(|bar| bar.label == OTHERS) {
                 true => format!("  and others: {}", grouped(counted)),
                 false => format!("  and {} more: {}", grouped(rest.len() as u64), grouped(counted)),
@@ -108,7 +108,7 @@ impl Chart {
     }
 }
 
-/// A label made safe; in ASCII mode the signs that names of classes have are ASCII, too.
+/// Makes a label safe; in ASCII mode the characters used in class names are replaced too.
 fn plain(label: &str, ui: &Ui) -> String {
     let label = text::safe(label);
     match ui.glyphs.ascii {
@@ -125,7 +125,7 @@ fn share(part: u64, whole: u64) -> f64 {
     }
 }
 
-/// What lengths are counted in.
+/// The unit of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes.
@@ -142,7 +142,7 @@ impl Unit {
         }
     }
 
-    /// The class whose shortest length is `low`: up to twice as long.
+    /// Returns the label of the class whose shortest length is `low`: up to twice as long.
     fn class(self, low: u64) -> String {
         let high = low.saturating_mul(2).saturating_sub(1);
         match (self, low) {
@@ -150,7 +150,7 @@ impl Unit {
             (Self::Characters, _) => format!("{}-{}", grouped(low), grouped(high)),
             (Self::Bytes, 0 | 1) => format!("{low} B"),
             (Self::Bytes, 2..512) => format!("{low}-{high} B"),
-            // In the unit of its end: `0.5-1 KiB`, `1-2 KiB`.
+            // In the unit of its upper end: `0.5-1 KiB`, `1-2 KiB`.
             (Self::Bytes, _) => {
                 let end = bytes(high.saturating_add(1)).replace(".0 ", " ");
                 let half = match end.split_once(' ') {

@@ -9,11 +9,11 @@ use ratatui::Frame;
 use tui_input::backend::crossterm::EventHandler;
 use tui_input::{Input, InputRequest};
 
-/// What is typed, and where the cursor stands.
+/// The typed text and the position of the cursor.
 #[derive(Clone, Debug, Default)]
 pub struct TextField {
     input: Input,
-    /// What Tab adds, shown after the cursor.
+    /// The text that Tab adds, shown after the cursor.
     completion: Option<String>,
 }
 
@@ -21,27 +21,27 @@ pub struct TextField {
 const MAX_CHARS: usize = 4096;
 
 impl TextField {
-    /// A field that holds `text`, the cursor after it.
+    /// Returns a field that holds `text`, with the cursor after it.
     pub fn new(text: &str) -> Self {
         Self { input: Input::new(one_line(text)), completion: None }
     }
 
-    /// What is typed.
+    /// Returns the text.
     pub fn value(&self) -> &str {
         self.input.value()
     }
 
-    /// Whether nothing is typed.
+    /// Whether the field is empty.
     pub fn is_empty(&self) -> bool {
         self.input.value().is_empty()
     }
 
-    /// Puts `text` in place of what is there, the cursor after it.
+    /// Replaces the content with `text`, and puts the cursor after it.
     pub fn set(&mut self, text: &str) {
         *self = Self::new(text);
     }
 
-    /// Empties the field.
+    /// Clears the field.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -51,24 +51,24 @@ impl TextField {
         self.cursor() == self.value().chars().count()
     }
 
-    /// Shows what completes the text, until it is changed.
+    /// Shows a completion of the text, until the text changes.
     pub fn offer(&mut self, rest: String) {
         self.completion = Some(rest).filter(|_| self.is_cursor_at_end());
     }
 
-    /// Adds the completion that is shown. Returns whether there was one.
+    /// Accepts the shown completion. Returns whether there was one.
     pub fn complete(&mut self) -> bool {
         let Some(rest) = self.completion.take() else { return false };
         self.set(&format!("{}{rest}", self.value()));
         true
     }
 
-    /// Characters before the cursor.
+    /// Returns the number of characters before the cursor.
     pub fn cursor(&self) -> usize {
         self.input.cursor()
     }
 
-    /// Types or edits. Returns whether the text changed.
+    /// Handles a key that types or edits. Returns whether the text changed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         self.completion = None;
         let before = self.input.value().len();
@@ -78,7 +78,7 @@ impl TextField {
         self.input.handle_event(&Event::Key(key)).is_some_and(|change| change.value)
     }
 
-    /// Types a pasted text: line breaks become spaces, other control characters are left out.
+    /// Inserts a pasted text: line breaks become spaces, other control characters are left out.
     pub fn paste(&mut self, text: &str) -> bool {
         self.completion = None;
         let room = MAX_CHARS.saturating_sub(self.input.value().chars().count());
@@ -89,8 +89,8 @@ impl TextField {
         !text.is_empty() && room > 0
     }
 
-    /// Draws the field over the whole width of `area` (its first line), and puts the terminal's cursor there when focused.
-    /// An empty field shows `placeholder`.
+    /// Draws the field over the whole width of `area` (its first line), and puts the terminal's cursor there if focused. An empty field
+    /// shows `placeholder`.
     pub fn draw(&self, frame: &mut Frame, area: Rect, focused: bool, placeholder: &str, ui: &Ui) {
         let area = Rect { height: area.height.min(1), ..area };
         if area.is_empty() {

@@ -1,4 +1,4 @@
-//! Panes divided from top to bottom, and the lines that screens draw alike: headings, options, problems.
+//! Divides panes from top to bottom, and builds the lines that screens share: headings, options, problems.
 
 use super::list::draw_selection;
 use super::text;
@@ -10,35 +10,35 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-/// One of several parts of a pane that stand below each other.
+/// One of several vertically stacked parts of a pane.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Rows without which it makes no sense.
+    /// Minimum rows; with fewer it is not drawn.
     pub min: u16,
     /// Rows it can use.
     pub want: u16,
-    /// What goes first when there is no room: the lowest. The section in focus has [`Section::FOCUS`].
+    /// If there is no room, the section with the lowest rank is dropped first. The section in focus has [`Section::FOCUS`].
     pub rank: u8,
 }
 
 impl Section {
-    /// Never left out.
+    /// The rank of a section that is never left out.
     pub const FOCUS: u8 = u8::MAX;
 
-    /// A section of a fixed height.
+    /// Returns a section of a fixed height.
     pub fn fixed(rows: usize, rank: u8) -> Self {
         let rows = u16::try_from(rows).unwrap_or(u16::MAX);
         Self { min: rows, want: rows, rank }
     }
-    /// A section that grows with the room there is.
+    /// Returns a section that grows with the available rows.
     pub fn growing(min: u16, want: usize, rank: u8) -> Self {
         let want = u16::try_from(want).unwrap_or(u16::MAX).max(min);
         Self { min, want, rank }
     }
 }
 
-/// Divides `area` among sections from top to bottom. Where there is no room the least important get nothing; what is
-/// left goes first to those that want least.
+/// Divides `area` among sections from top to bottom. If there is no room, the least important ones are left out; spare rows go first to the
+/// sections that can use least.
 pub fn stack(area: Rect, sections: &[Section]) -> Vec<Rect> {
     let mut heights: Vec<u16> = sections.iter().map(|s| s.min).collect();
     let mut by_rank: Vec<usize> = (0..sections.len()).collect();
@@ -69,7 +69,7 @@ pub fn stack(area: Rect, sections: &[Section]) -> Vec<Rect> {
     heights.into_iter().map(place).collect()
 }
 
-/// What is left of an area below its first rows.
+/// Returns the part of an area below its first rows.
 pub fn below(area: Rect, rows: u16) -> Rect {
     let rows = rows.min(area.height);
     Rect { y: area.y + rows, height: area.height - rows, ..area }
@@ -82,27 +82,27 @@ pub fn draw_lines(buffer: &mut Buffer, area: Rect, lines: impl IntoIterator<Item
     }
 }
 
-/// A heading inside a pane.
+/// Returns a heading inside a pane.
 pub fn heading(words: &str, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(words.to_owned(), ui.theme.title))
 }
 
 /// One option of several, or a switch.
 pub struct OptionLine<'a> {
-    /// The sign before it.
+    /// The sign before the label.
     pub sign: &'static str,
-    /// What it is called.
+    /// Its name.
     pub label: &'a str,
-    /// What it means.
+    /// An explanation after the label.
     pub note: &'a str,
-    /// The cursor is on it.
+    /// Whether the cursor is on it.
     pub focused: bool,
-    /// Columns of the label, so that notes stand below each other.
+    /// Columns of the label, so that notes are aligned.
     pub label_columns: usize,
 }
 
 impl OptionLine<'_> {
-    /// Draws it on the first row of `area`; `in_focus` says whether its pane has the focus.
+    /// Draws it on the first row of `area`; `in_focus` is whether its pane has the focus.
     pub fn draw(&self, buffer: &mut Buffer, area: Rect, in_focus: bool, ui: &Ui) {
         if area.is_empty() {
             return;
@@ -124,7 +124,7 @@ impl OptionLine<'_> {
     }
 }
 
-/// The sign and the style of a severity. The sign tells it without colours, too.
+/// Returns the sign and the style of a severity. The sign is sufficient without colours.
 pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
     match severity {
         Severity::Refusal => (ui.glyphs.cross, ui.theme.error),
@@ -133,11 +133,11 @@ pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
     }
 }
 
-/// A problem as wrapped lines with its sign, where it is first, and its hint below.
+/// Returns a problem as wrapped lines with its sign on the first line, and its hint below.
 pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let (sign, style) = severity_sign(problem.severity, ui);
     let mut lines = Vec::new();
-    // A field, flag or split is named by what is said of it, and by the screen around it.
+    // A field, flag or split is already named by the message or by the screen around it.
     let is_told = problem.subject == Subject { field: problem.subject.field.clone(), ..Subject::default() };
     let words = if is_told { problem.message.clone() } else { problem.to_string() };
     for (index, part) in text::wrap(&words, columns.saturating_sub(2)).into_iter().enumerate() {
@@ -150,7 +150,7 @@ pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'st
     lines
 }
 
-/// One row of an area, empty when it is not there.
+/// Returns one row of an area; empty if the row does not exist.
 pub fn row(area: Rect, line: usize) -> Rect {
     let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
     Rect { y, height: 1, ..area }.intersection(area)

@@ -1,4 +1,4 @@
-//! A list that draws only what is visible: the caller is asked for single rows, however many there are.
+//! A list that draws only visible rows: rows are requested from the caller one by one, however many there are.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -10,40 +10,40 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use std::ops::Range;
 
-/// Which row is selected and which rows are in view.
+/// The selected row and the visible rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListState {
     /// The selected row, counted from 0; less than `len` unless the list is empty.
     pub selected: usize,
-    /// How many rows there are.
+    /// Number of rows.
     pub len: usize,
     offset: usize,
     height: usize,
 }
 
 impl ListState {
-    /// A list of `len` rows, the first one selected.
+    /// Returns a list of `len` rows, with the first one selected.
     pub fn new(len: usize) -> Self {
         Self { len, ..Self::default() }
     }
 
-    /// Says how many rows there are now; the selection stays as near as it can.
+    /// Sets the number of rows; the selection stays as near as possible.
     pub fn set_len(&mut self, len: usize) {
         self.len = len;
         self.selected = self.selected.min(len.saturating_sub(1));
     }
 
-    /// Selects a row, or the last one when there are not so many.
+    /// Selects a row, or the last one if there are fewer.
     pub fn select(&mut self, row: usize) {
         self.selected = row.min(self.len.saturating_sub(1));
     }
 
-    /// The selected row, unless the list is empty.
+    /// Returns the selected row, unless the list is empty.
     pub fn get(&self) -> Option<usize> {
         (self.len > 0).then_some(self.selected)
     }
 
-    /// Follows a moving action. Returns whether the action was one and changed the selection.
+    /// Handles a moving action. Returns whether the action was one and changed the selection.
     pub fn act(&mut self, action: Action) -> bool {
         let before = self.selected;
         let page = self.height.max(2);
@@ -61,7 +61,7 @@ impl ListState {
         self.selected != before
     }
 
-    /// Moves the view by rows without a key, as the mouse wheel does; the selection stays in view.
+    /// Scrolls the view by rows without a key, as the mouse wheel does; the selection stays in view.
     pub fn scroll(&mut self, rows: isize) {
         let last = self.len.saturating_sub(self.height.max(1));
         self.offset = self.offset.saturating_add_signed(rows).min(last);
@@ -72,12 +72,12 @@ impl ListState {
         self.selected = self.selected.clamp(highest.min(lowest), lowest).min(self.len.saturating_sub(1));
     }
 
-    /// Rows kept in view beyond the selected one.
+    /// Returns the rows kept in view beyond the selected one.
     fn margin(&self) -> usize {
         usize::from(self.height > 4)
     }
 
-    /// The rows in view in a pane of `height` rows; the selected one is always among them.
+    /// Returns the visible rows in a pane of `height` rows; the selected one is always among them.
     pub fn window(&mut self, height: usize) -> Range<usize> {
         self.height = height;
         if height == 0 {
@@ -91,15 +91,15 @@ impl ListState {
         self.offset..(self.offset + height).min(self.len)
     }
 
-    /// The row at a line of the drawn pane (0 is the first line), if there is one.
+    /// Returns the row at a line of the drawn pane (0 is the first line), if there is one.
     pub fn row_at(&self, line: usize) -> Option<usize> {
         let row = self.offset + line;
         (line < self.height && row < self.len).then_some(row)
     }
 }
 
-/// Draws the rows in view. Each gets a marker when it is selected, and the whole line the selection's style.
-/// `row` is asked for a row's text and the columns it may take.
+/// Draws the visible rows. A selected row has a marker, and the whole line the selection's style. `row` is called with the number of a row
+/// and the available columns.
 pub fn draw_list(
     buffer: &mut Buffer,
     area: Rect,
@@ -126,8 +126,8 @@ pub fn draw_list(
     draw_more(buffer, area, &window, state.len, ui);
 }
 
-/// Gives a row the style of a selection. Bars stay as they are: inverted, their filled part would look like what is left. Where the
-/// style inverts, the other cells have the colour of plain text: an inverted warning would be a slab of its colour.
+/// Applies the selection's style to a row. Bars are left unchanged: if inverted, their filled part would look like the empty one. If the
+/// style inverts, the other cells use the colour of plain text: an inverted warning would be a solid block of its colour.
 pub fn draw_selection(buffer: &mut Buffer, area: Rect, style: Style, ui: &Ui) {
     let is_inverted = style.add_modifier.contains(Modifier::REVERSED);
     for position in area.intersection(buffer.area).positions() {
@@ -141,7 +141,7 @@ pub fn draw_selection(buffer: &mut Buffer, area: Rect, style: Style, ui: &Ui) {
     }
 }
 
-/// Little arrows on the right edge where rows are out of view.
+/// Draws small arrows on the right edge if rows are out of view.
 fn draw_more(buffer: &mut Buffer, area: Rect, window: &Range<usize>, len: usize, ui: &Ui) {
     if area.width < 4 || area.height == 0 {
         return;

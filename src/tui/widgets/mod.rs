@@ -1,7 +1,7 @@
-//! Small drawn things. They take a [`Ui`](crate::tui::screen::Ui) and plain values, and own no logic of any screen.
+//! Small widgets. They take a [`Ui`](crate::tui::screen::Ui) and plain values, and must not contain logic of any screen.
 //!
-//! Whatever comes from the data goes through [`text::safe`] before it becomes a span; the helpers here that take names
-//! do it themselves, and say so.
+//! Text from the data goes through [`text::safe`] before it becomes a span; the helpers here that take names do so themselves, and document
+//! it.
 
 pub mod bars;
 pub mod chart;

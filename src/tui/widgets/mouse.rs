@@ -1,7 +1,6 @@
-//! The mouse, told by the areas that were drawn last: click, double click and wheel on a place of the screen.
+//! Mouse gestures, resolved by the areas drawn last: click, double click and wheel on a place of the screen.
 //!
-//! A screen keeps one [`Places`] with a word of its own for each pane or row, puts the areas into it while it draws, and asks it
-//! what an event means:
+//! A screen keeps one [`Places`] with a value for each pane or row, puts the areas into it while drawing, and uses it to interpret events:
 //!
 //! ```
 //! # use gristmill::tui::widgets::mouse::{Gesture, Places};
@@ -22,8 +21,8 @@
 //! }
 //! ```
 //!
-//! Two clicks on one cell in short order are a double click; the first of them was told as a click. What is drawn by
-//! [`draw_list`](super::draw_list) finds its row by [`ListState::row_at`](super::ListState::row_at).
+//! Two clicks on one cell within half a second are a double click; the first of them was reported as a click. The row of something drawn by
+//! [`draw_list`](super::draw_list) is found by [`ListState::row_at`](super::ListState::row_at).
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -34,10 +33,10 @@ const DOUBLE: Duration = Duration::from_millis(500);
 /// Rows that one step of the wheel moves.
 const WHEEL_ROWS: isize = 3;
 
-/// What the mouse did to a place.
+/// A mouse gesture on a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gesture<T> {
-    /// It was pressed: focuses the place and selects what is there.
+    /// Pressed: focuses the place and selects what is there.
     Click {
         /// The place.
         on: T,
@@ -46,7 +45,7 @@ pub enum Gesture<T> {
         /// Columns right of its left edge.
         column: usize,
     },
-    /// It was pressed again on the same cell: does what Enter does.
+    /// Pressed again on the same cell: same as Enter.
     DoubleClick {
         /// The place.
         on: T,
@@ -55,7 +54,7 @@ pub enum Gesture<T> {
         /// Columns right of its left edge.
         column: usize,
     },
-    /// The wheel was turned over it.
+    /// The wheel was turned over the place.
     Wheel {
         /// The place.
         on: T,
@@ -64,7 +63,7 @@ pub enum Gesture<T> {
     },
 }
 
-/// Where things were drawn last, each with the screen's word for it. What is put later lies over what was put before.
+/// The areas drawn last, each with a value of the screen. Later areas cover earlier ones.
 #[derive(Clone, Debug)]
 pub struct Places<T> {
     areas: Vec<(Rect, T)>,
@@ -78,24 +77,24 @@ impl<T> Default for Places<T> {
 }
 
 impl<T: Clone> Places<T> {
-    /// Forgets all areas: at the beginning of drawing.
+    /// Removes all areas: at the beginning of drawing.
     pub fn clear(&mut self) {
         self.areas.clear();
     }
 
-    /// Says where `place` is drawn.
+    /// Adds the area of `place`.
     pub fn put(&mut self, area: Rect, place: T) {
         if !area.is_empty() {
             self.areas.push((area, place));
         }
     }
 
-    /// What lies at a cell of the screen, and its area.
+    /// Returns the area at a cell of the screen, and its value.
     pub fn at(&self, at: Position) -> Option<(Rect, T)> {
         self.areas.iter().rev().find(|(area, _)| area.contains(at)).cloned()
     }
 
-    /// What an event means. `None` where nothing was put, and for what is no gesture (moving, other buttons).
+    /// Interprets an event. `None` outside all areas, and for events that are not gestures (moving, other buttons).
     pub fn gesture(&mut self, mouse: MouseEvent) -> Option<Gesture<T>> {
         self.gesture_at(mouse, Instant::now())
     }
@@ -122,7 +121,7 @@ impl<T: Clone> Places<T> {
     }
 }
 
-/// The rows that a turned wheel scrolls by, wherever it is: for screens of one pane. Negative is up.
+/// Returns the rows that a wheel event scrolls by, wherever it is: for screens of one pane. Negative is up.
 pub fn wheel(mouse: MouseEvent) -> Option<isize> {
     match mouse.kind {
         MouseEventKind::ScrollUp => Some(-WHEEL_ROWS),

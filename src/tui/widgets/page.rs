@@ -1,4 +1,4 @@
-//! The lines that pages are made of, and the part of them that is in view.
+//! The lines of pages, and their visible part.
 
 use super::layout::{draw_lines, heading};
 use super::text;
@@ -9,34 +9,34 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Words on lines of at most `columns`, in a style. They are made safe first.
+/// Returns words on lines of at most `columns` columns, in a style. They are made safe first.
 pub fn wrapped(words: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
     text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
 }
 
-/// Words on one line, cut with a mark where they do not fit. They are made safe first.
+/// Returns words on one line, cut with a mark if they do not fit. They are made safe first.
 pub fn fitted(words: &str, columns: usize, style: Style, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), style))
 }
 
-/// Something that is being worked out.
+/// Returns a line about something in progress.
 pub fn waiting(words: &str, ui: &Ui) -> Line<'static> {
     Line::from(Span::styled(format!("{} {words}", ui.spinner()), ui.theme.accent))
 }
 
-/// What is wrong, as wrapped lines behind its sign.
+/// Returns a problem as wrapped lines after its sign.
 pub fn trouble_lines(why: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)
 }
 
-/// A failure as wrapped lines, its hint below.
+/// Returns a failure as wrapped lines, with its hint below.
 pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = trouble_lines(&failure.to_string(), columns, ui);
     lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
     lines
 }
 
-/// The equivalent command under its heading; `key` copies it.
+/// Returns the equivalent command under its heading; `key` copies it.
 pub fn command_lines(command: &str, key: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut head = heading("The same as a command", ui);
     head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
@@ -46,8 +46,8 @@ pub fn command_lines(command: &str, key: &str, columns: usize, ui: &Ui) -> Vec<L
     lines
 }
 
-/// Draws lines of which there may be more than fit, from the one at `offset` on, with signs on the right edge where lines are out of
-/// view. Keeps `offset` within the page.
+/// Draws lines, possibly more than fit, from the one at `offset` on, with signs on the right edge if lines are out of view. Keeps `offset`
+/// within the page.
 pub fn draw_scrolled(frame: &mut Frame, area: Rect, offset: &mut usize, lines: Vec<Line<'static>>, ui: &Ui) {
     let last = lines.len().saturating_sub(usize::from(area.height));
     *offset = (*offset).min(last);
@@ -55,7 +55,7 @@ pub fn draw_scrolled(frame: &mut Frame, area: Rect, offset: &mut usize, lines: V
     draw_more(frame, area, (*offset > 0, *offset < last), ui);
 }
 
-/// Signs on the right edge of a page: there is more above, there is more below.
+/// Draws signs on the right edge of a page: more above, more below.
 pub fn draw_more(frame: &mut Frame, area: Rect, (above, below): (bool, bool), ui: &Ui) {
     if area.is_empty() {
         return;

@@ -6,23 +6,23 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 use ratatui::Frame;
 
-/// The middle of `area`, at most `width` × `height` (border included).
+/// Returns the middle of `area`, at most `width` × `height` (border included).
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(area.width);
     let height = height.min(area.height);
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// Below so many columns beside it a box takes them, too: of what lies below only pieces of frames would be seen.
+/// If fewer columns than this remain next to a box, the box takes them too: only fragments of frames would be visible there.
 const SLIVER: u16 = 8;
 
-/// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is a little wider where
-/// next to nothing would be left beside it.
+/// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is slightly wider if almost no
+/// columns would remain next to it.
 pub fn popup(frame: &mut Frame, area: Rect, width: u16, height: u16, title: &str, ui: &Ui) -> Rect {
     boxed(frame, centred(area, broad(area, width), height), title, ui)
 }
 
-/// As [`popup`], for what grows while a person types: its top stays where that of a box of `most` rows is.
+/// Like [`popup`], for content that grows while the user types: its top stays where that of a box of `most` rows is.
 pub fn growing_popup(
     frame: &mut Frame,
     area: Rect,
@@ -34,7 +34,7 @@ pub fn growing_popup(
     boxed(frame, Rect { height: height.min(outer.height), ..outer }, title, ui)
 }
 
-/// The columns that [`popup`] leaves for text, one kept free on either side.
+/// Returns the columns that [`popup`] leaves for text, with one free on either side.
 pub fn text_columns(area: Rect, width: u16) -> usize {
     usize::from(broad(area, width).min(area.width).saturating_sub(4))
 }

@@ -1,11 +1,11 @@
-//! Where one is in lines that are more than fit.
+//! The position in lines that do not all fit.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 
-/// Lines of which a window is shown.
+/// A window over lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scroll {
     /// The first line in view.
@@ -15,18 +15,18 @@ pub struct Scroll {
 }
 
 impl Scroll {
-    /// Says how many lines there are, and how many fit.
+    /// Sets the number of lines, and how many fit.
     pub fn settle(&mut self, total: usize, height: usize) {
         (self.total, self.height) = (total, height);
         self.scroll(0);
     }
 
-    /// Moves by lines.
+    /// Scrolls by lines.
     pub fn scroll(&mut self, lines: isize) {
         self.top = self.top.saturating_add_signed(lines).min(self.total.saturating_sub(self.height));
     }
 
-    /// Follows a moving action.
+    /// Handles a moving action.
     pub fn act(&mut self, action: Action) {
         let page = isize::try_from(self.height.max(2)).unwrap_or(2);
         match action {
@@ -42,7 +42,7 @@ impl Scroll {
         }
     }
 
-    /// Marks at the right edge of `area` that there is more above or below it.
+    /// Marks at the right edge of `area` that there are more lines above or below it.
     pub fn draw_marks(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if self.top > 0 {
             frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);

@@ -1,4 +1,4 @@
-//! A table that draws only the rows in view.
+//! A table that draws only the visible rows.
 
 use super::list::{draw_list, ListState};
 use super::text::{fit_end, fit_middle, pad_end, pad_start, width};
@@ -10,25 +10,25 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use std::collections::HashMap;
 
-/// How a column's texts stand and where they are cut.
+/// How a column's texts are aligned and cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// On the left, cut at the end: texts.
+    /// Left, cut at the end: texts.
     Text,
-    /// On the left, cut in the middle: names and paths.
+    /// Left, cut in the middle: names and paths.
     Name,
-    /// On the right: numbers.
+    /// Right: numbers.
     Number,
 }
 
 /// One column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Heading; empty everywhere: no heading line is drawn.
+    /// The heading; if all are empty, no heading line is drawn.
     pub title: &'static str,
-    /// How wide it is.
+    /// Its width.
     pub width: Constraint,
-    /// How its texts stand.
+    /// The alignment of its texts.
     pub align: Align,
 }
 
@@ -42,7 +42,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell with a style.
+    /// Returns a cell with a style.
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
@@ -60,7 +60,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// Draws the heading (if any column has one) and the rows in view. `row` is asked for one row's cells.
+/// Draws the heading (if any column has one) and the visible rows. `row` is called for the cells of one row.
 pub fn draw_table(
     buffer: &mut Buffer,
     area: Rect,
@@ -72,7 +72,7 @@ pub fn draw_table(
 ) {
     let has_heading = columns.iter().any(|c| !c.title.is_empty()) && area.height > 1;
     let mut body = area;
-    // The list keeps three columns for its marker, and one on the right for the arrows.
+    // The list reserves three columns for its marker, and one on the right for the arrows.
     let mut widths = column_widths(columns, area.width.saturating_sub(4));
     let mut cells: HashMap<usize, Vec<Cell>> =
         state.clone().window(usize::from(area.height)).map(|at| (at, row(at))).collect();
@@ -96,10 +96,10 @@ fn column_widths(columns: &[Column], width: u16) -> Vec<usize> {
     Layout::horizontal(constraints).spacing(2).split(area).iter().map(|r| usize::from(r.width)).collect()
 }
 
-/// Columns that a name keeps when numbers take its room.
+/// Minimum columns of a name when numbers need its space.
 const LEAST_NAME: usize = 4;
 
-/// Gives numbers the room that they need in the rows in view: names and texts give way. A column without any width is hidden.
+/// Gives numbers the space that they need in the visible rows, at the expense of names and texts. A column without any width is hidden.
 fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
     for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.align == Align::Number) {
         let needed = rows.values().filter_map(|cells| cells.get(at)).map(|cell| width(&cell.text)).max().unwrap_or(0);

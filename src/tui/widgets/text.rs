@@ -1,4 +1,4 @@
-//! Text cut and padded by what it takes on the screen, never by bytes or characters.
+//! Cuts and pads text by its width on the screen, never by bytes or characters.
 
 use crate::tui::theme::Glyphs;
 use gristmill_core::text::display_safe;
@@ -10,12 +10,12 @@ pub fn safe(text: &str) -> String {
     display_safe(text).into_owned()
 }
 
-/// Columns that `text` takes.
+/// Returns the columns that `text` takes.
 pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The longest beginning of `text` that fits `columns`, whole characters only.
+/// Returns the longest beginning of `text` that fits `columns`, whole characters only.
 pub fn prefix(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
@@ -27,7 +27,7 @@ pub fn prefix(text: &str, columns: usize) -> &str {
     text
 }
 
-/// The longest end of `text` that fits `columns`, whole characters only.
+/// Returns the longest end of `text` that fits `columns`, whole characters only.
 pub fn suffix(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let mut from = text.len();
@@ -41,7 +41,7 @@ pub fn suffix(text: &str, columns: usize) -> &str {
     &text[from..]
 }
 
-/// `text` cut at its end to fit `columns`. The text is made safe first.
+/// Returns `text` cut at its end to fit `columns`. The text is made safe first.
 pub fn fit_end(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     let text = display_safe(text);
     if width(&text) <= columns {
@@ -51,7 +51,8 @@ pub fn fit_end(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     format!("{}{mark}", prefix(&text, columns.saturating_sub(width(mark))))
 }
 
-/// `text` cut in its middle to fit `columns`: for names and paths, whose two ends tell most. The text is made safe first.
+/// Returns `text` cut in its middle to fit `columns`: for names and paths, whose ends are the most informative. The text is made safe
+/// first.
 pub fn fit_middle(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     let text = display_safe(text);
     if width(&text) <= columns {
@@ -64,18 +65,17 @@ pub fn fit_middle(text: &str, columns: usize, glyphs: &Glyphs) -> String {
     format!("{head}{mark}{tail}")
 }
 
-/// `text` with spaces after it up to `columns`. Neither cut nor made safe.
+/// Returns `text` padded with spaces at its end up to `columns`. Neither cut nor made safe.
 pub fn pad_end(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// `text` with spaces before it up to `columns`. Neither cut nor made safe.
+/// Returns `text` padded with spaces at its start up to `columns`. Neither cut nor made safe.
 pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// `text` broken into lines of at most `columns`, at spaces where there are any; spaces it begins with indent every line.
-/// The text is made safe first.
+/// Breaks `text` into lines of at most `columns`, at spaces if possible; leading spaces indent every line. The text is made safe first.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let text = display_safe(text);
@@ -99,7 +99,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         while width(word) > columns {
             let mut head = prefix(word, columns);
             if head.is_empty() {
-                // One character wider than the whole line: it is shown alone rather than never.
+                // A character wider than the whole line is shown alone rather than never.
                 head = word.graphemes(true).next().unwrap_or(word);
             }
             lines.push(head.to_owned());

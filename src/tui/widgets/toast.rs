@@ -1,4 +1,4 @@
-//! A short notice in the place of the bottom bar. The frame shows it, and takes it away with the next key.
+//! A short notice in place of the bottom bar. The frame shows it, and removes it with the next key.
 
 use super::text::{fit_end, width};
 use crate::tui::screen::Ui;
@@ -7,40 +7,40 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 use ratatui::Frame;
 
-/// How a notice is meant.
+/// The level of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Something was done.
+    /// Success.
     Ok,
-    /// Something to know.
+    /// Information.
     Info,
-    /// Something wants attention.
+    /// Needs attention.
     Warn,
-    /// Something failed.
+    /// Failure.
     Error,
 }
 
 /// A notice. The text may come from the data: it is made safe when it is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toast {
-    /// How it is meant.
+    /// Its level.
     pub level: Level,
-    /// One line.
+    /// Its text; one line.
     pub text: String,
 }
 
 impl Toast {
-    /// A notice.
+    /// Returns a notice.
     pub fn new(level: Level, text: impl Into<String>) -> Self {
         Self { level, text: text.into() }
     }
-    /// The notice of a failure, with its way out.
+    /// Returns the notice of a failure, with its hint.
     pub fn failure(failure: &gristmill_core::Failure) -> Self {
         let hint = failure.hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default();
         Self::new(Level::Error, format!("{failure}{hint}"))
     }
 
-    /// What it takes of a line.
+    /// Returns the columns it takes of a line.
     pub fn columns(&self, line: Rect, ui: &Ui) -> u16 {
         let text = fit_end(&self.text, room(line), ui.glyphs);
         u16::try_from(width(&text) + 4).unwrap_or(line.width).min(line.width)
@@ -67,7 +67,7 @@ impl Toast {
     }
 }
 
-/// Columns that its text may take.
+/// Returns the columns available for its text.
 fn room(line: Rect) -> usize {
     usize::from(line.width).saturating_sub(5)
 }

@@ -1,4 +1,4 @@
-//! Against a set of all windows, over many small corpora in which nearly everything repeats.
+//! Compares the engine with a set of all windows, over many small corpora in which nearly everything repeats.
 
 use super::super::all::SEPARATOR;
 use super::super::gear::mix;
@@ -7,7 +7,7 @@ use super::super::*;
 use gristmill_core::Cancel;
 use std::collections::{BTreeMap, HashMap};
 
-/// Numbers from a seed.
+/// Pseudo-random numbers from a seed.
 pub(super) struct Dice(pub u64);
 
 impl Dice {
@@ -17,7 +17,7 @@ impl Dice {
     }
 }
 
-/// The removable ranges, by counting every window.
+/// Computes the removable ranges by counting every window.
 pub(super) fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
     let length = rule.min_length as usize;
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
@@ -43,16 +43,16 @@ pub(super) fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
     ranges
 }
 
-/// How a corpus is given to the engine.
+/// How a corpus is passed to the engine.
 struct Way {
     bits: Bits,
     partitions: u32,
-    /// Longest piece.
+    /// Longest piece, in bytes.
     piece: u64,
     narrow: bool,
     /// Keys with more records than this are taken record by record.
     many: usize,
-    /// Whether repeats are kept for the anchors beside them.
+    /// Whether repeats are cached for neighbouring anchors.
     known: bool,
 }
 
@@ -71,7 +71,7 @@ impl Sink for Kept {
     fn passage(&mut self, _passage: Passage) {}
 }
 
-/// Text that is never in memory as a whole.
+/// Text that is copied on each read, like text that is never in memory as a whole.
 struct Copied<'t>(&'t [u8], Option<MatchCache>);
 
 impl TextAt for Copied<'_> {
@@ -125,7 +125,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
     intervals
 }
 
-/// Takes hot keys record by record, and what remains of them, too, a few times; gives what is left.
+/// Takes keys with many records record by record, and what remains of them as well, up to three times; returns what is left.
 fn take_hot(
     mut records: Vec<Anchor>,
     many: usize,
@@ -161,7 +161,7 @@ fn take_hot(
     records
 }
 
-/// A few documents of a few letters: random ones, copies with changes, and periodic ones.
+/// Returns a few documents of a few letters: random ones, copies with changes, and periodic ones.
 fn corpus(dice: &mut Dice) -> Vec<u8> {
     let letters = 1 + dice.below(3);
     let longest = [5, 20, 60, 200, 600][dice.below(5) as usize];

@@ -19,7 +19,7 @@ fn documents(documents: &[Vec<u8>]) -> Vec<u8> {
     documents.iter().flat_map(|document| std::iter::once(SEPARATOR).chain(document.iter().copied())).collect()
 }
 
-/// Counts what comes out of a scan.
+/// Counts what a scan returns.
 #[derive(Default)]
 struct Count {
     anchors: u64,
@@ -107,7 +107,8 @@ fn one_passage_in_many_contexts() {
     }
 }
 
-/// So many that what remains of them is put into buckets; of two letters, so that contexts agree on many bytes beside the passage.
+/// The contexts are numerous enough that what remains of them is distributed into buckets; they use two letters, so that they agree on many
+/// bytes around the passage.
 #[test]
 fn one_passage_in_thousands_of_contexts() {
     let mut dice = Dice(31);

@@ -1,4 +1,4 @@
-//! AAC in ADTS frames: every frame is walked, none is decoded.
+//! AAC in ADTS frames: visits the header of every frame, decodes none.
 
 use super::rational::{rescale, seconds, Rational, Rounding};
 use super::{after_id3, AvProbed};
@@ -7,33 +7,33 @@ use gristmill_core::AvFacts;
 
 /// Length of a header without checksum, in bytes.
 const HEADER: usize = 7;
-/// Samples of one block.
+/// Samples per channel of one block.
 const BLOCK: u64 = 1024;
-/// What FFmpeg counts time in here: a multiple of every sample rate.
+/// Ticks per second of FFmpeg's time base for ADTS: a multiple of every sample rate.
 const TICKS: i64 = 28_224_000;
 /// Sample rates by their code.
 const RATES: [u32; 13] =
     [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
-/// Junk that is passed over in search of the next frame, in bytes.
+/// Bytes that are searched for the next frame after invalid data.
 const JUNK: u64 = 5_000_000;
 /// The longest frame, in bytes.
 const MAX_FRAME_BYTES: usize = 8191;
-/// Frames that are asked whether they hold more than plain AAC.
+/// Number of frames at the beginning that are checked for spectral band replication.
 const ASKED: u64 = 8;
-/// So many of them must hold more, one after the other, unless there are fewer: a single one may look so by chance.
+/// The number of consecutive frames that must have it, unless there are fewer: a single frame can match accidentally.
 const SURE: u64 = 3;
 
-/// What the header of a frame tells.
+/// The fields of a frame header.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     rate: u32,
-    /// 0: the first block tells.
+    /// Number of channels; 0 if the first block specifies it.
     channels: u32,
-    /// Of the whole frame, in bytes.
+    /// Length of the whole frame in bytes.
     len: usize,
-    /// Blocks of samples in it.
+    /// Number of sample blocks in the frame.
     blocks: u64,
-    /// Where the first block begins, in bytes.
+    /// Offset of the first block in the frame, in bytes.
     content: usize,
 }
 
@@ -58,7 +58,7 @@ impl Header {
     }
 }
 
-/// Whether these first bytes are a frame, with another one behind it as far as can be seen.
+/// Whether these first bytes are a frame, followed by another one as far as the bytes reach.
 pub fn matches(first: &[u8]) -> bool {
     let is_header = |bytes: &[u8]| bytes.len() >= HEADER && bytes[0] == 0xff && bytes[1] & 0xf6 == 0xf0;
     if !is_header(first) {
@@ -68,39 +68,39 @@ pub fn matches(first: &[u8]) -> bool {
     first.get(header.len..).is_none_or(|rest| rest.len() < HEADER || is_header(rest) || rest.starts_with(b"ID3"))
 }
 
-/// What the walk has found so far.
+/// The state collected from the frames so far.
 #[derive(Default)]
 struct Walk {
     frames: u64,
     blocks: u64,
     /// Of the first frame.
     rate: u32,
-    /// Of the last frame: that is what the peer asks for at the end.
+    /// Of the last frame, which the reference program reports.
     channels: u32,
-    /// Blocks in the frames that are asked, one after the other.
+    /// Number of blocks in each of the checked frames.
     asked_blocks: [u64; ASKED as usize],
-    /// Which of these hold data for twice the sample rate: a bit each.
+    /// Which of the checked frames contain data for twice the sample rate: one bit per frame.
     doubling: u8,
 }
 
 impl Walk {
-    /// How many frames come before the first one that holds twice the samples; all where none does.
+    /// Returns the number of frames before the first one that contains data for twice the rate; all frames if none does.
     fn plain_frames(&self) -> u64 {
         let asked = self.frames.min(ASKED);
         let all = |from: u64| (from..asked).all(|frame| self.doubling >> frame & 1 == 1);
         (0..asked).find(|from| (*from == 0 || asked - from >= SURE) && all(*from)).unwrap_or(self.frames)
     }
 
-    /// Blocks in the first `frames` frames, of those that were asked.
+    /// Returns the number of blocks in the first `frames` frames, limited to the checked ones.
     fn blocks_before(&self, frames: u64) -> u64 {
         self.asked_blocks.iter().take(usize::try_from(frames).unwrap_or(usize::MAX)).sum()
     }
 }
 
-/// Reads the sound's facts.
+/// Reads the facts of the sound.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where a frame is cut off, or something else stands in its place.
+/// [`ProbeError::Broken`] if a frame is cut off or invalid.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let mut at = after_id3(reader)?;
     let mut walk = Walk::default();
@@ -180,7 +180,7 @@ fn facts(walk: &Walk) -> AvFacts {
     let end = each.saturating_mul(i64::try_from(walk.frames).unwrap_or(i64::MAX));
     AvFacts {
         audio_duration: Some(seconds(end, Rational::new(1, TICKS))),
-        // With one channel the decoder makes two of it as soon as there may be data for that.
+        // With one channel, the decoder outputs two as soon as parametric stereo is possible.
         audio_channels: Some(if doubled && walk.channels == 1 { 2 } else { walk.channels }),
         audio_sample_rate: Some(if plain == 0 { walk.rate * 2 } else { walk.rate }),
         audio_num_samples: Some(
@@ -190,7 +190,7 @@ fn facts(walk: &Walk) -> AvFacts {
     }
 }
 
-/// Where the next frame begins behind a tag or junk at `at`; `None` where there is none.
+/// Returns the offset of the next frame after a tag or invalid data at `at`; `None` if there is none.
 fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
         return Err(ProbeError::broken("what follows its last frame is no frame", at));
@@ -201,7 +201,7 @@ fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> 
             return Ok(Some(at + 10 + size + if flags & 0x10 != 0 { 10 } else { 0 }));
         }
     }
-    // The ten bytes that were looked at are gone.
+    // The ten bytes that were examined are not searched.
     let mut from = at + 10;
     let end = from.saturating_add(JUNK);
     while from < end {
@@ -219,7 +219,7 @@ fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> 
     Err(ProbeError::broken("there is too much between two frames that is none", at))
 }
 
-/// Reads bits, the highest of each byte first; what lies behind the end is `None`.
+/// Reads bits, most significant first; returns `None` past the end.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -237,7 +237,7 @@ impl Bits<'_> {
     }
 }
 
-/// The number of channels that a list at the beginning of a block adds up to.
+/// Returns the number of channels in a program config element at the beginning of a block.
 fn listed_channels(content: &[u8]) -> Option<u32> {
     const PROGRAM_CONFIG: u32 = 5;
     let mut bits = Bits { bytes: content, at: 0 };
@@ -261,10 +261,10 @@ fn listed_channels(content: &[u8]) -> Option<u32> {
     Some(channels)
 }
 
-/// Whether a block ends with data for twice the sample rate (SBR): with a fill element of that kind and the end mark.
+/// Whether a block ends with data for twice the sample rate (SBR): a fill element of that kind, followed by the end marker.
 ///
-/// What stands before can only be passed by decoding it. The end of a frame is known, however, and so each place where such an
-/// element might begin is tried for whether it ends where the frame does.
+/// The data before the fill element can only be skipped by decoding them. Since the end of the frame is known, each possible offset of such
+/// an element is checked for whether the element ends where the frame does.
 fn doubles(content: &[u8]) -> bool {
     let end = content.len() * 8;
     // The longest fill element has 270 bytes.
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn data_for_twice_the_rate_is_seen_at_the_end_of_a_block() {
-        // Some bits, a fill element of two bytes that begins with 1101, the end mark, and what fills the last byte.
+        // Some bits, a fill element of two bytes that begins with 1101, the end marker, and the padding of the last byte.
         let bits = concat!("10110", "110", "0010", "1101", "000000000000", "111", "0");
         let bytes: Vec<u8> =
             bits.as_bytes().chunks(8).map(|byte| byte.iter().fold(0, |value, bit| value << 1 | (bit - b'0'))).collect();

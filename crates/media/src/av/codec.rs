@@ -1,4 +1,4 @@
-//! What the packets of a codec hold: samples, rate, channels and length, told from their first bytes.
+//! Determines what the packets of a codec contain from their first bytes: samples, rate, channels and length.
 
 mod ac3;
 pub mod audio;
@@ -18,7 +18,7 @@ pub use tally::{Packet, Tally};
 pub use timing::Timing;
 pub use video::VideoCodec;
 
-/// What the header of an audio frame tells.
+/// The fields of an audio frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// Samples per channel.
@@ -27,6 +27,6 @@ pub struct FrameHeader {
     pub rate: u32,
     /// Number of channels.
     pub channels: u32,
-    /// Length of the frame in bytes, header included; `None` where only the next header tells it (free format).
+    /// Length of the frame in bytes, including the header; `None` if only the next header determines it (free format).
     pub bytes: Option<u32>,
 }

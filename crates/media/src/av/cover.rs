@@ -1,22 +1,22 @@
-//! Pictures inside sound files: FFmpeg shows the first one as a video stream of no frames.
+//! Pictures in sound files: FFmpeg presents the first one as a video stream without frames.
 
 use super::rational::{rescale_base, seconds, Rational};
 use crate::bytes::MAX_READ_BYTES;
 use crate::{image, ProbeError, Reader};
 use gristmill_core::{AvFacts, Cancel, MediaFacts};
 
-/// Where a picture lies in the entry, and what it says that it is.
+/// The location of a picture in the entry, and its declared format.
 #[derive(Clone, Copy, Debug)]
 pub struct Cover {
-    /// Its format as FFmpeg takes it from the MIME type and the first bytes, in the name Pillow has for it.
+    /// The format that FFmpeg derives from the MIME type and the first bytes, by its name in Pillow.
     pub format: &'static str,
     /// Offset of its first byte.
     pub at: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// The MIME types that are known, spelled as they must be.
+/// The supported MIME types, case-sensitive.
 const MIME_TYPES: [(&[u8], &str); 9] = [
     (b"image/gif", "GIF"),
     (b"image/jpeg", "JPEG"),
@@ -28,7 +28,7 @@ const MIME_TYPES: [(&[u8], &str); 9] = [
     (b"JPG", "JPEG"),
     (b"PNG", "PNG"),
 ];
-/// The first bytes of a PNG file: they win over the MIME type.
+/// The first bytes of a PNG file, which take precedence over the MIME type.
 const PNG: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// The time base of pictures.
 const BASE: Rational = Rational::new(1, 90_000);
@@ -36,19 +36,19 @@ const BASE: Rational = Rational::new(1, 90_000);
 const MICROSECONDS: Rational = Rational::new(1, 1_000_000);
 
 impl Cover {
-    /// A picture of `len` bytes at `at`; `None` where it is empty or of an unknown kind, which is passed over.
+    /// Creates a cover of `len` bytes at `at`; `None` if it is empty or of an unknown type, and therefore ignored.
     pub fn new(reader: &mut Reader, mime: &[u8], at: u64, len: u64) -> Result<Option<Self>, ProbeError> {
         let count = usize::try_from(len).unwrap_or(PNG.len()).min(PNG.len());
         let format = format(mime, reader.up_to(at, count)?).filter(|_| len > 0);
         Ok(format.map(|format| Self { format, at, len }))
     }
 
-    /// Puts the facts of the stream that the picture is shown as into `facts`.
+    /// Adds the facts of the video stream for the picture to `facts`.
     ///
-    /// `duration` is the length of the file's sound as its header states it, in ticks of `base`.
+    /// `duration` is the length of the file's sound according to its header, in ticks of `base`.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] where the picture is not what it says it is: the peer gives the whole file up then.
+    /// [`ProbeError::Broken`] if the picture is not of the declared format: the reference program refuses the whole file then.
     pub fn show(
         self,
         reader: &mut Reader,
@@ -71,16 +71,16 @@ impl Cover {
     }
 }
 
-/// The format, in the name Pillow has for it, of a picture with this MIME type and these first bytes.
+/// Returns the format, by its name in Pillow, for this MIME type and these first bytes.
 pub fn format(mime: &[u8], first: &[u8]) -> Option<&'static str> {
     let (_, told) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
     Some(if first.starts_with(&PNG) { "PNG" } else { told })
 }
 
-/// Width and height in pixels of a picture, or of the beginning of one, of this format. `at` is where it lies.
+/// Returns width and height in pixels of a picture of this format, or of the beginning of one. `at` is its offset in the entry.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where it is not of that format.
+/// [`ProbeError::Broken`] if it is not of that format.
 pub fn size(picture: &[u8], format: &str, at: u64) -> Result<(u32, u32), ProbeError> {
     let cancel = Cancel::default();
     let broken = || ProbeError::broken("its cover picture cannot be read", at);

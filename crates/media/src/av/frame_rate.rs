@@ -1,19 +1,19 @@
-//! The frame rate of a stream that does not state one, guessed from its time stamps as FFmpeg does.
+//! Estimates the frame rate of a stream that does not specify one from its time stamps, like FFmpeg.
 
 use super::rational::{Rational, INT_MAX};
 
-/// Rates that are tried.
+/// Number of candidate rates.
 const TRIED: usize = 30 * 12 + 30 + 3 + 6;
-/// Steps between frames that are looked at; twice as many where ticks are longer than half a millisecond.
+/// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
 const LOOKED_AT: u64 = 20;
-/// Behind so many frames it ends after some seconds.
+/// After this number of frames, a minimum duration also ends the estimation.
 const MANY: u64 = 30;
-/// How many, in seconds.
+/// That duration, in seconds.
 const LONG: f64 = 5.0;
 /// Rates are counted in frames per 12 × 1001 s.
 const UNIT: f64 = 12.0 * 1001.0;
 
-/// Collects time stamps and says which standard rate they fit.
+/// Collects time stamps and determines the standard rate that fits them.
 #[derive(Clone, Debug)]
 pub struct FrameRateEstimator {
     base: Rational,
@@ -23,11 +23,11 @@ pub struct FrameRateEstimator {
     enough: bool,
     steps: u64,
     sum: i64,
-    /// For each rate: sum of errors and of their squares, on the beat and between beats.
+    /// For each rate: sums of the errors and of their squares, for time stamps on the beat and between beats.
     errors: Vec<[[f64; 2]; 2]>,
 }
 
-/// A rate, in frames per 12 × 1001 s.
+/// Returns a candidate rate, in frames per 12 × 1001 s.
 fn rate(index: usize) -> i64 {
     let round = |list: &[i64], at: usize| list.get(at).copied().unwrap_or(1);
     match index {
@@ -38,13 +38,13 @@ fn rate(index: usize) -> i64 {
     }
 }
 
-/// All rates that are tried, the common ones.
+/// Returns all candidate rates.
 pub fn standard() -> impl Iterator<Item = Rational> {
     (0..TRIED).map(|index| Rational::new(rate(index), 12 * 1001))
 }
 
 impl FrameRateEstimator {
-    /// For time stamps in ticks of `base`.
+    /// Creates an estimator for time stamps in ticks of `base`.
     pub fn new(base: Rational) -> Self {
         Self {
             base,
@@ -58,13 +58,13 @@ impl FrameRateEstimator {
         }
     }
 
-    /// Takes the next time stamp, in decoding order; after enough of them nothing changes any more.
+    /// Adds the next time stamp, in decoding order; ignored once [`is_done`](Self::is_done).
     pub fn add(&mut self, time: i64) {
         if self.enough {
             return;
         }
         self.frames += 1;
-        // Time is counted from the third frame on.
+        // The duration is measured from the third frame on.
         if self.frames == 3 {
             self.first = Some(time);
         }
@@ -89,19 +89,19 @@ impl FrameRateEstimator {
         self.enough = self.steps >= wanted || long;
     }
 
-    /// Whether further time stamps change nothing.
+    /// Whether further time stamps are ignored.
     pub fn is_done(&self) -> bool {
         self.enough
     }
 
-    /// Frames that were looked at.
+    /// Number of frames that were evaluated.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// The standard rate that fits, if one does.
+    /// Returns the standard rate that fits, if any.
     pub fn rate(&self) -> Option<Rational> {
-        // Fewer than three steps could be anything.
+        // Fewer than three intervals are ambiguous.
         if self.steps <= 2 {
             return None;
         }
@@ -123,7 +123,7 @@ impl FrameRateEstimator {
             }
         }
         let rate = Rational::reduced(found?, 12 * 1001, INT_MAX);
-        // The step between two frames must be what the rate says, give or take a tick.
+        // The average interval must match the rate within one tick.
         let expected = 1.0 / (rate.as_f64() * self.base.as_f64());
         ((expected - self.sum as f64 / steps).abs() <= 1.0).then_some(rate)
     }

@@ -1,40 +1,40 @@
-//! The first picture of a video that can be decoded alone, as its container stores it.
+//! Extracts the first key frame of a video, as its container stores it.
 
 use super::codec::VideoCodec;
 use super::{after_id3, iso, matroska, RECOGNISED_BY};
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
 
-/// Frames that are looked at before none is expected any more: a hostile file has as many as it likes.
+/// The maximum number of frames that are searched for a key frame: a malicious file may have any number.
 pub(super) const LOOKED_AT: u64 = 100_000;
 
-/// Where a frame lies, and what its decoder has to know.
+/// The location of a frame, and the configuration of its decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameSpan {
     /// The configuration of its codec, as the container stores it.
     pub config: Vec<u8>,
-    /// Bytes that were taken off its beginning.
+    /// Bytes that the container removed from the beginning of the frame.
     pub stripped: Vec<u8>,
     /// Offset of its first byte.
     pub at: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// A frame, whole.
+/// A complete frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyFrame {
     /// The configuration of its codec, as the container stores it.
     pub config: Vec<u8>,
-    /// The frame as its codec made it.
+    /// The frame as output by its encoder.
     pub bytes: Vec<u8>,
 }
 
-/// The first key frame of the first video of an MP4, MOV, Matroska or WebM file; `None` where it is another container, its
-/// video is not of `codec`, or it has no such frame. A frame of more than `limit` bytes is refused.
+/// Returns the first key frame of the first video of an MP4, MOV, Matroska or WebM file; `None` for another container, a video that is not
+/// of `codec`, or one without a key frame. A frame of more than `limit` bytes is refused.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where what leads to the frame cannot be read, or the file ends before the frame does.
+/// [`ProbeError::Broken`] if the structures needed to locate the frame cannot be read, or the file ends within the frame.
 pub fn key_frame(reader: &mut Reader, codec: VideoCodec, limit: u64) -> Result<Option<KeyFrame>, ProbeError> {
     let start = after_id3(reader)?;
     let first = reader.up_to(start, RECOGNISED_BY)?.to_vec();
@@ -90,7 +90,7 @@ mod tests {
         for name in NAMES {
             let bytes = golden(name);
             let frame = found(&bytes, 1 << 20).unwrap().unwrap();
-            // A temporal delimiter, or a sequence header, which only key frames have.
+            // A temporal delimiter, or a sequence header, which occurs only in key frames.
             let is_begin = frame.bytes.starts_with(&[0x12, 0]) || frame.bytes.first() == Some(&0x0a);
             assert!(is_begin && frame.config.first() == Some(&0x81), "{name}: {frame:?}");
             assert!(memchr::memmem::find(&bytes, &frame.bytes).is_some());
@@ -102,7 +102,7 @@ mod tests {
         let mut bytes = golden("422_12.mp4");
         let sizes = memchr::memmem::find(&bytes, b"stsz").unwrap();
         let size = u32::from_be_bytes(bytes[sizes + 16..sizes + 20].try_into().unwrap()) as usize;
-        // The second of its two frames is the only one that is listed.
+        // Only the second of the two frames is listed as a key frame.
         let first = found(&bytes, 1 << 20).unwrap().unwrap();
         let at = memchr::memmem::find(&bytes, &first.bytes).unwrap();
         bytes[at] = 0xff;

@@ -1,6 +1,6 @@
-//! Sound and video: which container it is, and what its first video and first audio stream are (docs/formats/energon.md §12).
+//! Sound and video: identifies the container, and reads the facts of its first video and first audio stream (docs/formats/energon.md §12).
 //!
-//! Values follow FFmpeg 8 as the peer calls it, to the last digit.
+//! Values are identical, to the last digit, to those of FFmpeg 8 as called by the reference program.
 
 pub mod adts;
 pub mod codec;
@@ -21,24 +21,24 @@ pub use rational::Rational;
 use super::{ProbeError, Probed, Reader};
 use gristmill_core::{AvFacts, MediaFacts};
 
-/// What a container's reader found out.
+/// The result of a container's reader.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AvProbed {
-    /// Of the first video and the first audio stream.
+    /// Facts of the first video and the first audio stream.
     pub facts: AvFacts,
-    /// What is odd and does not stop anybody.
+    /// Unusual findings that are not errors.
     pub remarks: Vec<String>,
 }
 
-/// A container that can be read.
+/// A supported container.
 struct Container {
-    /// Whether these first bytes (behind ID3v2 tags) are such a container.
+    /// Whether these first bytes, after ID3v2 tags, belong to this container.
     matches: fn(&[u8]) -> bool,
-    /// Reads it; positions count from the beginning of the entry, tags included.
+    /// Reads the container; offsets count from the beginning of the entry, including tags.
     probe: fn(&mut Reader) -> Result<AvProbed, ProbeError>,
 }
 
-/// In the order in which they are tried: sure signs first, guesses by frame headers last.
+/// In the order in which they are tried: unambiguous signatures first, heuristics on frame headers last.
 const CONTAINERS: &[Container] = &[
     Container { matches: matroska::matches, probe: matroska::probe },
     Container { matches: iso::matches, probe: iso::probe },
@@ -50,13 +50,13 @@ const CONTAINERS: &[Container] = &[
     Container { matches: mpeg_audio::matches, probe: mpeg_audio::probe },
 ];
 
-/// Bytes that containers are recognised by.
+/// Number of bytes from which containers are recognised.
 pub const RECOGNISED_BY: usize = 4 << 10;
 
-/// Reads sound or video of any known container.
+/// Reads sound or video in any supported container.
 ///
 /// # Errors
-/// [`ProbeError::NotMedia`] where no container is recognised, [`ProbeError::Broken`] where one is and cannot be read.
+/// [`ProbeError::NotMedia`] if no container is recognised, [`ProbeError::Broken`] if one is, but cannot be read.
 pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
     let start = after_id3(reader)?;
     let first = reader.up_to(start, RECOGNISED_BY)?.to_vec();
@@ -68,10 +68,10 @@ pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
     Ok(Probed { facts: MediaFacts::Av(facts), remarks })
 }
 
-/// Where the content begins behind ID3v2 tags at the beginning, in bytes: 0 where there are none.
+/// Returns the offset of the content after ID3v2 tags at the beginning, in bytes; 0 without tags.
 pub fn after_id3(reader: &mut Reader) -> Result<u64, ProbeError> {
     let mut at = 0;
-    // A tag is ten bytes or longer; nobody writes more than two or three of them.
+    // A tag has at least ten bytes; files rarely have more than two or three.
     for _ in 0..16 {
         match reader.up_to(at, 10)? {
             [b'I', b'D', b'3', major, minor, flags, a, b, c, d]

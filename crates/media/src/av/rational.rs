@@ -1,24 +1,24 @@
-//! Fractions as FFmpeg counts with them: time bases and frame rates.
+//! Fractions with FFmpeg's arithmetic: time bases and frame rates.
 
-/// A fraction. A denominator of 0 means that it is not known.
+/// A fraction. A denominator of 0 means that the value is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rational {
-    /// Above the line.
+    /// The numerator.
     pub num: i64,
-    /// Below the line.
+    /// The denominator.
     pub den: i64,
 }
 
-/// The largest number above or below the line of a fraction in FFmpeg.
+/// The largest numerator or denominator in FFmpeg.
 pub const INT_MAX: i64 = i32::MAX as i64;
 
 impl Rational {
-    /// `num / den`, as it is.
+    /// Creates `num / den` without reducing it.
     pub const fn new(num: i64, den: i64) -> Self {
         Self { num, den }
     }
 
-    /// `num / den` in lowest terms; where one of them is above `max`, the best approximation below it (as `av_reduce`).
+    /// Creates `num / den` in lowest terms; if one of them exceeds `max`, the best approximation within it (like `av_reduce`).
     pub fn reduced(num: i64, den: i64, max: i64) -> Self {
         let negative = (num < 0) != (den < 0);
         let gcd = gcd(num.unsigned_abs(), den.unsigned_abs());
@@ -28,7 +28,7 @@ impl Rational {
             num /= i128::from(gcd);
             den /= i128::from(gcd);
         }
-        // Convergents of the continued fraction: the last one that fits, and what is between it and the next.
+        // Convergents of the continued fraction: the last one that fits, then the best fraction between it and the next.
         let (mut before, mut now) = ((0_i128, 1_i128), (1_i128, 0_i128));
         if num <= max && den <= max {
             now = (num, den);
@@ -63,18 +63,18 @@ impl Rational {
         self.num > 0 && self.den > 0
     }
 
-    /// As a float: one division, as the peer's `float(fraction)`.
+    /// Returns the fraction as a float: a single division, like the reference program's `float(fraction)`.
     pub fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
 }
 
-/// `ticks` of a time base in seconds. The order of the two operations decides the last digit.
+/// Converts `ticks` of a time base to seconds. The order of the two operations determines the last digit.
 pub fn seconds(ticks: i64, base: Rational) -> f64 {
     ticks as f64 * (base.num as f64 / base.den as f64)
 }
 
-/// How [`rescale`] rounds.
+/// The rounding mode of [`rescale`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearest, halves away from zero.
@@ -87,7 +87,7 @@ pub enum Rounding {
     Zero,
 }
 
-/// `value × by / over`, exactly, then rounded; 0 where `over` is 0. What does not fit is cut to the range (as `av_rescale_rnd`).
+/// Computes `value × by / over` exactly, then rounds; 0 if `over` is 0. Saturates on overflow (like `av_rescale_rnd`).
 pub fn rescale(value: i64, by: i64, over: i64, rounding: Rounding) -> i64 {
     if over == 0 {
         return 0;
@@ -106,13 +106,13 @@ pub fn rescale(value: i64, by: i64, over: i64, rounding: Rounding) -> i64 {
     i64::try_from(result).unwrap_or(if result < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// `ticks` of one time base in another one, rounded to the nearest (as `av_rescale_q`).
+/// Converts `ticks` from one time base to another, rounded to the nearest (like `av_rescale_q`).
 pub fn rescale_base(ticks: i64, from: Rational, to: Rational) -> i64 {
     rescale(ticks, from.num.saturating_mul(to.den), from.den.saturating_mul(to.num), Rounding::Near)
 }
 
-/// `ticks` of `base` and a step in seconds together, in ticks: many steps in turn add up without drift (as
-/// `av_add_stable` with one step).
+/// Adds a step in seconds to `ticks` of `base`; the result is in ticks. Repeated steps add up without drift (like `av_add_stable` with one
+/// step).
 pub fn add_stable(base: Rational, ticks: i64, step: Rational) -> i64 {
     let (by, over) = (step.num.saturating_mul(base.den), step.den.saturating_mul(base.num));
     if over <= 0 || by < over && by % over != 0 {
@@ -126,7 +126,7 @@ pub fn add_stable(base: Rational, ticks: i64, step: Rational) -> i64 {
     rescale_base(steps.saturating_add(1), step, base).saturating_add(ticks.saturating_sub(before))
 }
 
-/// The greatest common divisor; 0 of 0 and 0.
+/// Returns the greatest common divisor; 0 for 0 and 0.
 pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -1,4 +1,4 @@
-//! AVIF: size, transparency and greyness of the primary item. Its properties say all of it.
+//! AVIF: size, transparency and greyness of the primary item, read from its properties alone.
 
 use super::{be16, be32, byte, Picture, ReadEnd, CUT};
 use crate::bytes::MAX_READ_BYTES;
@@ -8,7 +8,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.get(4..8) == Some(b"ftyp") && matches!(first.get(8..12), Some(b"avif" | b"avis" | b"mif1" | b"msf1"))
 }
 
-/// Boxes beside the description that are skipped.
+/// The maximum number of top-level boxes that are visited.
 const MAX_BOXES: usize = 1000;
 const ALPHA: [&[u8]; 2] = [b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0", b"urn:mpeg:hevc:2015:auxid:1\0"];
 
@@ -41,7 +41,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// The box at `at`: name, length of its header, and length of all of it; `None` at the end of the file.
+/// Reads the box at `at`: name, length of its header, and total length; `None` at the end of the file.
 pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u64, u64)>, ReadEnd> {
     let rest = reader.len().saturating_sub(at);
     let header = reader.up_to(at, 16)?;
@@ -60,7 +60,7 @@ pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u6
     }
 }
 
-/// The boxes in `bytes`: name and content.
+/// Iterates over the boxes in `bytes`: name and content.
 pub(super) fn boxes(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
         let len = be32(bytes, 0).ok()? as usize;
@@ -77,7 +77,7 @@ pub(super) fn find<'a>(bytes: &'a [u8], kind: &[u8; 4]) -> Result<&'a [u8], Read
     found.ok_or_else(|| ReadEnd::other(format!("an AVIF file without its box {}", kind.escape_ascii())))
 }
 
-/// An item's number, 2 or 4 bytes long.
+/// Reads an item number of 2 bytes, or 4 if `long`.
 pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, ReadEnd> {
     if long {
         be32(bytes, at)
@@ -86,7 +86,7 @@ pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, ReadEnd> 
     }
 }
 
-/// Boxes follow each other up to the end of the one around them.
+/// Checks that the boxes follow each other up to the end of the enclosing box.
 pub(super) fn fill(mut bytes: &[u8]) -> Result<(), ReadEnd> {
     while !bytes.is_empty() {
         let len = be32(bytes, 0)? as usize;
@@ -127,7 +127,7 @@ fn described(meta: &[u8]) -> Result<Picture, ReadEnd> {
         Ok(references) => auxiliaries(references, primary)?.into_iter().any(is_alpha),
         Err(_) => false,
     };
-    // A bit of the codec's configuration.
+    // The monochrome bit of the codec's configuration.
     let grey = of(primary).any(|(kind, content)| kind == b"av1C" && byte(content, 2).is_ok_and(|c| c & 0x10 != 0));
     let mode = match (alpha, grey) {
         (true, _) => "RGBA",
@@ -137,12 +137,12 @@ fn described(meta: &[u8]) -> Result<Picture, ReadEnd> {
     Picture::new(be32(size, 4)?, be32(size, 8)?, "AVIF", mode)
 }
 
-/// Whether the content of a property `auxC` says that its item is a transparency.
+/// Whether the content of an `auxC` property declares its item to be an alpha plane.
 pub(super) fn is_alpha_name(content: &[u8]) -> bool {
     ALPHA.iter().any(|name| content.get(4..).unwrap_or_default().starts_with(name))
 }
 
-/// Item, number from 1 of each property, and whether it is essential.
+/// Returns, for each association, the item, the number of the property (from 1), and whether the property is essential.
 pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, ReadEnd> {
     let (version, wide) = (byte(ipma, 0)?, byte(ipma, 3)? & 1 != 0);
     let mut pairs = Vec::new();
@@ -162,7 +162,7 @@ pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, ReadE
     Ok(pairs)
 }
 
-/// Items that belong to `primary` as its auxiliaries.
+/// Returns the items that are auxiliaries of `primary`.
 pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, ReadEnd> {
     let long = byte(iref, 0)? != 0;
     let width = if long { 4 } else { 2 };
@@ -182,7 +182,7 @@ pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, ReadEnd
     Ok(found)
 }
 
-/// Items to which `from` refers as `wanted`.
+/// Returns the items that `from` refers to by a reference of type `wanted`.
 pub(super) fn references(iref: &[u8], wanted: &[u8; 4], from: u32) -> Result<Vec<u32>, ReadEnd> {
     let long = byte(iref, 0)? != 0;
     let width = if long { 4 } else { 2 };

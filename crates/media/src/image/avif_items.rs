@@ -1,5 +1,5 @@
-//! Where the codes of an AVIF picture lie: its primary item, its transparency, the tiles of grids, or the first pictures of a
-//! sequence. The description is judged as strictly as libavif judges it.
+//! Locates the coded data of an AVIF image: its primary item, its alpha plane, the tiles of grids, or the first images of a sequence. The
+//! metadata is validated as strictly as in libavif.
 
 use super::avif::{associations, auxiliaries, boxes, fill, find, header, is_alpha_name, item, references};
 use super::check::error;
@@ -8,17 +8,17 @@ use crate::bytes::MAX_READ_BYTES;
 use crate::Reader;
 use std::collections::BTreeMap;
 
-/// Places of codes in the file: offset and length in bytes, in the order in which they belong together.
+/// Extents of coded data in the file: offset and length in bytes, in decoding order.
 pub(super) type Spans = Vec<(u64, u64)>;
-/// What is in a box, where there is one.
+/// The content of a box, if the box exists.
 type Content = Option<Vec<u8>>;
 /// Name and content.
 type Property<'a> = ([u8; 4], &'a [u8]);
-/// Boxes beside the description that are skipped.
+/// The maximum number of top-level boxes that are visited.
 const MAX_BOXES: usize = 1000;
-/// What begins each box with a version: the version, and three bytes of flags.
+/// Length of the prefix of a versioned box in bytes: the version, and three bytes of flags.
 const FULL: usize = 4;
-/// Properties that libavif knows; others must not be essential.
+/// Properties that libavif supports; others must not be essential.
 const KNOWN: [&[u8; 4]; 13] = [
     b"ispe", b"auxC", b"colr", b"av1C", b"pasp", b"clap", b"irot", b"imir", b"pixi", b"a1op", b"lsel", b"a1lx", b"clli",
 ];
@@ -27,19 +27,19 @@ fn wrong(what: &str) -> ReadEnd {
     ReadEnd::other(format!("an AVIF file {what}"))
 }
 
-/// The codes of each picture that has to decode.
+/// Returns the extents of each coded image that has to decode.
 pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, ReadEnd> {
     let (meta, moov) = descriptions(reader)?;
     let meta = meta.ok_or_else(|| wrong("without a description"))?;
     let items = Items::read(&meta, reader.len())?;
     match moov {
-        // Where there are tracks, the items beside them only have to make sense.
+        // If there are tracks, the items only have to be well-formed.
         Some(moov) if reader.up_to(8, 4)? == b"avis" => tracks(&moov),
         _ => items.coded(reader),
     }
 }
 
-/// The contents of the boxes `meta` and `moov`.
+/// Returns the contents of the boxes `meta` and `moov`.
 fn descriptions(reader: &mut Reader) -> Result<(Content, Content), ReadEnd> {
     let (mut at, mut meta, mut moov) = (0, None, None);
     for _ in 0..MAX_BOXES {
@@ -57,16 +57,16 @@ fn descriptions(reader: &mut Reader) -> Result<(Content, Content), ReadEnd> {
     Ok((meta, moov))
 }
 
-/// Where the codes of one picture lie.
+/// Where the coded data of one image is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codes {
-    /// Offset and length in bytes of each piece of its colours, in the order in which they belong together.
+    /// Offset and length in bytes of each extent of the colour data, in decoding order.
     pub colour: Vec<(u64, u64)>,
-    /// The same of its transparency, where it has one.
+    /// The same for the alpha plane; `None` without one.
     pub alpha: Option<Vec<(u64, u64)>>,
 }
 
-/// Where the codes of the picture lie, or of the first one of a sequence; `None` for a picture that is put together from tiles.
+/// Locates the coded data of the image, or of the first image of a sequence; `None` for an image composed of tiles.
 pub fn codes(reader: &mut Reader) -> Result<Option<Codes>, ProbeError> {
     find_codes(reader).map_err(error)
 }
@@ -88,7 +88,7 @@ fn find_codes(reader: &mut Reader) -> Result<Option<Codes>, ReadEnd> {
 struct Items<'a> {
     primary: u32,
     kinds: BTreeMap<u32, [u8; 4]>,
-    /// Spans, and whether they lie within the description.
+    /// Extents, and whether they refer to the `idat` box of the metadata.
     places: BTreeMap<u32, (Spans, bool)>,
     properties: BTreeMap<u32, Vec<Property<'a>>>,
     iref: &'a [u8],
@@ -116,7 +116,7 @@ impl<'a> Items<'a> {
             }
             let found = *list.get(index - 1).ok_or_else(|| wrong("with a property that is not there"))?;
             if is_essential && !KNOWN.contains(&&found.0) {
-                // Such an item counts as one that is not there.
+                // libavif treats such an item as absent.
                 kinds.remove(&id);
             }
             of_items.entry(id).or_default().push(found);
@@ -165,7 +165,7 @@ impl<'a> Items<'a> {
         Ok(())
     }
 
-    /// Where the codes of an item lie that describes them.
+    /// Returns the extents of an item, which must have a codec configuration.
     fn codes(&self, id: u32) -> Result<Spans, ReadEnd> {
         let config = self.property(id, b"av1C").ok_or_else(|| wrong("whose picture has no configuration"))?;
         let depth = match byte(config, 2)? & 0x60 {
@@ -185,7 +185,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// How many tiles a grid has.
+    /// Returns the number of tiles of a grid.
     fn grid(&self, reader: &mut Reader, id: u32) -> Result<usize, ReadEnd> {
         let bytes = match self.places.get(&id).map(|(spans, within)| (spans.as_slice(), *within)) {
             Some(([(at, _)], true)) => {
@@ -215,7 +215,7 @@ fn handler(content: &[u8]) -> Result<(), ReadEnd> {
     }
 }
 
-/// Kind of each item.
+/// Returns the type of each item.
 fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, ReadEnd> {
     let long = byte(iinf, 0)? != 0;
     let count = item(iinf, FULL, long)?;
@@ -266,7 +266,7 @@ fn property(kind: &[u8; 4], content: &[u8]) -> Result<(), ReadEnd> {
     Ok(())
 }
 
-/// A number of 0 to 8 bytes at `at`, which moves behind it.
+/// Reads a number of 0, 1, 2, 4 or 8 bytes at `at`, and advances `at` past it.
 fn sized(bytes: &[u8], at: &mut usize, size: u8) -> Result<u64, ReadEnd> {
     if !matches!(size, 0 | 1 | 2 | 4 | 8) {
         return Err(wrong("with numbers of an impossible size"));
@@ -302,7 +302,7 @@ fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, ReadEn
             total = total.saturating_add(len);
             spans.push((offset, len));
             if offset_size == 0 && length_size == 0 {
-                // Nothing is read, so nothing would end the list.
+                // With both sizes 0, nothing is consumed, so the end of the box would not bound the list.
                 break;
             }
         }
@@ -315,7 +315,7 @@ fn places(iloc: &[u8], file: u64) -> Result<BTreeMap<u32, (Spans, bool)>, ReadEn
     Ok(places)
 }
 
-/// The first picture of each track.
+/// Returns the extent of the first image of each track.
 fn tracks(moov: &[u8]) -> Result<Vec<Spans>, ReadEnd> {
     fill(moov)?;
     let mut coded = Vec::new();

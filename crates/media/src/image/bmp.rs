@@ -1,4 +1,4 @@
-//! Windows bitmaps, with and without their file header.
+//! Windows bitmaps, with and without a file header.
 
 use super::{byte, else_other, le16, le32, Picture, ReadEnd, CUT};
 use crate::Reader;
@@ -7,7 +7,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(b"BM")
 }
 
-/// A bitmap that begins with its second header, whose length is the first number.
+/// Whether the file is a bitmap that begins with its information header, whose length is the first number.
 pub(super) fn accepts_headless(first: &[u8]) -> bool {
     matches!(le32(first, 0), Ok(12 | 40 | 52 | 56 | 64 | 108 | 124))
 }
@@ -31,26 +31,26 @@ fn picture(reader: &Reader, bitmap: &Bitmap, format: &'static str) -> Result<Pic
     Ok(picture)
 }
 
-/// What the header of a bitmap tells.
+/// The fields of a bitmap that follow from its header.
 pub(super) struct Bitmap {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) mode: &'static str,
-    /// Where its pixels begin and end: in bytes; the end is known only of those that are not compressed.
+    /// Offsets in bytes of the beginning and the end of the pixels; the end is meaningful only if they are uncompressed.
     pub(super) pixels: u64,
     pub(super) end: u128,
     /// Bits per pixel.
     pub(super) bits: u32,
-    /// Bytes of the palette that are there.
+    /// Bytes of the palette that are present.
     pub(super) palette: u64,
-    /// Bits per pixel of runs; 0 if the pixels are not compressed.
+    /// Bits per pixel of run-length encoding; 0 if the pixels are uncompressed.
     pub(super) run_bits: u8,
 }
 
 const RAW: u32 = 0;
 const BITFIELDS: u32 = 3;
 
-/// The fields that both kinds of headers have.
+/// The fields common to both kinds of headers.
 struct Fields {
     width: u32,
     height: u32,
@@ -63,9 +63,8 @@ struct Fields {
     masks: [u32; 4],
 }
 
-/// Reads the header at `at`. The pixels begin at `pixels`, or, if that is 0, behind the header. `cursor`: 32 bits hold alpha.
 impl Bitmap {
-    /// Where the first `height` rows end, if they are not compressed. The last one needs no padding.
+    /// Returns the end of the first `height` rows, if they are uncompressed. The last one needs no padding.
     pub(super) fn end_of(&self, height: u32) -> u128 {
         let bits = u128::from(self.width) * u128::from(self.bits);
         let stride = bits.div_ceil(32) * 4;
@@ -73,6 +72,7 @@ impl Bitmap {
     }
 }
 
+/// Reads the header at `at`. The pixels begin at `pixels`, or after the header if that is 0. With `cursor`, 32-bit pixels have alpha.
 pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) -> Result<Bitmap, ReadEnd> {
     let size = u32::from_le_bytes(else_other(reader.array(at))?);
     let behind = at + u64::from(size.max(4));
@@ -85,7 +85,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
             let mut fields = info_fields(reader.up_to(at + 4, size as usize - 4)?)?;
             let mut behind = behind;
             if fields.compression == BITFIELDS && size < 52 {
-                // The masks of the short header lie behind it.
+                // The short header is followed by its masks.
                 let masks = reader.up_to(behind, 12)?;
                 fields.masks = [le32(masks, 0)?, le32(masks, 4)?, le32(masks, 8)?, 0];
                 behind += 12;
@@ -167,7 +167,7 @@ fn info_fields(s: &[u8]) -> Result<Fields, ReadEnd> {
     }
     Ok(Fields {
         width: le32(s, 0)?,
-        // Rows from the top have a negative height.
+        // Top-down bitmaps have a negative height.
         height: if byte(s, 7)? == 0xff { height.wrapping_neg() } else { height },
         bits,
         compression,
@@ -212,7 +212,7 @@ fn bitfields(fields: &Fields) -> Option<&'static str> {
     }
 }
 
-/// Whether each colour of the palette is the grey of its number.
+/// Whether each colour of the palette is the grey of its index.
 fn grey(palette: &[u8], fields: &Fields) -> bool {
     let padding = fields.padding as usize;
     (0..fields.colours as usize).all(|index| {

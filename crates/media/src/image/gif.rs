@@ -1,4 +1,4 @@
-//! GIF: the blocks up to the first frame. The mode is that of the first frame, which has a palette or is grey.
+//! GIF: the blocks up to the first frame. The mode is that of the first frame, which is paletted or grey.
 
 use super::{byte, le16, Picture, ReadEnd};
 use crate::{ProbeError, Reader};
@@ -7,10 +7,10 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(b"GIF87a") || first.starts_with(b"GIF89a")
 }
 
-/// Bytes before the first frame that are looked through.
+/// Bytes before the first frame that are searched.
 const MAX_BEFORE: u64 = 64 << 20;
 
-/// Reads on where the last read ended.
+/// Reads sequentially.
 struct Cursor<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
@@ -27,7 +27,7 @@ impl Cursor<'_, '_> {
         self.at += bytes.len() as u64;
         Ok(bytes)
     }
-    /// The next sub-block; `None` also for one of no length, and for one that the end cuts off wholly.
+    /// Returns the next sub-block; `None` for one of length 0 and for one that is entirely missing at the end of the file as well.
     fn block(&mut self) -> Result<Option<&[u8]>, ProbeError> {
         match self.byte()? {
             None | Some(0) => Ok(None),
@@ -43,16 +43,16 @@ impl Cursor<'_, '_> {
     }
 }
 
-/// Where the first frame is, and how large.
+/// Position and size of the first frame.
 pub(super) struct FirstFrame {
-    /// Of the whole picture, which the frame fits into.
+    /// Size of the canvas, enlarged to contain the frame.
     screen: (u32, u32),
     coloured: bool,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Bits of the smallest codes.
+    /// Size of the smallest codes in bits.
     pub(super) code_bits: u32,
-    /// Offset of its codes, in bytes.
+    /// Offset of the LZW codes, in bytes.
     pub(super) data: u64,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// Goes to the first frame.
+/// Reads up to the first frame.
 pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, ReadEnd> {
     let mut cursor = Cursor { reader, at: 0 };
     let screen = cursor.take(13)?;
@@ -79,7 +79,7 @@ pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, ReadEnd> {
             b';' => break,
             b'!' => extension(&mut cursor)?,
             b',' => return frame(&mut cursor, (width, height), coloured),
-            // Rubbish between blocks is skipped.
+            // Invalid bytes between blocks are skipped.
             _ => {}
         }
     }
@@ -113,7 +113,7 @@ fn extension(cursor: &mut Cursor) -> Result<(), ReadEnd> {
             }
             cursor.skip_blocks()?;
         }
-        // A comment ends with its first empty block; of others, another block may follow that one.
+        // A comment ends with its first empty block; in other extensions, another block may follow an empty one.
         254 if block.is_none() => {}
         255 if block.is_some_and(|name| name.starts_with(b"NETSCAPE2.0")) => {
             cursor.block()?;
@@ -124,7 +124,7 @@ fn extension(cursor: &mut Cursor) -> Result<(), ReadEnd> {
     Ok(())
 }
 
-/// Whether a palette is more than greys in order.
+/// Whether a palette is anything other than greys in order.
 fn palette_needed(palette: &[u8]) -> Result<bool, ReadEnd> {
     for (index, colour) in palette.chunks(3).enumerate() {
         for part in 0..3 {
@@ -138,7 +138,7 @@ fn palette_needed(palette: &[u8]) -> Result<bool, ReadEnd> {
     Ok(false)
 }
 
-/// The trailer is last, but for zeros.
+/// Whether the trailer is the last byte, ignoring zeros.
 fn ends_well(reader: &mut Reader) -> Result<bool, ProbeError> {
     let from = reader.len().saturating_sub(64);
     let tail = reader.up_to(from, 64)?;

@@ -1,4 +1,4 @@
-//! Icons and cursors: of Windows, whose largest picture counts, and of Apple. Inside are bitmaps, PNG or JPEG 2000 pictures.
+//! Windows icons and cursors, of which the largest image counts, and Apple icons. They contain bitmaps, PNG or JPEG 2000 images.
 
 use super::{bmp, byte, else_other, jp2, le16, le32, png, Picture, ReadEnd, CUT};
 use crate::{ProbeError, Reader};
@@ -15,7 +15,7 @@ pub(super) fn accepts_apple(first: &[u8]) -> bool {
     first.starts_with(b"icns")
 }
 
-/// One line of the list of pictures.
+/// One entry of the image directory.
 struct Entry {
     width: u32,
     height: u32,
@@ -31,7 +31,7 @@ fn entry(reader: &mut Reader, index: u32) -> Result<Entry, ReadEnd> {
     let (colours, bits) = (byte(s, 2)?, le16(s, 6)?);
     let depth = match (bits, colours) {
         (0, 0 | 1) => 256,
-        // As many bits as the number of colours needs.
+        // The number of bits that the colours need.
         (0, colours) => 32 - u32::from(colours - 1).leading_zeros(),
         (bits, _) => bits,
     };
@@ -45,7 +45,7 @@ fn entry(reader: &mut Reader, index: u32) -> Result<Entry, ReadEnd> {
     })
 }
 
-/// The picture of the best entry.
+/// Reads the image of the best entry.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let entry = best(reader)?;
     let mut picture = match png_at(reader, &entry)? {
@@ -56,7 +56,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// Where the picture begins, if it is a PNG picture.
+/// Returns the offset of the image if it is a PNG image.
 pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, ReadEnd> {
     let entry = best(reader)?;
     png_at(reader, &entry)
@@ -66,7 +66,7 @@ fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, ReadEnd> {
     Ok(png::accepts(reader.up_to(entry.at, 8)?).then_some(entry.at))
 }
 
-/// The entry of the most pixels; of those, the one of the fewest colours.
+/// Returns the entry with the most pixels; on a tie, the one with the fewest colours.
 fn best(reader: &mut Reader) -> Result<Entry, ReadEnd> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<Entry> = None;
@@ -82,7 +82,7 @@ fn best(reader: &mut Reader) -> Result<Entry, ReadEnd> {
     best.ok_or_else(|| ReadEnd::other("an icon file without icons"))
 }
 
-/// A bitmap above its mask, which becomes the transparency.
+/// Reads a bitmap that is followed by its mask, which becomes the alpha channel.
 fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, ReadEnd> {
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
     let (width, height) = (bitmap.width, bitmap.height / 2);
@@ -93,19 +93,19 @@ fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// Where the mask of an icon ends; `None` if it would begin before the file.
+/// Returns the end of the mask of an icon; `None` if the mask would begin before the file.
 fn end_of_mask(entry: &Entry, bitmap: &bmp::Bitmap) -> Option<u128> {
     let (width, height) = (u128::from(bitmap.width), u128::from(bitmap.height / 2));
     if entry.bits == 32 {
         return Some(u128::from(bitmap.pixels) + 4 * width * height);
     }
-    // The mask is looked for before the end that the list states. Its last row needs no padding.
+    // The mask ends where the directory entry ends. Its last row needs no padding.
     let row = width.next_multiple_of(32) / 8;
     let start = (u128::from(entry.at) + u128::from(entry.len)).checked_sub(row * height)?;
     Some(start + row * height.saturating_sub(1) + width.div_ceil(8))
 }
 
-/// The bitmap of an icon, how many of its rows are the picture, and where its mask ends.
+/// Returns the bitmap of an icon, the number of its rows that are the image, and the end of its mask.
 pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), ReadEnd> {
     let entry = best(reader)?;
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
@@ -113,14 +113,14 @@ pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Op
     Ok((bitmap, rows, end))
 }
 
-/// The first cursor, or a later one that is both wider and higher.
+/// Reads the first cursor, or a later one that is both wider and higher.
 pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let bitmap = cursor(reader)?;
     let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
     Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
 }
 
-/// Its bitmap. One without colours has its mask in the upper half, which is read with it.
+/// Returns the cursor's bitmap. A bitmap without colours has its mask in the upper half, which is read with it.
 pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<[u8; 16]> = None;
@@ -132,17 +132,17 @@ pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
     }
     let entry = best.ok_or_else(|| ReadEnd::other("a cursor file without cursors"))?;
     let at = le32(&entry, 12)?;
-    // A bitmap at this place of a file of one cursor has alpha.
+    // A bitmap at this offset, in a file of one cursor, has alpha.
     bmp::bitmap(reader, at.into(), 0, at == 22)
 }
 
 /// One size of Apple's icons.
 struct Apple {
-    /// In pixels.
+    /// Width and height in pixels.
     side: u32,
-    /// The part that is a picture file of its own.
+    /// The part that is an image file of its own.
     whole: Option<&'static [u8; 4]>,
-    /// The parts of bare colours, and of their mask.
+    /// The parts of raw colours and of their mask.
     bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
@@ -150,7 +150,7 @@ const fn apple(side: u32, whole: &'static [u8; 4]) -> Apple {
     Apple { side, whole: Some(whole), bare: None }
 }
 
-/// From best to worst; the smaller of two equal ones is the one of a coarser screen.
+/// In order of preference; the second of two entries of equal size is the one for a screen of higher density.
 const APPLE: [Apple; 12] = [
     apple(1024, b"ic10"),
     apple(512, b"ic09"),
@@ -165,18 +165,18 @@ const APPLE: [Apple; 12] = [
     apple(32, b"ic11"),
     Apple { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
 ];
-/// Parts of a file of Apple's icons; there are no more names.
+/// The maximum number of parts that are read; fewer part names are defined.
 const MAX_PARTS: usize = 10_000;
 
-/// What makes the picture of the largest size.
+/// The source of the largest image.
 pub(super) enum Best {
-    /// A picture file of its own.
+    /// An image file of its own.
     Whole { at: u64, len: u64 },
-    /// Colours, and the mask if there is one.
+    /// Raw colours, and the mask if there is one.
     Bare { side: u32, colours: (u64, u64), mask: Option<u64> },
 }
 
-/// The picture of the largest size.
+/// Reads the largest image.
 pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     match best_apple(reader)? {
         Best::Whole { at, .. } => apple_whole(reader, at),
@@ -184,7 +184,7 @@ pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     }
 }
 
-/// Finds the largest size.
+/// Finds the largest image.
 pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
@@ -204,14 +204,14 @@ pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, ReadEnd> {
     Err(ReadEnd::other("an icon file without icons"))
 }
 
-/// One part of a file of Apple's icons: its name, and where its content lies.
+/// One part of an Apple icon file: its name, and the offset and length of its content.
 struct ApplePart {
     name: [u8; 4],
     at: u64,
     len: u64,
 }
 
-/// The parts, in their order.
+/// Returns the parts in file order.
 fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, ReadEnd> {
     let file = u64::from(u32::from_be_bytes(else_other(reader.array(4))?));
     let (mut at, mut parts) = (8, Vec::new());

@@ -1,4 +1,4 @@
-//! JPEG 2000: boxes, and the bare codestream.
+//! JPEG 2000: the box format and raw codestreams.
 
 use super::{be16, be32, byte, else_other, ends_with, Picture, ReadEnd};
 use crate::Reader;
@@ -10,16 +10,16 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(CODESTREAM) || first.starts_with(SIGNATURE)
 }
 
-/// Boxes before the header that are skipped.
+/// The maximum number of boxes that are visited to find the header.
 const MAX_BOXES: usize = 10_000;
-/// Bytes of the header box; a palette has at most 1024 colours.
+/// The maximum length of the header box in bytes; a palette has at most 1024 colours.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     read_from(reader, 0)
 }
 
-/// A picture that begins at `start`, also within another file.
+/// Reads an image that begins at `start`, possibly embedded in another file.
 pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, ReadEnd> {
     let bare = reader.up_to(start, 4)? == CODESTREAM;
     let (width, height, mode) = if bare {
@@ -38,7 +38,7 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Read
 
 type Dimensions = (u32, u32, &'static str);
 
-/// The size segment, whose length lies at `at`.
+/// Reads the size segment, whose length field is at `at`.
 fn codestream(reader: &mut Reader, at: u64) -> Result<Dimensions, ReadEnd> {
     let siz = reader.up_to(at, 64)?;
     let len = be16(siz, 0)?;
@@ -59,10 +59,10 @@ fn codestream(reader: &mut Reader, at: u64) -> Result<Dimensions, ReadEnd> {
     Ok((x1.saturating_sub(x0), y1.saturating_sub(y0), mode))
 }
 
-/// Segments between the first one and a comment.
+/// The maximum number of segments between the first one and a comment.
 const MAX_SEGMENTS: usize = 10_000;
 
-/// Walks the segments up to a comment or the first tile, as Pillow does: one that ends early makes it another format.
+/// Visits the segments up to a comment or the first tile, like Pillow; a segment that ends early makes the file another format.
 fn comment(reader: &mut Reader, size: u64) -> Result<(), ReadEnd> {
     let mut at = size + u64::from(u16::from_be_bytes(else_other(reader.array(size))?));
     for _ in 0..MAX_SEGMENTS {
@@ -83,10 +83,10 @@ fn comment(reader: &mut Reader, size: u64) -> Result<(), ReadEnd> {
     Err(ReadEnd::broken("the JPEG 2000 picture has too many segments", at))
 }
 
-/// A box: its name, and where its content begins and ends.
+/// A box: its name, and the offsets of the beginning and end of its content.
 type BoxSpan = ([u8; 4], u64, u64);
 
-/// The box at `at`, which lies within a box that ends at `limit`.
+/// Reads the box at `at`, which is inside a box that ends at `limit`.
 fn placed(reader: &mut Reader, at: u64, limit: Option<u64>) -> Result<BoxSpan, ReadEnd> {
     let room = |wanted: u64| limit.is_none_or(|limit| at.saturating_add(wanted) <= limit);
     if !room(8) {
@@ -120,7 +120,7 @@ fn boxes(reader: &mut Reader, mut at: u64) -> Result<Dimensions, ReadEnd> {
                 return Err(ReadEnd::broken("the header of the JPEG 2000 file is too long", from));
             }
             let shape = header(reader, from, to)?;
-            // A codestream right behind it is looked at, but what it says does not count.
+            // A codestream directly after the header box is validated, but its fields are ignored.
             if reader.up_to(to, 12)?.ends_with(b"jp2c\xff\x4f\xff\x51") {
                 codestream(reader, to + 12)?;
                 comment(reader, to + 12)?;
@@ -132,13 +132,13 @@ fn boxes(reader: &mut Reader, mut at: u64) -> Result<Dimensions, ReadEnd> {
     Err(ReadEnd::broken("the JPEG 2000 file has too much before its header", at))
 }
 
-/// What the header box told so far.
+/// The fields collected from the header box so far.
 #[derive(Default)]
 struct Header {
     size: Option<(u32, u32)>,
     components: u16,
     mode: Option<&'static str>,
-    /// The colour space is one of greys.
+    /// Whether the colour space is greyscale.
     grey: bool,
     cmyk: bool,
 }
@@ -163,7 +163,7 @@ fn header(reader: &mut Reader, mut at: u64, end: u64) -> Result<Dimensions, Read
     }
 }
 
-/// The first bytes of a box.
+/// Returns the first `N` bytes of a box.
 fn fields<const N: usize>(reader: &mut Reader, from: u64, to: u64) -> Result<[u8; N], ReadEnd> {
     if to - from < N as u64 {
         return Err(ReadEnd::other("a JPEG 2000 file with a header that is too short"));
@@ -176,7 +176,7 @@ fn image_header(s: &[u8; 11], header: &mut Header) {
     header.size = Some((u32::from_be_bytes([w3, w2, w1, w0]), u32::from_be_bytes([h3, h2, h1, h0])));
     header.components = u16::from_be_bytes([n1, n0]);
     header.mode = match header.components {
-        // The depth is one less than the number of bits.
+        // The field is one less than the number of bits.
         1 if depth & 0x7f > 8 => Some("I;16"),
         1 => Some("L"),
         2 => Some("LA"),
@@ -203,7 +203,7 @@ fn colours(s: &[u8; 7], header: &mut Header) {
     }
 }
 
-/// A palette of at most 8 bits makes a picture one of a palette.
+/// Reads a palette; one of at most 8 bits makes the image paletted.
 fn palette(reader: &mut Reader, place: (u64, u64), header: &mut Header) -> Result<(), ReadEnd> {
     let (from, to) = place;
     let [e1, e0, columns] = fields::<3>(reader, from, to)?;

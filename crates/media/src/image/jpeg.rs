@@ -7,20 +7,20 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(b"\xff\xd8\xff")
 }
 
-/// Segments of Exif and XMP data that are kept in mind, to be searched for the sign of a gain map.
+/// The maximum number of Exif and XMP segments that are searched for a gain map.
 const APP1_KEPT: usize = 64;
-/// Bytes of rubbish between segments that are looked through.
+/// The maximum number of bytes skipped between segments.
 const RUBBISH: u64 = 1 << 20;
 
 const SOS: u8 = 0xda;
 const DQT: u8 = 0xdb;
 
-/// What the segments told so far.
+/// The state collected from the segments so far.
 #[derive(Default)]
 struct Walk {
-    /// Width, height, mode of the latest frame header.
+    /// Width, height and mode of the latest frame header.
     frame: Option<(u32, u32, &'static str)>,
-    /// Its marker.
+    /// Marker of the latest frame header.
     coding: u8,
     scan: bool,
     /// Content of segments: offset and length in bytes.
@@ -28,7 +28,7 @@ struct Walk {
     mpf: Option<(u64, usize)>,
 }
 
-/// Reads up to the first scan. 12 bits and more, and 2 components, are not for Pillow.
+/// Reads up to the first scan. Pillow does not support other depths than 8 bits, or 2 components.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let walk = walk(reader)?;
     let Some((width, height, mode)) = walk.frame else {
@@ -55,7 +55,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
 fn walk(reader: &mut Reader) -> Result<Walk, ReadEnd> {
     let mut walk = Walk::default();
     let (mut at, mut rubbish) = (2, 0);
-    // One segment, or one byte between segments, in each turn.
+    // Each iteration consumes one segment, or one byte between segments.
     while let Some(byte) = byte(reader, at)? {
         at += 1;
         if byte != 0xff {
@@ -65,7 +65,7 @@ fn walk(reader: &mut Reader) -> Result<Walk, ReadEnd> {
             }
             continue;
         }
-        // Any number of fill bytes comes before the marker itself.
+        // The marker may be preceded by any number of fill bytes.
         let Some(marker) = marker(reader, &mut at)? else { break };
         match marker {
             0x00 | 0xc8 | 0xd0..=0xd9 | 0xf0..=0xfd => {}
@@ -96,7 +96,7 @@ fn marker(reader: &mut Reader, at: &mut u64) -> Result<Option<u8>, ProbeError> {
     }
 }
 
-/// Reads what matters of the segment whose length lies at `at`; the result is where it ends.
+/// Reads the segment whose length field is at `at`, and returns its end.
 fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<u64, ReadEnd> {
     let len = u16::from_be_bytes(else_other(reader.array(at))?);
     let content = at + 2;
@@ -169,7 +169,7 @@ fn app(reader: &mut Reader, walk: &mut Walk, marker: u8, content: (u64, usize)) 
     }
 }
 
-/// Whether the second picture is a gain map of the first ("Ultra HDR"): that file counts as one picture.
+/// Whether the second image is a gain map of the first ("Ultra HDR"): such a file counts as a single image.
 fn has_gain_map(reader: &mut Reader, app1: &[(u64, usize)]) -> Result<bool, ProbeError> {
     for &(at, len) in app1 {
         if memchr::memmem::find(reader.up_to(at, len)?, b" hdrgm:Version=\"").is_some() {

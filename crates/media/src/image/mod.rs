@@ -1,7 +1,7 @@
-//! Pictures: size, format and mode, named as Pillow names them after it has loaded the picture (docs/formats/energon.md §12).
+//! Images: size, format and mode, named as Pillow names them after loading the image (docs/formats/energon.md §12).
 //!
-//! The content decides, never the name. The readers are asked in Pillow's order; one that does not know the picture, or finds
-//! in its header what Pillow's reader of that format calls "not mine", lets the next one try.
+//! The content decides, never the name. Readers are tried in Pillow's order; a reader that does not recognise the image, or finds a header
+//! for which Pillow's reader of that format reports another format, passes it on to the next one.
 
 mod avif;
 mod avif_items;
@@ -29,18 +29,18 @@ use super::{ProbeError, Probed, Reader};
 use gristmill_core::text::grouped;
 use gristmill_core::{ImageFacts, MediaFacts};
 
-/// Pixels above which Pillow refuses a picture.
+/// Number of pixels above which Pillow refuses an image.
 const PILLOW_LIMIT: u64 = 2 * 89_478_485;
-/// How much at the end of a picture is searched for the mark that ends it, in bytes: some programs append a little.
+/// Bytes at the end of an image that are searched for its end marker: some programs append a little data.
 const TAIL: usize = 1024;
 
-/// Why a reader has no facts.
+/// Why a reader returns no facts.
 #[derive(Debug)]
 enum ReadEnd {
-    /// This is no picture of its format, and why; another reader may know it. No reason is given where any file could be
-    /// taken for one.
+    /// The file is not an image of this format, and why; another reader may recognise it. The reason is empty for formats that any file
+    /// could be taken for.
     Other(String),
-    /// It is a picture of its format, and broken; or it cannot be read at all.
+    /// The image is of this format and broken, or cannot be read.
     Error(ProbeError),
 }
 
@@ -59,7 +59,7 @@ impl ReadEnd {
     }
 }
 
-/// Turns an early end into "another format": so it is wherever Pillow unpacks numbers from what is not there.
+/// Turns an early end into "another format", as Pillow does where it unpacks numbers from missing bytes.
 fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, ReadEnd> {
     read.map_err(|error| match error {
         ProbeError::Broken { what, .. } => ReadEnd::Other(what),
@@ -67,7 +67,7 @@ fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, ReadEnd> {
     })
 }
 
-/// Numbers of a header. Where it ends before, Pillow takes the file for something else.
+/// Reads a number of a header. If the bytes end before, Pillow treats the file as another format.
 fn le16(bytes: &[u8], at: usize) -> Result<u32, ReadEnd> {
     Ok(u16::from_le_bytes(piece(bytes, at)?).into())
 }
@@ -88,7 +88,7 @@ fn piece<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], ReadEnd> {
     piece.ok_or_else(|| ReadEnd::other("its header ends too early"))
 }
 
-/// What a reader found.
+/// The result of a reader.
 struct Picture {
     width: u32,
     height: u32,
@@ -98,7 +98,7 @@ struct Picture {
 }
 
 impl Picture {
-    /// A picture of a size that is not zero.
+    /// Creates an image; neither side may be 0.
     fn new(width: u32, height: u32, format: &'static str, mode: &'static str) -> Result<Self, ReadEnd> {
         if width == 0 || height == 0 {
             return Err(ReadEnd::other(format!("a {format} picture of {width} × {height} pixels")));
@@ -110,13 +110,13 @@ impl Picture {
     }
 }
 
-/// One reader: which first bytes it takes, and what it finds.
+/// One reader: the predicate on the first bytes, and the function that reads the image.
 struct Format {
     accepts: fn(first: &[u8]) -> bool,
     read: fn(&mut Reader) -> Result<Picture, ReadEnd>,
 }
 
-/// In Pillow's order: the five that it loads first, then by name.
+/// In Pillow's order: the five formats that it loads first, then by name.
 const FORMATS: &[Format] = &[
     Format { accepts: bmp::accepts, read: bmp::read },
     Format { accepts: bmp::accepts_headless, read: bmp::read_headless },
@@ -141,10 +141,10 @@ const FORMATS: &[Format] = &[
     Format { accepts: webp::accepts, read: webp::read },
 ];
 
-/// Bytes that Pillow shows its readers.
+/// Number of bytes that Pillow passes to its format checks.
 const PREFIX: usize = 16;
 
-/// The facts of a picture, from its header. What follows the header is not read, but for one look at the end.
+/// Reads the facts of an image from its header. Nothing after the header is read, except the last bytes.
 pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
     let picture = identify(reader)?;
     let mut remarks = picture.remarks;
@@ -175,10 +175,10 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
     }))
 }
 
-/// The remark on a picture whose pixels reach beyond the end of the entry.
+/// The remark for an image whose pixels extend past the end of the entry.
 const CUT: &str = "cut short after a good header: its pixels reach beyond its end";
 
-/// Whether `mark` is among the last bytes of the entry.
+/// Whether `mark` is among the last [`TAIL`] bytes of the entry.
 fn ends_with(reader: &mut Reader, mark: &[u8]) -> Result<bool, ProbeError> {
     let from = reader.len().saturating_sub(TAIL as u64);
     Ok(memchr::memmem::find(reader.up_to(from, TAIL)?, mark).is_some())

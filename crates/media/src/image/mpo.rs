@@ -1,20 +1,20 @@
-//! The index of a multi-picture JPEG file: how many pictures, and whether it can be believed.
+//! The index of a multi-picture JPEG file: the number of images, and whether the index is valid.
 
 use crate::{ProbeError, Reader};
 
 const NUMBER_OF_PICTURES: u16 = 0xb001;
 const ENTRIES: u16 = 0xb002;
-/// More entries than any directory needs.
+/// Upper limit for the number of directory entries; valid files have fewer.
 const MAX_TAGS: u16 = 4096;
 
-/// Whether the multi-picture index in the segment (offset and length of its content behind `MPF\0`, in bytes) lists more than
-/// one picture. An index that cannot be read makes the file a plain JPEG file.
+/// Whether the multi-picture index in the segment lists more than one image. `segment` is the offset and length in bytes of the content
+/// after `MPF\0`. A file with an unreadable index counts as a plain JPEG file.
 pub(super) fn several_pictures(reader: &mut Reader, segment: (u64, usize)) -> Result<bool, ProbeError> {
     let (at, len) = segment;
     Ok(index(reader.up_to(at, len)?).unwrap_or(false))
 }
 
-/// `None`: the index is broken.
+/// Parses the index; `None` if it is broken.
 fn index(data: &[u8]) -> Option<bool> {
     let big = match data.get(..4)? {
         b"MM\0\x2a" => true,
@@ -43,7 +43,7 @@ fn index(data: &[u8]) -> Option<bool> {
                 continue;
             }
             if place.saturating_add(size) > data.len() {
-                // The directory ends with a value that does not lie within it.
+                // A value outside the segment ends the directory.
                 break;
             }
         }
@@ -56,7 +56,7 @@ fn index(data: &[u8]) -> Option<bool> {
     }
     let (from, size) = entries?;
     for picture in 0..pictures? as usize {
-        // The attribute of each entry holds the format of its picture; only JPEG is known.
+        // The attribute of each entry contains the format of its image; only JPEG is supported.
         let entry = picture.checked_mul(16)?;
         if entry.checked_add(16)? > size || u32_at(from.checked_add(entry)?)? >> 24 & 7 != 0 {
             return None;
@@ -65,7 +65,7 @@ fn index(data: &[u8]) -> Option<bool> {
     Some(pictures? > 1)
 }
 
-/// Bytes per value.
+/// Returns the bytes per value of a TIFF type.
 fn unit(kind: u16) -> Option<usize> {
     match kind {
         1 | 2 | 6 | 7 => Some(1),

@@ -1,4 +1,4 @@
-//! Formats of old programs and workstations: PCX, DCX, SGI and Sun raster.
+//! Legacy formats of old programs and workstations: PCX, DCX, SGI and Sun raster.
 
 use super::{be16, be32, byte, else_other, le16, le32, Picture, ReadEnd};
 use crate::Reader;
@@ -23,7 +23,7 @@ pub(super) fn read_pcx(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     pcx(reader, 0, "PCX")
 }
 
-/// The first page.
+/// Reads the first page.
 pub(super) fn read_dcx(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     match le32(reader.up_to(4, 4)?, 0)? {
         0 => Err(ReadEnd::other("a DCX file without pages")),
@@ -53,7 +53,7 @@ fn pcx(reader: &mut Reader, at: u64, format: &'static str) -> Result<Picture, Re
     Picture::new(x1 - x0, y1 - y0, format, mode)
 }
 
-/// A palette at the end that is not just greys in order makes the mode.
+/// Returns the mode: paletted if the palette at the end is anything other than greys in order.
 fn pcx_grey_or_palette(reader: &mut Reader) -> Result<&'static str, ReadEnd> {
     let Some(from) = reader.len().checked_sub(769) else { return Ok("L") };
     let [12, palette @ ..] = else_other(reader.array::<769>(from))? else { return Ok("L") };

@@ -1,4 +1,4 @@
-//! PNG and APNG: the chunks up to the first picture data.
+//! PNG and APNG: the chunks up to the first image data.
 
 use super::{else_other, ends_with, Picture, ReadEnd};
 use crate::bytes::MAX_READ_BYTES;
@@ -6,28 +6,27 @@ use crate::Reader;
 
 const MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Whether it begins as one.
 pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(MAGIC)
 }
 
-/// Chunks before the picture data; hostile files have more.
+/// The maximum number of chunks before the image data.
 const MAX_CHUNKS: usize = 100_000;
-/// Bytes whose checksum is verified; what lies behind is believed.
+/// The number of bytes whose checksum is verified; checksums after that are not verified.
 const MAX_CHECKED: u64 = 16 << 20;
 
-/// What the chunks told so far.
+/// The state collected from the chunks so far.
 #[derive(Default)]
 struct Header {
     width: u32,
     height: u32,
     mode: Option<&'static str>,
-    /// Number of the latest frame of an animation.
+    /// Sequence number of the latest frame of an animation.
     sequence: Option<u32>,
     checked: u64,
 }
 
-/// Reads up to the first picture data, and whether the last chunk is there.
+/// Reads up to the first image data, and checks whether the last chunk is present.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let mut picture = read_from(reader, 0)?;
     if picture.remarks.is_empty() && !ends_with(reader, b"IEND\xaeB`\x82")? {
@@ -38,7 +37,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
 
 const CUT_CHUNKS: &str = "cut short after a good header: its last chunk is missing";
 
-/// A PNG picture that begins at `start`, also within another file.
+/// Reads a PNG image that begins at `start`, possibly embedded in another file.
 pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, ReadEnd> {
     let mut header = Header::default();
     let mut at = start.saturating_add(MAGIC.len() as u64);
@@ -73,7 +72,7 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Read
     Ok(picture)
 }
 
-/// Name and length of the chunk at `at`.
+/// Returns the name and length of the chunk at `at`.
 fn chunk(reader: &mut Reader, at: u64) -> Result<([u8; 4], u32), ReadEnd> {
     let [l3, l2, l1, l0, kind @ ..] = else_other(reader.array::<8>(at))?;
     if !kind.iter().all(|c| c.is_ascii_alphanumeric() || *c == b'_') {
@@ -82,7 +81,7 @@ fn chunk(reader: &mut Reader, at: u64) -> Result<([u8; 4], u32), ReadEnd> {
     Ok((kind, u32::from_be_bytes([l3, l2, l1, l0])))
 }
 
-/// Reads a chunk before the picture data; the result is where the next one begins.
+/// Reads a chunk before the image data, and returns the offset of the next one.
 fn one_chunk(reader: &mut Reader, header: &mut Header, kind: &[u8; 4], at: u64, len: u32) -> Result<u64, ReadEnd> {
     let end = at + u64::from(len);
     if end > reader.len() {
@@ -128,7 +127,7 @@ fn image_header(s: &[u8; 13], header: &mut Header) -> Result<(), ReadEnd> {
         (8 | 16, 2) => Some("RGB"),
         (1 | 2 | 4 | 8, 3) => Some("P"),
         (8, 4) => Some("LA"),
-        // There is no mode of grey and alpha of 16 bits.
+        // Pillow has no mode for 16-bit grey with alpha.
         (16, 4) | (8 | 16, 6) => Some("RGBA"),
         _ => header.mode,
     };
@@ -138,7 +137,7 @@ fn image_header(s: &[u8; 13], header: &mut Header) -> Result<(), ReadEnd> {
     Ok(())
 }
 
-/// The frames of an animation count up and lie within the picture.
+/// Checks that the frames of an animation are numbered consecutively and are within the image.
 fn frame_control(s: &[u8; 26], header: &mut Header) -> Result<(), ReadEnd> {
     let number = |at: usize| u64::from(u32::from_be_bytes([s[at], s[at + 1], s[at + 2], s[at + 3]]));
     let sequence = number(0);
@@ -163,12 +162,12 @@ fn frame_data(reader: &mut Reader, header: &Header, at: u64, len: u32) -> Result
     }
 }
 
-/// Both chunks are a name, a zero, and the number of a compression method, of which there is one.
+/// Checks the compression method. Both chunks consist of a name, a zero byte and the method, of which only 0 is defined.
 fn compression(reader: &mut Reader, kind: &[u8; 4], at: u64, len: u32) -> Result<(), ReadEnd> {
     let s = reader.up_to(at, (len as usize).min(MAX_READ_BYTES))?;
     let method = match memchr::memchr(0, s) {
         Some(zero) => s.get(zero + 1).copied(),
-        // Without a zero, the profile's method is taken from its first byte.
+        // Without a zero byte, the profile's method is its first byte.
         None if kind == b"iCCP" => s.first().copied(),
         None => Some(0),
     };

@@ -7,7 +7,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     matches!(first, [b'P', b'0'..=b'6' | b'f' | b'y', ..])
 }
 
-/// Bytes of comments that are looked through.
+/// The maximum number of bytes of comments that are skipped.
 const MAX_BEFORE: u64 = 16 << 20;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
@@ -19,7 +19,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// What stands before the pixels.
+/// The header before the pixels.
 pub(super) struct Header {
     width: u32,
     height: u32,
@@ -28,9 +28,9 @@ pub(super) struct Header {
     pub(super) plain: bool,
     /// The largest value of a sample.
     pub(super) most: i64,
-    /// Where the pixels begin.
+    /// Offset of the pixels in bytes.
     pub(super) at: u64,
-    /// How many bytes they have, if they are not text.
+    /// Length of the pixels in bytes, unless they are text.
     pub(super) bytes: u128,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn header(reader: &mut Reader) -> Result<Header, ReadEnd> {
         b"PyRGBA" => ("RGBA", 32, false),
         _ => return Err(ReadEnd::other("not a portable anymap")),
     };
-    // The blank behind the magic number is part of it.
+    // The whitespace after the magic number is part of it.
     let mut at = (end + 1).min(6) as u64;
     let (width, height) = (number(reader, &mut at)?, number(reader, &mut at)?);
     let (mut mode, mut bits, mut largest) = (mode, bits, 1);
@@ -80,7 +80,7 @@ pub(super) fn header(reader: &mut Reader) -> Result<Header, ReadEnd> {
     Ok(Header { width, height, mode, plain, most: largest, at, bytes: row * u128::from(height) })
 }
 
-/// Not a number, if the text is none.
+/// Parses a float; NaN if the text is not a number.
 fn parse_float(text: &[u8]) -> f64 {
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
 }
@@ -93,13 +93,13 @@ fn number(reader: &mut Reader, at: &mut u64) -> Result<i64, ReadEnd> {
     let start = *at;
     let token = token(reader, at)?;
     let text = std::str::from_utf8(&token).ok();
-    // Python's numbers may have an underscore between two digits.
+    // Python accepts an underscore between two digits of a number.
     let plain = |text: &str| text.split('_').all(|digits| !digits.is_empty()).then(|| text.replace('_', ""));
     text.and_then(|text| plain(text)?.parse().ok())
         .ok_or_else(|| ReadEnd::broken("the header of the portable anymap has something else than a number", start))
 }
 
-/// The next word of at most ten bytes; `#` begins a comment, also within a word.
+/// Returns the next word, at most ten bytes long; `#` begins a comment, also within a word.
 fn token(reader: &mut Reader, at: &mut u64) -> Result<Vec<u8>, ReadEnd> {
     let mut token = Vec::new();
     while token.len() <= 10 {

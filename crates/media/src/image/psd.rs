@@ -1,4 +1,4 @@
-//! Photoshop files: the merged picture.
+//! Photoshop files: the merged image.
 
 use super::{be16, be32, else_other, Picture, ReadEnd, CUT};
 use crate::{ProbeError, Reader};
@@ -7,7 +7,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(b"8BPS")
 }
 
-/// Resources that are skipped.
+/// The maximum number of resources that are skipped.
 const MAX_RESOURCES: usize = 100_000;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
@@ -18,7 +18,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     let end = match compression {
         0 if header.mode == "1" => rows * u128::from(header.width.div_ceil(8)),
         0 => rows * u128::from(header.width),
-        // Each row has its length before.
+        // Each row has its length in a table before the pixels.
         1 if u128::from(at) + 2 * rows > u128::from(reader.len()) => {
             return Err(ReadEnd::broken("the Photoshop file ends before its pixels", reader.len()));
         }
@@ -31,12 +31,12 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// What the first bytes say.
+/// The fields of the file header.
 struct Header {
     width: u32,
     height: u32,
     mode: &'static str,
-    /// Those of the channels that make the picture.
+    /// The number of channels that make up the merged image.
     channels: u32,
 }
 
@@ -62,7 +62,7 @@ fn header(reader: &mut Reader) -> Result<Header, ReadEnd> {
     Ok(Header { width, height, mode, channels })
 }
 
-/// Where the pixels begin, and how they are packed.
+/// Returns the offset of the pixels and their compression method.
 fn compression(reader: &mut Reader) -> Result<(u64, u16), ReadEnd> {
     let mut at = 26;
     at += 4 + u64::from(length(reader, at)?);
@@ -71,7 +71,7 @@ fn compression(reader: &mut Reader) -> Result<(u64, u16), ReadEnd> {
     Ok((at + 2, u16::from_be_bytes(else_other(reader.array(at))?)))
 }
 
-/// Where the pixels begin, how they are packed, and of how many channels they are.
+/// Returns the offset of the pixels, their compression method, and the number of channels.
 pub(super) fn pixels(reader: &mut Reader) -> Result<(u64, u16, u64), ReadEnd> {
     let channels = header(reader)?.channels.into();
     let (at, compression) = compression(reader)?;
@@ -82,7 +82,7 @@ fn length(reader: &mut Reader, at: u64) -> Result<u32, ReadEnd> {
     Ok(u32::from_be_bytes(else_other(reader.array(at))?))
 }
 
-/// Walks the resources at `at`; the last one may reach further than they say. The result is where they end.
+/// Skips the resources at `at`, and returns their end; the last one may extend past the declared length.
 fn resources(reader: &mut Reader, at: u64) -> Result<u64, ReadEnd> {
     let end = at + 4 + u64::from(length(reader, at)?);
     let mut at = at + 4;

@@ -14,7 +14,7 @@ fn what_is_no_picture_is_told_apart_from_what_is_broken() {
     assert!(matches!(probed(cut), Err(ProbeError::Broken { .. })));
 }
 
-/// A chunk of a PNG picture.
+/// Builds a PNG chunk.
 fn chunk(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(kind);
@@ -33,7 +33,7 @@ fn png(width: u32, height: u32, before_data: &[u8]) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", &header).as_slice(), before_data, &chunk(b"IDAT", b"x"), &end].concat()
 }
 
-/// A JPEG picture: segments before its frame header, and bytes of codes.
+/// Builds a JPEG image from the segments before its frame header and the number of bytes of coded data.
 fn jpeg(before: &[u8], codes: usize) -> Vec<u8> {
     let frame = b"\xff\xc0\0\x11\x08\0\x30\0\x40\x03\x01\x22\0\x02\x11\x01\x03\x11\x01";
     let scan = b"\xff\xda\0\x0c\x03\x01\0\x02\x11\x03\x11\0\x3f\0";
@@ -99,8 +99,8 @@ fn a_request_to_stop_ends_the_look_at_a_picture() {
     assert!(matches!(probe(&mut Reader::new(&bytes.as_slice(), &cancel)), Err(ProbeError::Cancelled)));
 }
 
-/// The pictures of a folder against what Pillow says of them: `expected.json` maps names to a row of JSON, to `null` (no
-/// picture), or to `{"raises": …}` (Pillow fails). The folder may be another one: `GRISTMILL_IMAGE_CORPUS`.
+/// Compares the facts of a folder's images with those of Pillow: `expected.json` maps names to a row of JSON, to `null` (not an image), or
+/// to `{"raises": …}` (Pillow fails). `GRISTMILL_IMAGE_CORPUS` selects another folder.
 #[test]
 fn facts_are_those_of_pillow() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");
@@ -116,7 +116,7 @@ fn facts_are_those_of_pillow() {
         let right = match wanted {
             serde_json::Value::String(wanted) => row.as_deref() == Some(wanted.as_str()),
             serde_json::Value::Null => matches!(got, Err(ProbeError::NotMedia(_))),
-            // A header may be good all the same; then something has to be said.
+            // The header may still be good; a remark is required then.
             _ => match &got {
                 Ok(probed) => std::env::var_os("GRISTMILL_IMAGE_CORPUS").is_none() || !probed.remarks.is_empty(),
                 Err(ProbeError::Broken { .. }) => true,

@@ -50,15 +50,15 @@ pub(super) fn read_dds(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Picture::new(width, height, "DDS", mode)
 }
 
-/// How the pixels of a surface lie.
+/// How the pixels of a surface are stored.
 pub(super) enum Layout {
-    /// One after the other, of so many bytes.
+    /// Consecutive pixels of `bytes` bytes each.
     Pixels { bytes: u64 },
-    /// In blocks of 4 × 4, of so many bytes.
+    /// Blocks of 4 × 4 pixels, of `bytes` bytes each.
     Blocks { bytes: u64 },
 }
 
-/// Where the pixels begin, and how they lie.
+/// Returns the offset of the pixels in bytes, and their layout.
 pub(super) fn dds_layout(reader: &mut Reader) -> Result<(u64, Layout), ReadEnd> {
     let s = reader.up_to(0, 148)?;
     let (flags, code, bits) = (le32(s, 80)?, super::piece::<4>(s, 84)?, le32(s, 88)?);
@@ -82,7 +82,7 @@ pub(super) fn dds_layout(reader: &mut Reader) -> Result<(u64, Layout), ReadEnd> 
     })
 }
 
-/// Numbers of Direct3D's pixel formats.
+/// Returns the mode for a DXGI format number of Direct3D.
 fn dxgi(format: u32) -> Option<&'static str> {
     match format {
         70 | 71 | 73 | 74 | 76 | 77 | 97..=99 | 27..=29 => Some("RGBA"),

@@ -1,4 +1,4 @@
-//! Targa: it has no magic number; any file whose first bytes make sense as a header is taken for one.
+//! Targa: the format has no magic number, so any file whose first bytes are plausible as a header is accepted.
 
 use super::{byte, le16, Picture, ReadEnd, CUT};
 use crate::Reader;

@@ -1,5 +1,4 @@
-//! TIFF and BigTIFF: the first directory. Unlike elsewhere, Pillow turns these pictures as their orientation tag says, and so
-//! the size is that of the turned picture.
+//! TIFF and BigTIFF: the first directory. For TIFF only, Pillow applies the orientation tag, so the size is that of the rotated image.
 
 use super::tiff_modes::{self, Pixel};
 use super::{else_other, Picture, ReadEnd, CUT};
@@ -54,27 +53,27 @@ const KEPT_TAGS: [u16; 19] = [
     SAMPLE_FORMAT,
 ];
 
-/// Tags that a directory is read for; no real one has as many.
+/// The maximum number of tags that are read of a directory; real files have far fewer.
 const MAX_TAGS: u64 = 65_536;
-/// Values of one tag that are looked at.
+/// The maximum number of values of one tag that are read.
 const MAX_VALUES: u64 = 4096;
 const OLD_JPEG: i64 = 6;
 const MAX_SAMPLES: i64 = 6;
 
-/// One tag that matters.
+/// One tag that is evaluated.
 struct Tag {
     kind: u16,
     count: u64,
-    /// Where its values lie, in bytes.
+    /// Offset of its values, in bytes.
     at: u64,
 }
 
-/// The directory, and how to read it.
+/// The first directory, and how to read its values.
 struct Directory<'r, 'a> {
     reader: &'r mut Reader<'a>,
     big_endian: bool,
     tags: BTreeMap<u16, Tag>,
-    /// Whether the file ends within the directory. Pillow takes the tags that are there, libtiff takes none.
+    /// Whether the file ends within the directory. Pillow uses the tags that are present, libtiff uses none.
     is_cut: bool,
 }
 
@@ -82,7 +81,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     directory(reader)?.picture()
 }
 
-/// Whether all pixels are there; `None` for compressed ones. Of facsimiles, any bits are pixels.
+/// Whether all pixels are present; `None` for compressed ones. In fax compressions, any bits are valid pixels.
 pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
     let mut directory = directory(reader)?;
     match directory.number(COMPRESSION)?.unwrap_or(1) {
@@ -95,14 +94,15 @@ pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
     }
 }
 
-/// A strip or a tile that is packed: where it lies, and how many bytes it unpacks to.
+/// A compressed strip or tile: its offset and length, and its length after decompression, in bytes.
 pub(super) struct Packed {
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) unpacked: u64,
 }
 
-/// How the picture is packed, and its strips or tiles; `None` where samples share their colours, or a count is missing.
+/// Returns the compression and the strips or tiles of the image; `None` for YCbCr, whose chroma may be subsampled, and if a tag is missing
+/// or a size implausible.
 pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, ReadEnd> {
     let mut directory = directory(reader)?;
     if directory.is_cut {
@@ -119,7 +119,7 @@ pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, 
 fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, ReadEnd> {
     let header = else_other(reader.array::<8>(0))?;
     let big_endian = header.starts_with(b"MM");
-    // The mark of large files is only looked for in this place.
+    // The marker of BigTIFF is checked only in this byte.
     let large = header[2] == 43;
     let mut directory = Directory { reader, big_endian, tags: BTreeMap::new(), is_cut: false };
     let start = if large { else_other(directory.u64(8))? } else { directory.u32(4)?.into() };
@@ -133,7 +133,7 @@ fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, Re
     Ok(directory)
 }
 
-/// Bytes per value.
+/// Returns the bytes per value of a TIFF type.
 fn unit(kind: u16) -> Option<u64> {
     Some(match kind {
         1 | 2 | 6 | 7 => 1,
@@ -158,7 +158,7 @@ impl Directory<'_, '_> {
         Ok(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
     }
 
-    /// Reads the tags. Where the file ends, the directory ends.
+    /// Reads the tags. If the file ends within the directory, the directory ends there.
     fn load(&mut self, start: u64, large: bool) -> Result<(), ReadEnd> {
         match self.tags_from(start, large) {
             Ok(()) => Ok(()),
@@ -194,7 +194,7 @@ impl Directory<'_, '_> {
                     continue;
                 }
                 if place.saturating_add(size) > self.reader.len() {
-                    // Pillow reads no further tags.
+                    // Pillow stops reading tags here.
                     return Ok(());
                 }
             }
@@ -205,7 +205,7 @@ impl Directory<'_, '_> {
         Ok(())
     }
 
-    /// Up to `most` whole numbers of a tag; nothing of a tag that holds no whole numbers.
+    /// Returns up to `most` integers of a tag; fails if the tag is of another type.
     fn numbers(&mut self, tag: u16, most: u64) -> Result<Option<Vec<i64>>, ReadEnd> {
         let Some(Tag { kind, count, at }) = self.tags.get(&tag) else { return Ok(None) };
         let (kind, count, at) = (*kind, (*count).min(most), *at);
@@ -224,7 +224,7 @@ impl Directory<'_, '_> {
         Ok(Some(numbers))
     }
 
-    /// The first number of a tag.
+    /// Returns the first integer of a tag.
     fn number(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         Ok(self.numbers(tag, 1)?.and_then(|numbers| numbers.first().copied()))
     }
@@ -265,13 +265,13 @@ impl Directory<'_, '_> {
         let several = self.tags.get(&PHOTOMETRIC).is_some_and(|tag| tag.count > 1);
         Ok(match self.number(PHOTOMETRIC)? {
             _ if compression == OLD_JPEG => 6,
-            // More than one counts as none.
+            // Pillow ignores a tag with several values.
             Some(photo) if !several => photo,
             _ => 0,
         })
     }
 
-    /// A number that has to be whole.
+    /// Like [`number`](Self::number), but treats a tag of another type as absent.
     fn whole(&mut self, tag: u16) -> Result<Option<i64>, ReadEnd> {
         match self.number(tag) {
             Err(ReadEnd::Other(_)) => Ok(None),
@@ -293,14 +293,14 @@ impl Directory<'_, '_> {
         }
     }
 
-    /// Bits of each sample, and the meanings of those behind the colours.
+    /// Returns the bits of each sample, and the meanings of the samples after the colours.
     fn samples(&mut self, compression: i64, photo: i64) -> Result<(Vec<i64>, Vec<i64>), ReadEnd> {
         let mut bits = self.numbers(BITS, MAX_VALUES)?.unwrap_or_else(|| vec![1]);
         let mut extra = self.numbers(EXTRA_SAMPLES, MAX_VALUES)?.unwrap_or_default();
         let usual = if compression == OLD_JPEG && matches!(photo, 2 | 6) { 3 } else { 1 };
         let mut samples = self.number(SAMPLES)?.unwrap_or(usual);
         if self.number(PLANAR)?.unwrap_or(1) == 2 && extra.iter().max() == Some(&0) {
-            // Samples of no meaning that lie apart are left out.
+            // Unspecified extra samples in separate planes are ignored.
             bits.truncate(bits.len().saturating_sub(extra.len()));
             samples -= extra.len() as i64;
             extra.clear();
@@ -331,7 +331,7 @@ impl Directory<'_, '_> {
         let fill_order = self.number(FILL_ORDER)?.unwrap_or(1);
         let pixel = Pixel { big: self.big_endian, photo, sample_format, fill_order, bits: &bits, extra: &extra };
         let mode = tiff_modes::mode(&pixel).ok_or_else(|| ReadEnd::other("a TIFF file of an unknown mode"))?;
-        // What is compressed comes out of its decoder as RGB.
+        // The decoder outputs compressed YCbCr data as RGB.
         Ok(if photo == 6 && compression != 1 { "RGB" } else { mode })
     }
 
@@ -377,7 +377,7 @@ impl Directory<'_, '_> {
         Ok(Some(parts))
     }
 
-    /// Whether a strip or tile reaches behind the end. What cannot be said counts as no.
+    /// Whether a strip or tile extends past the end of the file. Unknown extents count as within the file.
     fn beyond(&mut self, tags: (u16, u16)) -> Result<bool, ReadEnd> {
         let (Ok(Some(offsets)), Ok(Some(bytes))) = (self.numbers(tags.0, MAX_VALUES), self.numbers(tags.1, MAX_VALUES))
         else {
@@ -390,7 +390,7 @@ impl Directory<'_, '_> {
             .any(|(at, count)| u64::try_from(at.saturating_add(*count)).map_or(true, |end| end > len)))
     }
 
-    /// Whether the strips or tiles of a picture that is not compressed lie within the file, as far as they are looked at.
+    /// Whether the strips or tiles of an uncompressed image are within the file; only the first [`MAX_VALUES`] are checked.
     fn bare_pixels(&mut self) -> Result<bool, ReadEnd> {
         let (width, height) = self.size()?;
         let (width, height) = (i64::from(width), i64::from(height));
@@ -409,7 +409,7 @@ impl Directory<'_, '_> {
         let bytes = |width: i64| width.max(0).saturating_mul(depth.clamp(0, 1024)).saturating_add(7) / 8;
         let whole = part_width == width && part_height >= height && !apart;
         let (mut x, mut y) = (0, 0);
-        // A part that is the whole picture comes last.
+        // If one part can hold the whole image, only the last part is used.
         let from = if whole { offsets.len().saturating_sub(1) } else { 0 };
         for offset in &offsets[from..] {
             let columns = part_width.min(width - x);

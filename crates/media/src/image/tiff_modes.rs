@@ -1,6 +1,6 @@
-//! Which combinations of TIFF tags Pillow has a mode for.
+//! Maps combinations of TIFF tags to Pillow modes.
 
-/// What the tags say of a pixel.
+/// The tags that describe a pixel.
 pub(super) struct Pixel<'a> {
     /// Whether numbers are big-endian.
     pub(super) big: bool,
@@ -8,15 +8,15 @@ pub(super) struct Pixel<'a> {
     pub(super) photo: i64,
     /// 1 unsigned, 2 signed, 3 floating-point.
     pub(super) sample_format: i64,
-    /// 1 or 2: the first pixel is in the highest, or the lowest bits.
+    /// 1 or 2: the first pixel is in the highest or the lowest bits.
     pub(super) fill_order: i64,
-    /// Of each sample.
+    /// Bits of each sample.
     pub(super) bits: &'a [i64],
-    /// What the samples behind the colours are.
+    /// Meanings of the samples after the colours.
     pub(super) extra: &'a [i64],
 }
 
-/// The mode; `None` where Pillow has none.
+/// Returns the mode; `None` if Pillow has none.
 pub(super) fn mode(pixel: &Pixel) -> Option<&'static str> {
     if pixel.fill_order != 1 && pixel.fill_order != 2 {
         return None;
@@ -61,7 +61,7 @@ fn rgb(p: &Pixel) -> Option<&'static str> {
     }
     match (p.bits, p.extra) {
         ([8, 8, 8] | [16, 16, 16], []) => Some("RGB"),
-        // The meaning of the fourth sample is not always written down.
+        // The meaning of the fourth sample may be missing.
         ([8, 8, 8, 8] | [16, 16, 16, 16], [] | [1 | 2]) => Some("RGBA"),
         ([8, 8, 8, 8] | [16, 16, 16, 16], [0]) => Some("RGB"),
         ([8, 8, 8, 8], [999]) => Some("RGBA"),

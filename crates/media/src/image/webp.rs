@@ -1,4 +1,4 @@
-//! WebP: simple, lossless and extended files. Transparency makes the mode.
+//! WebP: simple, lossless and extended files. The mode depends on the presence of alpha.
 
 use super::{Picture, ReadEnd, CUT};
 use crate::{ProbeError, Reader};
@@ -10,12 +10,12 @@ pub(super) fn accepts(first: &[u8]) -> bool {
         && matches!(&first[12..16], b"VP8 " | b"VP8X" | b"VP8L")
 }
 
-/// Chunks before the picture of an extended file.
+/// The maximum number of chunks before the image of an extended file.
 const MAX_CHUNKS: usize = 10_000;
 const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
 
-/// Size and transparency.
+/// Width, height, and whether the image has alpha.
 pub(super) type Dimensions = (u32, u32, bool);
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
@@ -33,7 +33,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-/// Whether an extended file says that it has transparency which it does not have. That does no harm.
+/// Whether an extended file declares an alpha channel that it does not have, which is no error.
 pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
     let header = reader.array::<21>(0)?;
     if &header[12..16] != b"VP8X" || header[20] & ALPHA == 0 || header[20] & ANIMATION != 0 {
@@ -51,7 +51,7 @@ pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
     Ok(false)
 }
 
-/// Whether the first frame of an animation has the size that it says; only such a frame may be decoded.
+/// Checks that the first frame of an animation has the declared size; only such a frame may be decoded.
 pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
     let header = reader.array::<21>(0)?;
     if &header[12..16] != b"VP8X" || header[20] & ANIMATION == 0 {
@@ -80,7 +80,7 @@ pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
     Err(ProbeError::broken("the animated WebP picture has no first frame", at))
 }
 
-/// The canvas; without an animation, the picture's own header has the last word on transparency.
+/// Reads an extended file. Without an animation, the header of the image itself decides whether it has alpha.
 fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;
     let width = u32::from_le_bytes([w0, w1, w2, 0]) + 1;
@@ -97,7 +97,7 @@ fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
         match &[a, b, c, d] {
             b"ALPH" => separate = true,
             b"VP8L" => {
-                // Its own flag counts, but separate transparency comes on top.
+                // The image's own alpha flag counts, and so does a separate alpha chunk.
                 let own = bitstream(reader, b"VP8L", at + 8)?;
                 return same_size((width, height), own, own.2 || separate, at);
             }
@@ -112,7 +112,7 @@ fn extended(reader: &mut Reader) -> Result<Dimensions, ProbeError> {
     Ok((width, height, alpha || separate))
 }
 
-/// The picture fills the canvas.
+/// Checks that the image fills the canvas.
 fn same_size(canvas: (u32, u32), own: Dimensions, alpha: bool, at: u64) -> Result<Dimensions, ProbeError> {
     if canvas != (own.0, own.1) {
         return Err(ProbeError::broken("the WebP picture has another size than the file says", at));
@@ -120,12 +120,12 @@ fn same_size(canvas: (u32, u32), own: Dimensions, alpha: bool, at: u64) -> Resul
     Ok((canvas.0, canvas.1, alpha))
 }
 
-/// Chunks have even lengths.
+/// Chunks are padded to an even length.
 fn padded(len: u32) -> u64 {
     u64::from(len).next_multiple_of(2)
 }
 
-/// The header of the picture itself.
+/// Reads the header of the bitstream itself.
 pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Dimensions, ProbeError> {
     if kind == b"VP8L" {
         let [signature, bits @ ..] = reader.array::<5>(at)?;

@@ -1,4 +1,4 @@
-//! Opening a data set: what it is, its shards, and what an earlier preparation left behind. Reads no tar.
+//! Opening a data set: its kind, its shards, and the state left by an earlier preparation. Reads no tar.
 
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
@@ -17,25 +17,25 @@ use std::path::Path;
 /// The largest plan that is read back, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// A data set that was opened: its shards as files, and the same as facts for the screens.
+/// An opened data set: its shards as files, and the same as facts for the screens.
 #[derive(Clone, Debug)]
 pub struct Opened {
     /// In index order, `--exclude` not yet applied; parallel to `facts.shards`.
     pub shards: Vec<Shard>,
     /// What is known before any tar is read.
     pub facts: DatasetFacts,
-    /// The state of what says that the data set is prepared, before anything was looked at; see [`prepared_stamp`].
+    /// The state, before anything was read, of the file that marks the data set as prepared; see [`prepared_stamp`].
     pub prepared: Option<FileStamp>,
 }
 
-/// Tells one publication from another: it differs after every run that made something visible.
+/// Returns the stamp that identifies one publication: it differs after every run that made something visible.
 pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
     [layout::INFO_JSON, layout::INFO_YAML].iter().find_map(|name| stamp_at(&layout::in_nv_meta(root, name)).ok())
 }
 
 /// Opens the folder of a WebDataset, prepared or not.
 ///
-/// A path that is something else is a usage failure that says what it is and what works on it.
+/// A path that is something else is a usage failure that says what it is and which command works on it.
 pub fn open(root: &Path) -> Outcome<Opened> {
     let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
@@ -103,7 +103,7 @@ fn shard_facts(shard: &Shard) -> ShardFacts {
     ShardFacts { name: shard.name.clone(), stamp: shard.stamp, is_tgz: shard.is_tgz, ..ShardFacts::default() }
 }
 
-/// Of shards that did not change the count is known from the earlier run, before anything is scanned.
+/// Takes the sample counts of unchanged shards from the earlier run, before anything is scanned.
 fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
     let changed: HashSet<&str> = prepared.changed_shards.iter().map(String::as_str).collect();
     let counts: HashMap<&str, u64> = prepared.shard_counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
@@ -112,12 +112,12 @@ fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
     }
 }
 
-/// What an earlier preparation left behind, compared with the shards that are on disk now.
+/// Compares what an earlier preparation wrote with the shards that are on disk now.
 fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
     let info = match Info::read(root) {
         Ok(Some(info)) => info,
         Ok(None) => return Ok(None),
-        // What was indexed is unknown, but excludes and splits are still a person's work.
+        // What was indexed is unknown, but excludes and splits are manual work worth keeping.
         Err(failure) if failure.class == ExitClass::Data => {
             let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
             findings.push(problem.with_hint("--force-overwrite makes it again; excludes stay"));
@@ -154,7 +154,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     }
     compare(root, shards, recorded.as_ref(), &mut prepared);
     if tables_know_more(root, prepared.shard_counts.len()) {
-        // Rows are found by the place of their shard in the list; where one is gone, those behind it have another's.
+        // Rows refer to a shard by its position in the list; once a shard is gone, the positions after it shift.
         let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
         let names = shards.iter().map(|shard| &shard.name).filter(|name| indexed.contains(name.as_str()));
         prepared.changed_shards = names.cloned().collect();
@@ -169,7 +169,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     Ok(Some(prepared))
 }
 
-/// Whether the tables hold rows of a shard beyond the list. Tables that cannot be read are told elsewhere.
+/// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported elsewhere.
 fn tables_know_more(root: &Path, listed: usize) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if listed == 0 || !database.is_file() {
@@ -181,7 +181,7 @@ fn tables_know_more(root: &Path, listed: usize) -> bool {
     last.is_some_and(|last| usize::try_from(last).is_ok_and(|last| last >= listed))
 }
 
-/// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.
+/// Returns the plan of our last run; `None` if it cannot be understood (newer version, or edited by hand).
 fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
     let bytes = read_whole(&own.plan(), MAX_PLAN_BYTES)?;
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
@@ -219,14 +219,14 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     prepared.missing_shards = missing;
 }
 
-/// Shards that the recorded plan leaves out are not new ones.
+/// Whether the recorded plan leaves out a shard; such a shard is not a new one.
 pub(crate) fn left_out_on_purpose(plan: Option<&PreparePlan>) -> impl Fn(&str) -> bool {
     let texts = plan.map(|plan| plan.exclude_shards.as_slice()).unwrap_or_default();
     let patterns: Vec<Pattern> = texts.iter().filter_map(|text| Pattern::compile(text).ok()).collect();
     move |name| patterns.iter().any(|pattern| pattern.is_found(name))
 }
 
-/// Whether a finding of [`open`] concerns a plan: files that are not read and that the plan leaves out anyway do not.
+/// Whether a finding of [`open`] concerns a plan: findings about unread files that the plan leaves out anyway do not.
 pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool {
     let on_purpose = left_out_on_purpose(plan);
     move |finding| {
@@ -234,7 +234,7 @@ pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool 
     }
 }
 
-/// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both want the same `.tar.idx`.
+/// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both use the same `.tar.idx`.
 pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
     name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
 }
@@ -242,14 +242,14 @@ pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
 /// How a shard differs from its state at the last run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// Its time or inode alone, as in a copy that does not keep times.
+    /// Only its time or inode, as in a copy that does not keep times.
     Time,
     /// Its size, or it has no index.
     Content,
 }
 
-/// Compares with the state our last run recorded; for a data set that another program prepared, a shard newer than its
-/// `.tar.idx`, or too short for it, counts as changed.
+/// Compares a shard with the state our last run recorded. In a data set that another program prepared, a shard newer than its `.tar.idx`,
+/// or too short for it, counts as changed.
 fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> Option<Change> {
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
         let change = if stamp.bytes == shard.stamp.bytes { Change::Time } else { Change::Content };
@@ -267,7 +267,7 @@ fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> O
     (shard_ns > index_ns).then_some(Change::Time)
 }
 
-/// Counts shards as unchanged again whose time alone differs, once their headers were found to agree with the index.
+/// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.
 pub fn accept_times(opened: &mut Opened, unchanged: &HashSet<String>) {
     let Some(prepared) = &mut opened.facts.prepared else { return };
     prepared.retimed_shards.clear();

@@ -1,4 +1,4 @@
-//! The plain index of Forager: every line of every file is a sample, whatever it holds (docs/formats/forager.md §2).
+//! The plain index of Forager: every line of every file is a sample, whatever its content (docs/formats/forager.md §2).
 
 use crate::formats::forager::sample_locations::{Row, ROW};
 use crate::source::jsonl::{self, Unit};
@@ -7,28 +7,28 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
-/// What indexing is called in errors.
+/// The name of the operation in error messages.
 pub const WHAT: &str = "making the index";
 /// Bytes of one range.
 const UNIT: u64 = 1 << 20;
-/// Bytes read at a time: what fits well into the cache of one core.
+/// Bytes read at a time: fits into the cache of one core.
 const PIECE: usize = 256 << 10;
-/// Rows that are handed on in one go.
+/// Rows passed to the sink at a time.
 const ROWS: usize = 4 << 10;
 
 /// A range of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUnit {
-    /// Its place among the files that are listed.
+    /// Its position among the listed files.
     pub file: usize,
     /// The range.
     pub range: Unit,
-    /// It is the last of its file.
+    /// Whether it is the last range of its file.
     pub is_last: bool,
 }
 
-/// The files that the index lists: those that have a byte, and so a sample. Packed ones are among them, as there, with a problem: what
-/// takes itself for lines in them is none.
+/// Returns the files that the index lists: those with at least one byte, hence one sample. As in Forager, packed files are listed too; each
+/// is reported as a problem, because its line ends do not delimit lines of text.
 pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFile>> {
     let mut listed = Vec::with_capacity(files.len());
     for file in files {
@@ -44,7 +44,7 @@ pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFi
     Ok(listed)
 }
 
-/// The ranges of all files.
+/// Returns the ranges of all files.
 pub fn units(files: &[TextFile]) -> Vec<FileUnit> {
     let of = |(file, text): (usize, &TextFile)| {
         let bytes = text.bytes;
@@ -53,7 +53,7 @@ pub fn units(files: &[TextFile]) -> Vec<FileUnit> {
     files.iter().enumerate().flat_map(of).collect()
 }
 
-/// Where lines end in a range: behind their `\n`, counted from the beginning of the range.
+/// Returns the ends of lines in a range: positions after each `\n`, counted from the beginning of the range.
 pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<Vec<u32>> {
     memory.resize(PIECE, 0);
     let mut ends = Vec::new();
@@ -76,17 +76,17 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
     Ok(ends)
 }
 
-/// Puts ranges together, in order, and hands the rows to a sink.
+/// Joins ranges in order, and passes the rows to a sink.
 pub struct Merge<S> {
     sink: S,
     rows: Vec<u8>,
     samples: u64,
-    /// Where the line begins that no range has ended yet.
+    /// Start of the line that no range has ended yet, in bytes.
     start: u64,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
-    /// Nothing taken yet.
+    /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, rows: Vec::with_capacity(ROWS * ROW), samples: 0, start: 0 }
     }
@@ -117,7 +117,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         Ok(())
     }
 
-    /// Hands on the last rows, and tells how many samples there are.
+    /// Passes the last rows on, and returns the number of samples.
     pub fn finish(mut self) -> Outcome<u64> {
         (self.sink)(&self.rows)?;
         Ok(self.samples)

@@ -1,4 +1,4 @@
-//! The work itself: each engine takes units and handles, spawns no thread and knows no terminal.
+//! The actual work: each engine takes units and handles, spawns no thread and does not use the terminal.
 
 pub mod browse;
 pub mod check;

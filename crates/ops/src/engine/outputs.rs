@@ -1,5 +1,5 @@
-//! The texts that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and the Python files beside them.
-//! Pure: from a plan and what was found to bytes.
+//! The texts that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and the Python files next to them. Pure functions
+//! from a plan and facts to bytes.
 
 use crate::formats::energon::{
     collapse::collapse, dataset_yaml::DatasetYaml, info::Info, layout, split_yaml::SplitFile, templates,
@@ -12,15 +12,15 @@ use gristmill_pycompat::braces;
 /// One text to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Name inside `.nv-meta`.
+    /// File name inside `.nv-meta`.
     pub name: String,
     /// Its content.
     pub content: String,
-    /// Only written where no file of that name is: a person may have edited it.
+    /// Whether it is only written if no file of that name exists: a person may have edited that file.
     pub keep_existing: bool,
 }
 
-/// The `.info.json` of these shards, in index order; and `.info.yaml` where an old one exists.
+/// Returns the `.info.json` of these shards, in index order; and `.info.yaml` if an old one exists.
 pub fn info(counts: Vec<(String, u64)>, with_yaml: bool) -> Vec<Text> {
     let info = Info::new(counts);
     let mut texts = vec![text(layout::INFO_JSON, info.to_json())];
@@ -30,7 +30,7 @@ pub fn info(counts: Vec<(String, u64)>, with_yaml: bool) -> Vec<Text> {
     texts
 }
 
-/// `split.yaml`: shard names as brace expressions (names that hold braces or backslashes are escaped), runs collapsed.
+/// Returns `split.yaml`: shard names as brace expressions (names that contain braces or backslashes are escaped), runs collapsed.
 pub fn split_yaml(splits: &[(String, Vec<String>)], excludes: Vec<String>) -> String {
     let split_parts = splits
         .iter()
@@ -42,7 +42,7 @@ pub fn split_yaml(splits: &[(String, Vec<String>)], excludes: Vec<String>) -> St
     SplitFile { split_parts, exclude: excludes, ..SplitFile::default() }.render()
 }
 
-/// An `exclude` item for one sample, or for one shard.
+/// Returns an `exclude` item for one sample, or for one shard.
 pub fn exclude_item(shard: &str, key: Option<&str>) -> String {
     match key {
         Some(key) => format!("{}/{}", braces::escape(shard), braces::escape(key)),
@@ -50,7 +50,7 @@ pub fn exclude_item(shard: &str, key: Option<&str>) -> String {
     }
 }
 
-/// `dataset.yaml` and the Python file that belongs to it. Empty where the plan wants none.
+/// Returns `dataset.yaml` and its Python file. Empty if the plan wants none.
 pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     if plan.scope == Scope::TarIndexOnly {
         return Vec::new();
@@ -69,7 +69,7 @@ pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     texts
 }
 
-/// A cooker into the sample type that suits all samples, where there is one; else into a class of the person's own.
+/// Returns a cooker into the sample type that suits all samples, if there is one; else into a user-defined class.
 fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
     match super::plan::suggest::sample_types(facts, &[]).first() {
         Some(best) if best.class != CRUDE_CLASS && best.share >= 1.0 => {
@@ -79,7 +79,7 @@ fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
     }
 }
 
-/// A first guess at each field, so that the template works where the guess is right.
+/// Returns a first guess for each field, so that the template works if the guess is right.
 fn guessed_fields(sample_type: &str, facts: &DatasetFacts) -> Vec<FieldExpr> {
     super::plan::suggest::field_map_for(sample_type, facts, &[])
 }

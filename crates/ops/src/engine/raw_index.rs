@@ -1,5 +1,5 @@
-//! Raw indexes for Modalities: where each line of a file begins and how long it is, of lines that Python's `json` takes
-//! (docs/formats/modalities.md §2). Ranges are judged in any order and put together in theirs.
+//! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges are
+//! checked in any order and joined in file order.
 
 use crate::source::jsonl::Unit;
 use crate::source::text::{plain_units, python_lines, unit_text, LineJudge, NotJson, Overlong, Packing};
@@ -10,16 +10,17 @@ use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// What indexing is called in errors.
+/// The name of the operation in error messages.
 pub const WHAT: &str = "making the raw index";
-/// Bytes of one range: what fits well into the cache of one core.
+/// Bytes of one range: fits into the cache of one core.
 const UNIT: u64 = 512 << 10;
-/// A line longer than this is judged as it is read, in bytes.
+/// A line longer than this is checked while it is read, in bytes.
 const LONG: usize = 4 << 20;
-/// Bytes of such a line that are read at a time.
+/// Bytes of such a line read at a time.
 const PIECE: usize = 256 << 10;
 
-/// Opens a source. An empty or a packed one is refused: the one cannot be read through an index, in the other places mean nothing.
+/// Opens a source. An empty or a packed one is refused: an empty file cannot be read through an index, and offsets in a packed file are
+/// meaningless.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
     let refuse = |why: String, hint: &str| Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
@@ -35,34 +36,34 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
-/// The ranges of a file.
+/// Returns the ranges of a file.
 pub fn units(len: u64) -> Vec<Unit> {
     plain_units(len, UNIT)
 }
 
-/// A line that is no JSON.
+/// A line that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its number, counted from 0 in what it was found in.
+    /// Its number, counted from 0 in the range or file.
     pub line: u64,
-    /// Where it begins, in bytes.
+    /// Its offset, in bytes.
     pub start: u64,
-    /// Where in it the mistake is, in bytes.
+    /// Offset of the error in the line, in bytes.
     pub at: u64,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// What one range holds.
+/// The index of one range.
 #[derive(Clone, Debug, Default)]
 pub struct UnitIndex {
-    /// Where the range begins.
+    /// Offset of the range, in bytes.
     base: u64,
-    /// Good lines: where each begins, counted from `base`, and its length.
+    /// Good lines: offset from `base`, and length, in bytes.
     items: Vec<(u32, u32)>,
-    /// A good line behind them, longer than a range may be.
+    /// A good line after them that is longer than a range may be: offset and length.
     long: Option<(u64, u64)>,
-    /// All lines.
+    /// Number of all lines.
     lines: u64,
     bad: Vec<BadLine>,
     bad_count: u64,
@@ -75,7 +76,7 @@ impl UnitIndex {
         let Some(NotJson { at, why }) = fault else {
             match (u32::try_from(start - self.base), u32::try_from(bytes)) {
                 (Ok(place), Ok(bytes)) => self.items.push((place, bytes)),
-                // Only the last line of a range can be as long.
+                // Only the last line of a range can be this long.
                 _ => self.long = Some((start, bytes)),
             }
             return;
@@ -87,7 +88,7 @@ impl UnitIndex {
     }
 }
 
-/// Reads and judges one range. `memory` is used again.
+/// Reads and checks one range. `memory` is reused.
 pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<UnitIndex> {
     let text = unit_text(file, unit, LONG, memory, handles.cancel)?;
     let mut index = UnitIndex { base: unit.start, ..UnitIndex::default() };
@@ -104,7 +105,7 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
     Ok(index)
 }
 
-/// Judges a line that is too long to be held. One in UTF-16 of that size counts as bad, unlike there.
+/// Checks a line that is too long to be held. A UTF-16 line of that size counts as bad, unlike in the reference.
 fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Option<NotJson>> {
     let mut judge = LineJudge::default();
     let mut piece = vec![0; PIECE];
@@ -121,20 +122,20 @@ fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Optio
     Ok((!judge.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
 }
 
-/// What all ranges hold together.
+/// The totals of all ranges.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Lines in the index.
     pub items: u64,
-    /// All lines.
+    /// Number of all lines.
     pub lines: u64,
-    /// Lines that are no JSON, the first ones.
+    /// The first lines that are not JSON.
     pub bad: Vec<BadLine>,
-    /// All of them, counted.
+    /// Number of all such lines.
     pub bad_count: u64,
 }
 
-/// Puts ranges together, in order, and hands the bytes of the index to a sink.
+/// Joins ranges in order, and passes the bytes of the index to a sink.
 pub struct Merge<S> {
     sink: S,
     writer: Option<IndexWriter>,
@@ -144,7 +145,7 @@ pub struct Merge<S> {
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
-    /// Nothing taken yet.
+    /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, writer: None, first: None, counts: Counts::default() }
     }
@@ -192,7 +193,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
     }
 }
 
-/// Reports the lines that are no JSON.
+/// Reports the lines that are not JSON.
 pub fn report_bad(path: &Path, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
     for bad in &counts.bad {
         let subject = Subject::path(path).line(bad.line + 1).at(bad.start + bad.at);
@@ -202,7 +203,7 @@ pub fn report_bad(path: &Path, counts: &Counts, problems: &dyn ProblemSink) -> O
     Ok(())
 }
 
-/// The failure of a file with lines that are no JSON.
+/// Returns the failure for a file with lines that are not JSON.
 pub fn refusal(path: &Path, counts: &Counts) -> Option<Failure> {
     let first = counts.bad.first()?;
     let why = match counts.bad_count {

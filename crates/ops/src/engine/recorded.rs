@@ -1,4 +1,4 @@
-//! What a finished run leaves in its report for the next one: the plan it carried out and the state of its inputs.
+//! The part of a finished run's report that the next run reads: the plan it carried out and the state of its inputs.
 
 use gristmill_core::{FileStamp, Outcome, Shard};
 use gristmill_storage::read::read_whole;
@@ -6,10 +6,10 @@ use gristmill_storage::run_folder::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// The largest report that is read back, in bytes: enough for a million shards.
+/// Maximum size of a report that is read, in bytes: enough for a million shards.
 pub const MAX_REPORT_BYTES: u64 = 1 << 28;
 
-/// One shard as it was when it was indexed.
+/// One shard, as it was when indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedShard {
     /// Name relative to the data set's root.
@@ -20,7 +20,7 @@ pub struct RecordedShard {
     pub samples: u64,
 }
 
-/// The part of `report.json` that later runs read. Unknown keys are for people.
+/// The part of `report.json` that later runs read. Unknown keys are for human readers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Hash of the plan that was carried out.
@@ -30,15 +30,15 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Reads the report of the last finished run, if there is one that can be understood.
+    /// Reads the report of the last finished run, if there is one that can be parsed.
     ///
-    /// A report that cannot be parsed counts as none: it only ever saves work.
+    /// A report that cannot be parsed is ignored: it only saves work.
     pub fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), MAX_REPORT_BYTES)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// A report with these states of its shards in place of those it has; `None` where none differs, or it cannot be understood.
+    /// Returns a report with these states of its shards in place of its own; `None` if none differs, or it cannot be parsed.
     pub fn with_stamps(report: &[u8], now: &HashMap<String, FileStamp>) -> Option<Vec<u8>> {
         let mut report: serde_json::Value = serde_json::from_slice(report).ok()?;
         let mut has_changed = false;
@@ -52,12 +52,12 @@ impl Recorded {
         has_changed.then(|| serde_json::to_vec_pretty(&report).ok()).flatten()
     }
 
-    /// Name → stamp, for comparing many shards.
+    /// Returns name → stamp, for comparing many shards.
     pub fn stamps(&self) -> HashMap<&str, FileStamp> {
         self.inputs.iter().map(|input| (input.name.as_str(), input.stamp)).collect()
     }
 
-    /// Whether exactly these shards were indexed, none of which is one of `changed`.
+    /// Whether exactly these shards were indexed, and none of them is in `changed`.
     pub fn matches(&self, shards: &[Shard], changed: &[String]) -> bool {
         self.inputs.len() == shards.len()
             && self.inputs.iter().zip(shards).all(|(input, shard)| {

@@ -1,22 +1,22 @@
-//! Which of the shards on disk a plan is about.
+//! Selects the shards on disk that a plan covers.
 
 use gristmill_core::{DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Scope, Subject, Tgz};
 use gristmill_pycompat::pattern::Pattern;
 use std::collections::HashSet;
 
-/// Positions of the plan's shards in `facts.shards`, in index order, and what was left out besides `--exclude`.
+/// Positions of the plan's shards in `facts.shards`, in index order, and what was left out in addition to `--exclude`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selected {
     /// Positions, ascending.
     pub positions: Vec<usize>,
-    /// A note or problem for each shard that was left out for a reason of its own.
+    /// A note or problem for each shard left out for a reason of its own.
     pub left_out: Vec<Problem>,
 }
 
 /// Selects the shards of a plan.
 ///
-/// `--exclude` drops by name. A `.tgz` beside a `.tar` of the same stem is dropped: both want one `.tar.idx`.
-/// With `--tar-index-only` the list of `.info.json` decides. A pattern that does not compile is a usage failure.
+/// `--exclude` drops by name. A `.tgz` next to a `.tar` of the same stem is dropped: both use the same `.tar.idx`. With `--tar-index-only`
+/// the list of `.info.json` decides. A pattern that does not compile is a usage failure.
 pub fn select(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<Selected> {
     let patterns = compile(&plan.exclude_shards)?;
     let names: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();

@@ -1,7 +1,6 @@
-//! How the samples of a prepared WebDataset are spread: their sizes, the sizes of their parts, and how many lack which part.
+//! Distributions over the samples of a prepared WebDataset: their sizes, the sizes of their parts, and how many lack which part.
 //!
-//! Comes from the index alone: no shard is opened. Without sample tables only the sizes of samples are known, from the
-//! `.tar.idx` files.
+//! Reads the index alone: no shard is opened. Without sample tables only the sizes of samples are known, from the `.tar.idx` files.
 
 use super::jsonl::Lengths;
 use crate::formats::energon::info::Info;
@@ -14,11 +13,11 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Rows between two looks at the cancel flag.
+/// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 4096;
-/// Samples that are looked at, at most: enough for any picture of them, and seconds at the most.
+/// Maximum number of samples read: enough for any chart, and takes seconds at most.
 const MAX_SAMPLES: u64 = 2_000_000;
-/// Rows of parts that are looked at, at most.
+/// Maximum number of part rows read.
 const MAX_ROWS: u64 = 4 * MAX_SAMPLES;
 
 /// One part.
@@ -26,16 +25,16 @@ const MAX_ROWS: u64 = 4 * MAX_SAMPLES;
 pub struct PartSpread {
     /// Its name. Raw.
     pub name: String,
-    /// Its sizes, in bytes; as many as there are samples that have it.
+    /// Its sizes, in bytes; one per sample that has it.
     pub bytes: Lengths,
 }
 
-/// How the samples of a data set are spread.
+/// Distributions over the samples of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DatasetSpread {
-    /// Samples in all.
+    /// Number of samples in total.
     pub samples: u64,
-    /// Samples whose parts were looked at; 0 without sample tables.
+    /// Samples whose parts were read; 0 without sample tables.
     pub looked_at: u64,
     /// Sizes of samples in their archive, headers included, in bytes.
     pub sample_bytes: Lengths,
@@ -43,7 +42,7 @@ pub struct DatasetSpread {
     pub parts: Vec<PartSpread>,
 }
 
-/// Reads the index of the data set at `root`; ends soon after somebody asked to stop.
+/// Reads the index of the data set at `root`; returns soon after a cancellation.
 pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     let info = Info::read(root)?.unwrap_or_default();
     let mut spread =
@@ -53,7 +52,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
             break;
         }
         cancel.check()?;
-        // What is missing or damaged is told by `lint`; here it is left out.
+        // Missing or damaged indexes are reported by `lint`; here they are left out.
         let Ok(index) = TarIdx::open(&root.join(format!("{shard}.idx"))) else { continue };
         sample_sizes(&index, &mut spread.sample_bytes, cancel)?;
     }
@@ -114,7 +113,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
         }
         let sample = (row.get::<_, i64>(2).ok(), row.get::<_, i64>(3).ok());
         if last != Some(sample) {
-            // The last sample that is counted is counted whole.
+            // All parts of the last counted sample are counted.
             if seen > MAX_ROWS {
                 break;
             }

@@ -1,7 +1,7 @@
-//! How long the texts of a WebDataset are: of its text parts, and of the strings in its JSON parts.
+//! Text lengths in a WebDataset: of its text parts, and of the strings in its JSON parts.
 //!
-//! Lengths are counted in characters, as of a JSONL file; so contents have to be read. Samples are looked at in stretches that
-//! are spread evenly over the data set, as many as a budget of bytes allows.
+//! Lengths are in characters, as for a JSONL file, so contents have to be read. Samples are read in stretches spread evenly over the data
+//! set, as many as a budget of bytes allows.
 
 use super::browse::{BrowseSample, Catalog, SampleAt};
 use super::jsonl::Lengths;
@@ -10,40 +10,40 @@ use gristmill_core::{Cancel, Outcome};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Bytes of texts that are read, at most.
+/// Maximum bytes of texts read.
 const MAX_BYTES: u64 = 64 << 20;
-/// Samples that are looked at, at most.
+/// Maximum number of samples read.
 const MAX_SAMPLES: u64 = 20_000;
 /// Samples in one stretch: neighbours are cheap to read.
 const STRETCH: u64 = 50;
-/// A longer part is counted as not read, in bytes.
+/// A longer part is counted as unread, in bytes.
 const MAX_PART_BYTES: u64 = 4 << 20;
-/// Texts that are told apart by part and key.
+/// Maximum number of distinct texts, by part and key.
 const MAX_NAMES: usize = 200;
 
 /// The texts of one part, or of one key of a JSON part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextSpread {
-    /// The part, and behind a slash the key of a JSON part: `txt`, `json/caption`. Raw.
+    /// The part, and for a JSON part its key after a slash: `txt`, `json/caption`. Raw.
     pub name: String,
     /// Lengths in characters.
     pub characters: Lengths,
 }
 
-/// How long the texts of a data set are.
+/// The text lengths of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextLengths {
-    /// Samples that were looked at.
+    /// Samples that were read.
     pub looked_at: u64,
-    /// Every sample was looked at.
+    /// Whether every sample was read.
     pub is_complete: bool,
     /// Text parts that cannot be decoded, are too long or cannot be read.
     pub unread: u64,
-    /// Texts, the most characters first.
+    /// Texts, those with the most characters first.
     pub texts: Vec<TextSpread>,
 }
 
-/// Reads texts of evenly spread samples; ends soon after somebody asked to stop. A part that cannot be read is counted.
+/// Reads texts of evenly spread samples; returns soon after a cancellation. A part that cannot be read is counted.
 pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengths> {
     let groups = catalog.groups();
     let total = groups.total();
@@ -51,7 +51,7 @@ pub fn text_lengths(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<TextLengt
     let stretches = total.min(MAX_SAMPLES).div_ceil(STRETCH);
     let mut number = 0;
     for stretch in 0..stretches {
-        // The product of two numbers of samples may not fit.
+        // The product of two sample counts may overflow 64 bits.
         let even = u128::from(total) * u128::from(stretch) / u128::from(stretches.max(1));
         number = u64::try_from(even).unwrap_or(number).max(number);
         let end = number.saturating_add(STRETCH).min(total);
@@ -233,7 +233,7 @@ mod tests {
     fn of_very_many_samples_evenly_spread_ones_are_read() {
         let lengths = text_lengths(&Captions::new(1_000_003, "[]"), &Cancel::default()).unwrap();
         assert_eq!((lengths.looked_at, lengths.is_complete), (MAX_SAMPLES, false));
-        // Seven lengths, met equally often: a stretch from one place alone could not tell that of a whole set.
+        // Seven equally frequent lengths: a stretch from one place alone would not give the mean of a whole set.
         assert!((lengths.texts[0].characters.mean() - 4.0).abs() < 0.1);
     }
 

@@ -1,4 +1,4 @@
-//! `lint` and `verify` with several threads: one shard is one unit.
+//! Runs `lint` and `verify` with several threads, one unit per shard.
 
 use super::pool::run_units;
 use super::times;
@@ -17,7 +17,7 @@ use gristmill_storage::scratch::Scratch;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+/// Runs `lint`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
     if kind_of(root)? == DatasetKind::Filesystem {
@@ -33,14 +33,14 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
     Ok(checked)
 }
 
-/// Scans one shard by itself; `None` where the path is not one of a shard. Findings go to the handles.
+/// Scans a single shard. Returns `None` where the path is not that of a shard. Findings go to the handles.
 pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Option<SingleShardInfo>> {
     let scratch = Scratch::create(options.scratch.as_deref())?;
     let memory = usize::try_from(options.memory_bytes / 4).unwrap_or(usize::MAX);
     single_shard_info(path, &RealFs, scratch.path(), memory, handles)
 }
 
-/// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+/// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
     if kind_of(root)? == DatasetKind::Filesystem {
@@ -59,7 +59,7 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
     Ok(checked)
 }
 
-/// Notices whether anything more than a note is found.
+/// Passes problems on and records whether any is more than a note.
 struct Findings<'a> {
     inner: &'a dyn ProblemSink,
     any: AtomicBool,
@@ -80,7 +80,7 @@ impl ProblemSink for Findings<'_> {
     }
 }
 
-/// Checks a folder of token files: one file is one unit. `vocabulary` counts only where tokens are read.
+/// Checks a folder of token files, one unit per file. `vocabulary` is only used where tokens are read.
 pub fn run_token_folder(
     root: &Path,
     depth: nanosets::check::Depth,
@@ -95,7 +95,7 @@ pub fn run_token_folder(
     })
 }
 
-/// Checks a folder of packed files: one file is one unit. `vocabulary` counts only where tokens are read.
+/// Checks a folder of packed files, one unit per file. `vocabulary` is only used where tokens are read.
 pub fn run_packed_folder(
     root: &Path,
     depth: nanosets::check::Depth,
@@ -109,7 +109,7 @@ pub fn run_packed_folder(
     each_unit(&files, (0, bytes), threads, handles, |path| folder::check_file(path, depth, vocabulary, handles))
 }
 
-/// Checks Forager samples to the last byte: the index, and then one file is one unit.
+/// Checks Forager samples completely: first the index, then one unit per file.
 pub fn run_forager(
     root: &Path,
     vocabulary: Option<&Vocabulary>,
@@ -127,7 +127,7 @@ pub fn run_forager(
     Ok(counted(&facts))
 }
 
-/// The rows of a folder of media, in slices.
+/// Checks the rows of a folder of media, in slices.
 fn media_folder(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     let slices = media::folder_slices(root, handles)?;
     handles.progress.restart(slices.iter().map(|slice| slice.rows).sum(), 0);
@@ -146,7 +146,7 @@ fn each_shard(
     each_unit(&ids, (u64::from(shards), bytes), threads, handles, |id| check(*id))
 }
 
-/// Checks all units; of what is told of as done there are so many items and bytes in all.
+/// Checks all units. `items` and `bytes` are the totals of the progress.
 fn each_unit<T: Sync>(
     units: &[T],
     (items, bytes): (u64, u64),

@@ -22,15 +22,15 @@ const WHAT: &str = "counting";
 const UNIT_BYTES: u64 = 8 << 20;
 /// Text that is encoded at a time, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Files that are printed one by one.
+/// Limit of files printed individually.
 const MAX_PRINTED_FILES: usize = 40;
 /// Permission bits of the file of counts.
 const FILE_MODE: u32 = 0o644;
 
-/// The key of the text where nothing else is given.
+/// Key of the text if none is given.
 pub(crate) const TEXT_KEY: &str = "text";
 
-/// What to count, and by which tokenizer.
+/// What to count, and with which tokenizer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CountPlan {
@@ -38,22 +38,22 @@ pub struct CountPlan {
     pub version: u32,
     /// Files and folders of JSONL.
     pub inputs: Vec<PathBuf>,
-    /// The tokenizer, as `pack` takes it.
+    /// The tokenizer, in the form that `pack` accepts.
     pub tokenizer: String,
-    /// The key of the text.
+    /// Key of the text.
     pub text_key: String,
-    /// Which files of folders are read, by their relative paths.
+    /// Pattern that selects files of folders, matched against their relative paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
-    /// The file that the counts are written to.
+    /// The file for the counts; `None` writes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[serde(default)]
     pub overwrite: bool,
 }
 
-/// The figures of one file, or of all.
+/// Counts of one file or of all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TextCount {
     /// Lines with a text that is not empty.
@@ -64,38 +64,38 @@ pub struct TextCount {
     pub tokens: u64,
     /// Tokens of the longest document.
     pub longest_tokens: u64,
-    /// The line of the longest document, counted from 1; 0 where there is none.
+    /// Line of the longest document, counted from 1; 0 if there is none.
     pub longest_line: u64,
 }
 
-/// The figures of a file.
+/// Counts of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileCount {
-    /// Its path below the input.
+    /// Path relative to the input.
     pub name: String,
     /// Its size on disk in bytes.
     pub bytes: u64,
-    /// What is in it.
+    /// Counts of its content.
     #[serde(flatten)]
     pub count: TextCount,
 }
 
-/// What was counted.
+/// Result of a count.
 #[derive(Clone, Debug, Serialize)]
 pub struct CountReport {
-    /// Each file, in the order in which `pack` reads them.
+    /// Counts of each file, in the order in which `pack` reads them.
     pub files: Vec<FileCount>,
-    /// All of them together; the line is that of `longest_file`.
+    /// Counts of all files together; the line is that of `longest_file`.
     pub total: TextCount,
     /// The file with the longest document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_file: Option<String>,
-    /// The file that the counts were written to.
+    /// The file that the counts were written to; `None` if none was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -103,7 +103,7 @@ pub struct CountReport {
     pub elapsed: Duration,
 }
 
-/// What is written to the file of counts.
+/// Content of the file of counts.
 #[derive(Serialize)]
 struct CountFile<'a> {
     tokenizer: &'a str,
@@ -111,7 +111,7 @@ struct CountFile<'a> {
     files: &'a [FileCount],
 }
 
-/// Counts as a plan says, or lists what would be counted.
+/// Counts according to a plan, or lists what would be counted.
 pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContext) -> Outcome<CountReport> {
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
@@ -161,19 +161,19 @@ fn empty_count(file: &TextFile) -> FileCount {
     FileCount { name: file.name.clone(), bytes: file.bytes, count: TextCount::default() }
 }
 
-/// A piece of a file that one thread counts: a range of a plain file, or all of a packed one.
+/// A piece of a file that one thread counts: a range of a plain file, or a whole compressed one.
 struct Unit<'a> {
     number: usize,
     file: &'a TextFile,
     range: Option<crate::source::jsonl::Unit>,
 }
 
-/// What a unit holds; lines are counted from its beginning.
+/// Counts of a unit; lines are counted from its beginning.
 struct UnitCount {
     file: usize,
     lines: u64,
     count: TextCount,
-    /// Lines without a text that is read, and why.
+    /// Lines without a readable text, and the reason.
     bad_lines: Vec<(u64, String)>,
     bad_count: u64,
     damage: Option<Problem>,
@@ -238,7 +238,7 @@ impl TextCount {
     }
 }
 
-/// Reports the lines of a unit that have no text; `lines` of the file are before it.
+/// Reports the lines of a unit that have no text; `lines` is the number of lines of the file before the unit.
 fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskContext) -> Outcome<()> {
     for (line, why) in &unit.bad_lines {
         let subject = Subject::path(&file.path).line(lines + line);
@@ -285,7 +285,7 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
     Ok(counter.unit)
 }
 
-/// Counts the lines of a unit, one after the other.
+/// Counts the lines of a unit in order.
 struct Counter {
     extractor: Extractor,
     encoder: Encoder,
@@ -308,7 +308,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Counts a line; the inner error is why it has no text.
+    /// Counts a line; the inner error is the reason why it has no text.
     fn line(&mut self, line: &Line<'_>) -> Outcome<Result<(), String>> {
         if line.is_overlong() {
             return Ok(Err(format!("it has {}, which is more than is read", bytes(line.len))));
@@ -370,7 +370,7 @@ impl Report for CountReport {
     }
 }
 
-/// The figures of a file as a sentence; `of` is the file that the longest document is in.
+/// Returns the counts of a file as a sentence; `of` is the file that contains the longest document.
 fn sentence(name: &str, figures: &TextCount, of: Option<&str>) -> String {
     let longest = match (figures.documents, of) {
         (0, _) => String::new(),

@@ -1,5 +1,5 @@
-//! The own folder of a job that makes one output, or a few beside each other, and begins anew after an interruption: the lock, and what
-//! is not visible yet. Only a publication that was interrupted while files moved is finished by the next run.
+//! The run folder of a job that makes one output, or a few next to each other, and starts again after an interruption. It holds the lock
+//! and the files that are not yet visible. Only a publication that was interrupted while it moved files is finished by the next run.
 
 use gristmill_core::FileStamp;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
@@ -10,15 +10,15 @@ use gristmill_storage::read::{stamp_at, ReadFile};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// How often a folder that another run is just taking away is made again.
+/// Attempts to create a run folder that another run is removing at the same time.
 const TRIES: u32 = 5;
 
-/// The folder that a path lies in.
+/// Returns the folder that contains a path.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Fails when a file that was read is no longer what it was: written to, gone, or replaced.
+/// Fails if a file that was read has since been written to, removed or replaced.
 pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn ProblemSink) -> Outcome<()> {
     let now = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let why = match stamp_at(file.path()) {
@@ -35,7 +35,7 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
     Err(failure)
 }
 
-/// Our own folder beside an output, locked. Goes away at the end, unless a publication was interrupted in it.
+/// Locked run folder at an output. Removed at the end, unless a publication was interrupted in it.
 pub(super) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
     pub(super) own: RunFolder,
@@ -43,18 +43,18 @@ pub(super) struct ExclusiveOutput<'a> {
 }
 
 impl<'a> ExclusiveOutput<'a> {
-    /// Makes and locks the folder for `target`, whose own folder has to be there, and finishes a publication that was interrupted.
+    /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
     pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let own = RunFolder::for_output(target);
         let mut tries = 0;
         let lock = loop {
             tries += 1;
             match DatasetLock::acquire(fs, &own, options.break_lock) {
-                // Whoever was here before has just taken the folder away.
+                // The previous holder has just removed the folder.
                 Err(_) if !own.exists() && tries < TRIES && folder_of(target).is_dir() => {}
                 Ok(lock) => break lock,
                 Err(failure) => {
-                    // A folder that was made only to fail in it; one that somebody is at work in is not empty.
+                    // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.
                     if !is_held(&failure) && !own.lock().exists() {
                         let _ = fs.raw_rmdir(&own.work());
                         let _ = fs.raw_rmdir(own.path());
@@ -65,13 +65,13 @@ impl<'a> ExclusiveOutput<'a> {
         };
         let place = Self { fs, own, lock: Some(lock) };
         recover(fs, folder_of(target), &place.own)?;
-        // What a killed run left.
+        // Files left by a killed run.
         place.own.remove_work(fs)?;
         place.own.create(fs)?;
         Ok(place)
     }
 
-    /// Locks that were never finished: whoever is just making one makes it again in another way.
+    /// Removes unfinished lock drafts. A run that is creating a lock at this moment creates it again in another way.
     fn remove_lock_drafts(&self) {
         for entry in std::fs::read_dir(self.own.path()).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -82,12 +82,12 @@ impl<'a> ExclusiveOutput<'a> {
         }
     }
 
-    /// Where work in progress goes: on the file system of the output, as a rule.
+    /// Returns the folder for work in progress, usually on the file system of the output.
     pub(super) fn work(&self) -> PathBuf {
         self.own.work()
     }
 
-    /// Where one of several outputs is made.
+    /// Returns the path at which one of several outputs is made.
     pub(super) fn draft(&self, number: usize) -> PathBuf {
         self.work().join(format!("join-{number}"))
     }
@@ -95,10 +95,10 @@ impl<'a> ExclusiveOutput<'a> {
 
 impl Drop for ExclusiveOutput<'_> {
     fn drop(&mut self) {
-        // With a list of renames the next run goes on where this one was interrupted.
+        // If a list of renames exists, the next run continues the interrupted publication.
         let is_interrupted = std::fs::symlink_metadata(self.own.renames()).is_ok();
-        // What cannot be removed now is removed by the next run. Another run may already wait for the lock: the folder is
-        // taken away only when nothing of it is left in it.
+        // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
+        // when it is empty.
         if !is_interrupted {
             let _ = self.own.remove_work(self.fs);
         }

@@ -1,4 +1,5 @@
-//! The figures of a data set: how its samples, parts, media and texts are spread. What the facts view draws, as numbers.
+//! The figures of a data set: the distribution of its samples, parts, media and texts. The same values that the facts view draws, as
+//! numbers.
 
 use super::scan::LiveScan;
 use crate::engine::browse;
@@ -12,59 +13,59 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Records of a JSONL file that are read, at most.
+/// Limit of records read from a JSONL file.
 pub const MAX_JSONL_RECORDS: u64 = 100_000;
-/// How often a scan is asked whether it has ended.
+/// Interval at which a scan is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Part of the shards that are not prepared.
+/// A part of shards that are not prepared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartFigures {
-    /// Its name. Raw.
+    /// Name of the part, raw.
     pub name: String,
-    /// Samples that have it.
+    /// Samples that have the part.
     pub samples: u64,
-    /// Bytes of all of them.
+    /// Bytes of the part in all samples.
     pub bytes: u64,
 }
 
-/// What a scan of shards counts that are not prepared.
+/// Counts from a scan of shards that are not prepared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ScanFigures {
-    /// Shards.
+    /// Number of shards.
     pub shards: u64,
-    /// Samples in all of them.
+    /// Samples in all shards.
     pub samples: u64,
-    /// Parts, those of the most samples first.
+    /// Parts, ordered by descending number of samples.
     pub parts: Vec<PartFigures>,
 }
 
-/// The figures of a data set; of each kind those that it has.
+/// The figures of a data set; a figure that its kind does not have is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// What the path is.
+    /// Kind of the data set.
     pub kind: DatasetKind,
-    /// Of a JSONL file: its lines, keys and texts. The records themselves are left out.
+    /// Lines, keys and texts of a JSONL file, without the records themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jsonl: Option<JsonlFacts>,
-    /// Of a prepared WebDataset: its samples and parts.
+    /// Samples and parts of a prepared WebDataset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<DatasetSpread>,
-    /// Of shards that are not prepared: their samples and parts.
+    /// Samples and parts of shards that are not prepared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scan: Option<ScanFigures>,
-    /// Of a data set with media metadata: pictures, sound and video.
+    /// Images, audio and video of a data set with media metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSpread>,
-    /// Of a WebDataset: the lengths of its texts, of samples that are evenly spread.
+    /// Lengths of the texts of a WebDataset, from evenly spread samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub texts: Option<TextLengths>,
 }
 
-/// Gathers the figures of what is at a path. Reads indexes, and some texts; of shards that are not prepared all headers.
+/// Returns the figures of the data set at a path. Reads indexes and some texts, and all headers of shards that are not prepared.
 ///
 /// # Errors
-/// A path of another kind; a data set that cannot be read; when it is cancelled.
+/// The path is of another kind, the data set cannot be read, or the job is cancelled.
 pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome<Figures> {
     let kind = kind_of(path)?;
     let mut figures = Figures { kind, jsonl: None, samples: None, scan: None, media: None, texts: None };

@@ -1,30 +1,30 @@
-//! Results of units that several threads work on, taken in the order of the units as soon as all before are done.
+//! Takes the results of units that several threads work on, in the order of the units, each as soon as all earlier ones are done.
 
 use gristmill_core::{Cancel, Outcome};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a thread that waits for its turn checks for cancellation.
+/// Interval at which a waiting thread checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Where finished units stand in line.
+/// Reorder buffer between the threads and the consumer of their results.
 pub(super) struct InOrder<T, S> {
     inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
-    /// How many units may be begun or waiting at once.
+    /// Limit of units that are begun or waiting at once.
     room: usize,
 }
 
 struct ReorderBuffer<T, S> {
     take: S,
-    /// The unit whose turn it is.
+    /// The unit whose result is taken next.
     next: usize,
     early: BTreeMap<usize, T>,
 }
 
 impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
-    /// For so many threads; `take` is given one result after the other.
+    /// Creates a buffer for this number of threads; `take` receives the results one at a time.
     pub(super) fn new(threads: usize, take: S) -> Self {
         let inner = Mutex::new(ReorderBuffer { take, next: 0, early: BTreeMap::new() });
         Self { inner, moved: Condvar::new(), room: threads.max(1) + 1 }
@@ -34,7 +34,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until few enough units stand in line. The one whose turn it is never waits, so the line always moves.
+    /// Waits until few enough units are pending. The next unit in order never waits, so there is always progress.
     pub(super) fn wait_for_room(&self, number: usize, cancel: &Cancel) -> Outcome<()> {
         let mut inner = self.inner();
         while number >= inner.next + self.room {
@@ -44,7 +44,7 @@ impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
         Ok(())
     }
 
-    /// Puts a result in line, and takes out all whose turn has come.
+    /// Stores a result, and passes on all results whose predecessors are done.
     pub(super) fn hand_in(&self, number: usize, result: T) -> Outcome<()> {
         let mut inner = self.inner();
         inner.early.insert(number, result);

@@ -1,7 +1,7 @@
-//! Which units of a plan are finished: what a run that was stopped need not do again.
+//! The finished units of a plan, which a resumed run does not repeat.
 //!
-//! A text file. Each line is a checksum and a JSON object; the first says which plan it belongs to. Lines are only ever added,
-//! and a line that was cut or damaged counts for nothing.
+//! A text file. Each line is a checksum and a JSON object; the first line identifies the plan. Lines are only appended, and a truncated or
+//! damaged line is ignored.
 
 use gristmill_core::{Failure, FileStamp, Outcome};
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -13,14 +13,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Counts up when the meaning of a journal or of the spools changes.
+/// Increased when the meaning of a journal or of the spools changes.
 const FORMAT: u32 = 1;
-/// The largest journal that is read back, in bytes; a line is about 300 bytes.
+/// The largest journal that is read back, in bytes; a line has about 300 bytes.
 const MAX_JOURNAL_BYTES: u64 = 1 << 30;
-/// How often the journal is made durable at most; thousands of small shards would else wait for the disk each.
+/// Minimum interval between syncs of the journal. Without it, each of thousands of small shards would wait for the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Total length and hash of a unit's spool files.
+/// Total length and hash of the spool files of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpoolDigest {
     /// Bytes of all files together.
@@ -32,18 +32,18 @@ pub struct SpoolDigest {
 /// A finished unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoneUnit {
-    /// The unit's name: a shard's name, an input's path with its byte range.
+    /// Name of the unit: the name of a shard, or the path of an input with its byte range.
     pub unit: String,
-    /// The input as it was when it was read.
+    /// State of the input when it was read.
     pub input: FileStamp,
-    /// What came of it.
+    /// Digest of its spool.
     pub spool: SpoolDigest,
-    /// Whatever else the engine wants back, in its own words.
+    /// Additional data of the engine, in its own format.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
 }
 
-/// The first line: which plan the journal belongs to.
+/// The first line: the format and the plan of the journal.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct Header {
     journal: u32,
@@ -51,15 +51,15 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// For the plan with this hash.
+    /// Returns the header for the plan with this hash.
     pub(super) fn of(plan_hash: &str) -> Self {
         Self { journal: FORMAT, plan: plan_hash.to_owned() }
     }
 }
 
-/// The finished units of one plan. Shared freely between workers.
+/// The finished units of one plan. Shared between workers.
 pub struct Journal {
-    /// Those that were in it when it was opened. What is recorded now is for the next run; there may be very many.
+    /// Units read when the journal was opened. Units recorded now are for the next run and are not kept here; there may be very many.
     earlier: HashMap<String, DoneUnit>,
     inner: Mutex<Inner>,
 }
@@ -70,7 +70,7 @@ struct Inner {
 }
 
 impl Journal {
-    /// Opens the journal at `path` for the plan with this hash. A journal of another plan, or of another format, is replaced.
+    /// Opens the journal at `path` for the plan with this hash. A journal of another plan or format is replaced.
     pub fn open(fs: &dyn Fs, path: &Path, plan_hash: &str) -> Outcome<Self> {
         let header = Header::of(plan_hash);
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
@@ -89,22 +89,22 @@ impl Journal {
             }
         };
         if done.is_some() && !bytes.ends_with(b"\n") {
-            // A cut line stays what it is; the next one begins on its own.
+            // A truncated line is kept; the newline lets the next entry start on its own line.
             file.write_all(b"\n")?;
         }
         let inner = Mutex::new(Inner { file, synced: Instant::now() });
         Ok(Self { earlier: done.unwrap_or_default(), inner })
     }
 
-    /// Whether a journal with at least one finished unit of this plan is there, and how many; nothing is changed.
+    /// Returns the number of finished units in the journal of this plan, 0 if there is no such journal. Changes nothing.
     pub fn peek(path: &Path, plan_hash: &str) -> Outcome<usize> {
         let header = Header::of(plan_hash);
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
 
-    /// Adds a finished unit. It survives a kill at once, and a power cut within [`SYNC_EVERY`]: what a power cut takes of
-    /// the journal or of a spool is found by checksum and done again, so nothing has to wait for the disk.
+    /// Adds a finished unit. It survives a kill immediately, and a power failure after at most [`SYNC_EVERY`]. Journal lines and spools
+    /// lost in a power failure are detected by checksum and done again, so no unit has to wait for the disk.
     pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
         let bytes = line(done)?;
         let mut inner = self.inner();
@@ -116,7 +116,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The record of a unit whose input is still the same, if an earlier run finished it; its spool is not looked at.
+    /// Returns the record of a unit that an earlier run finished and whose input is unchanged; the spool is not checked.
     pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<&DoneUnit> {
         self.earlier.get(unit).filter(|done| done.input == *input)
     }
@@ -126,20 +126,20 @@ impl Journal {
     }
 }
 
-/// A line of a journal: checksum and JSON.
+/// Returns a journal line: checksum and JSON.
 pub(super) fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
     let json = serde_json::to_string(entry).map_err(|error| Failure::environment("the journal", error.to_string()))?;
     Ok(format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes())
 }
 
-/// The JSON of a line whose checksum is right.
+/// Returns the JSON of a line whose checksum is correct.
 pub(super) fn checked(line: &[u8]) -> Option<&[u8]> {
     let sum = std::str::from_utf8(line.get(..16)?).ok()?;
     let json = line.get(17..)?;
     (u64::from_str_radix(sum, 16).ok()? == xxh3_64(json)).then_some(json)
 }
 
-/// All finished units; `None` when the journal belongs to something else.
+/// Returns all finished units; `None` if the journal belongs to another plan or format.
 fn read_lines(bytes: &[u8], header: &Header) -> Option<HashMap<String, DoneUnit>> {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter_map(checked);
     let found: Header = serde_json::from_slice(lines.next()?).ok()?;
@@ -277,7 +277,7 @@ mod tests {
                 let place = Place::new();
                 let (_, recorded) = run(&place, fault);
                 let kept = place.open("p").earlier.len();
-                // A power cut may take what was recorded since the last sync; what is left must still be a journal.
+                // A power failure may lose what was recorded since the last sync; the rest must still be a journal.
                 let least = if matches!(fault, Fault::Kill { .. }) { recorded } else { 0 };
                 assert!(kept >= least && kept <= 3, "{fault:?}: {kept} of {recorded}");
             }

@@ -1,4 +1,4 @@
-//! Files of JSON that hold no lines: refused before any of their lines is read, each of which would be a problem of its own.
+//! Refuses JSON files that do not contain lines before any line is read; otherwise each line would be reported as a problem.
 
 use super::pool::run_units;
 use crate::engine::plan::shell_quote;
@@ -6,8 +6,8 @@ use crate::source::text::{layout_of, Layout, TextFile};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 
-/// Looks at the beginning of each file. Returns a note on each one that is empty; the first that is no file of lines is a failure, with the
-/// command that converts it.
+/// Checks the beginning of each file. Returns a note for each empty file. The first file that does not contain lines is a failure that
+/// names the command for converting it.
 pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
     let layouts = run_units(files, threads, cancel, |file| layout_of(file, cancel))?;
     let with = |wanted: fn(Layout) -> bool| {
@@ -23,9 +23,9 @@ pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Ca
     Ok(with(|layout| layout == Layout::Empty).map(empty).collect())
 }
 
-/// The same for a preview, of the first files: what a run would refuse is a refusal among the problems.
+/// Does the same for the first files in a preview: what would end a run is returned as a refusal among the problems.
 pub(super) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
-    /// Files that are looked at.
+    /// Limit of files checked.
     const MAX_FILES: usize = 64;
     match check(files.get(..MAX_FILES).unwrap_or(files), what, threads, cancel) {
         Err(failure) if failure.class == gristmill_core::ExitClass::Data => {

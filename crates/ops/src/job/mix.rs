@@ -1,4 +1,4 @@
-//! Writing a metadataset from a plan.
+//! Writes a metadataset from a plan.
 
 use super::task::{Task, TaskContext};
 use super::Phase;
@@ -15,43 +15,43 @@ use std::sync::Arc;
 
 const WHAT: &str = "writing the metadataset";
 
-/// What was written.
+/// Result of writing a metadataset.
 #[derive(Clone, Debug, Serialize)]
 pub struct MixReport {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
-    /// An earlier file was replaced.
+    /// Whether an earlier file was replaced.
     pub replaces: bool,
-    /// The same file was there already; nothing was written.
+    /// Whether the same file already existed and nothing was written.
     pub nothing_to_do: bool,
-    /// What it comes down to.
+    /// Facts about the resulting mixture.
     pub facts: MixFacts,
-    /// It has joins, which must be prepared before it can be used.
+    /// Whether it has joins, which must be prepared before use.
     pub needs_prepare: bool,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
 }
 
-/// Checks a plan and writes its file, in the background. What the loader would stop at is refused, and so is another file of that name
-/// without `overwrite`.
+/// Checks a plan and writes its file in the background. Refuses a plan that the loader would reject, and an existing different file of that
+/// name without `overwrite`.
 pub fn start(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(plan: MixPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MixReport>> {
     Task::start("mix", options, fs, move |context| run(&plan, true, context))
 }
 
-/// Does everything but write.
+/// Does everything except writing.
 pub fn start_dry(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
     Task::start("mix", options, Arc::new(RealFs), move |context| run(&plan, false, context))
 }
 
-/// [`start`] and wait for the end.
+/// Calls [`start`] and waits for the end.
 pub fn write(plan: &MixPlan, options: RunOptions) -> Outcome<MixReport> {
     start(plan.clone(), options)?.wait()
 }
@@ -89,7 +89,7 @@ fn run(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outcome<MixRe
     Ok(MixReport { path: path.to_owned(), text, replaces, nothing_to_do, facts, needs_prepare, counts })
 }
 
-/// A join that is only just written has no index yet.
+/// A join that has just been written has no index yet.
 fn is_expected(problem: &Problem) -> bool {
     problem.kind == ProblemKind::MissingFile && problem.message == NOT_JOINED_YET
 }

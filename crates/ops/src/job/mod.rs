@@ -1,4 +1,4 @@
-//! Running a plan in the background: the only room that owns threads besides the terminal's input.
+//! Runs plans in the background. The only module that starts threads, apart from the input of the terminal.
 
 pub mod browse;
 pub mod check;
@@ -41,23 +41,23 @@ use gristmill_core::{Problem, ProblemKind, Severity, UnlistedProblems};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Where a job stands. Moves only forward; a cancelled job never reports success.
+/// State of a job. It only moves forward; a cancelled job never reports success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// Queued, not begun.
+    /// Queued, not started.
     Pending,
-    /// At work.
+    /// In progress.
     Running,
     /// Finished and published.
     Done,
     /// Ended by an error; nothing was published.
     Failed,
-    /// Stopped by the person; nothing was published.
+    /// Stopped by the user; nothing was published.
     Cancelled,
 }
 
-/// What a job is doing: the steps of `prepare`, in order. Other jobs have some of them.
+/// Phase of a job: the steps of `prepare`, in order. Other jobs use some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -65,20 +65,20 @@ pub enum Phase {
     Open,
     /// Reading tar headers.
     Scan,
-    /// Reading headers of media.
+    /// Reading media headers.
     Media,
-    /// Sorting keys, building the database.
+    /// Sorting keys and building the database.
     Tables,
-    /// Looking for what repeats.
+    /// Looking for duplicates.
     Find,
-    /// Writing what was read, changed.
+    /// Writing changed data.
     Write,
-    /// Making everything visible.
+    /// Making all files visible.
     Publish,
 }
 
 impl Phase {
-    /// What an item of its progress is, in the singular, unless a job says otherwise.
+    /// Returns what an item of progress is in this phase, in the singular, unless a job sets another name.
     pub fn item(self) -> &'static str {
         match self {
             Self::Open | Self::Scan => "shard",
@@ -88,7 +88,7 @@ impl Phase {
         }
     }
 
-    /// What it and everything after it may take, where nothing more is known.
+    /// Returns the default estimate for this phase and all later ones.
     fn forecast(self) -> overall::Forecast {
         match self {
             Self::Open => overall::Forecast::default(),
@@ -98,43 +98,42 @@ impl Phase {
     }
 }
 
-/// One reading of a running job, cheap to take ten times a second.
+/// Snapshot of a running job, cheap enough for ten readings per second.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobStatus {
-    /// Where it stands.
+    /// State of the job.
     pub state: JobState,
-    /// What it is doing.
+    /// Current phase.
     pub phase: Phase,
     /// Items and bytes of the current phase.
     pub progress: ProgressReading,
-    /// What an item is, in the singular: `shard`.
+    /// Name of an item, in the singular: `shard`.
     pub item: &'static str,
-    /// Since its start.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// How much of the whole job is done, publishing included; `None` while nothing of it is known. Never goes back, and is 1 only
-    /// for a job that is done.
+    /// Completed share of the whole job, including publishing; `None` while unknown. Never decreases, and is 1 only for a job that is done.
     pub share: Option<f64>,
-    /// Left of the whole job; `None` in the first seconds or while the total is unknown.
+    /// Estimated time left for the whole job; `None` in the first seconds or while the total is unknown.
     pub remaining: Option<Duration>,
-    /// Bytes per second, from a moving rate.
+    /// Bytes per second, as a moving rate.
     pub bytes_per_second: f64,
-    /// Tokens per second, from a moving rate; 0 where work is not counted in them.
+    /// Tokens per second, as a moving rate; 0 if the work is not counted in tokens.
     pub tokens_per_second: f64,
     /// Problems and notes kept so far.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
-    /// The problems beyond those that are listed.
+    /// Problems that are not in `problems`.
     #[serde(skip)]
     pub unlisted: UnlistedProblems,
-    /// One line per state change, newest last, bounded.
+    /// One line per state change, newest last; bounded.
     pub log: Vec<String>,
-    /// The files that it writes, where it lists them.
+    /// Files that the job writes, if it lists them.
     pub outputs: outputs::OutputsStatus,
 }
 
 impl JobStatus {
-    /// The reading of a job of which nothing more than its end is known.
+    /// Returns the status of a job of which only the end is known.
     pub fn ended(state: JobState) -> Self {
         Self {
             state,
@@ -155,7 +154,7 @@ impl JobStatus {
     }
 }
 
-/// A time in seconds, to the millisecond, as reports have it.
+/// Serializes a time in seconds, rounded to milliseconds, as in reports.
 fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }

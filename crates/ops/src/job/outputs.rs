@@ -1,59 +1,59 @@
-//! The files that a running job writes, and how far each of them is.
+//! The files that a running job writes, and the state of each.
 
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files that are listed; the others are counted.
+/// Limit of files listed; further files are only counted.
 const MAX_LISTED_FILES: usize = 1_000;
 
-/// How far a file is.
+/// State of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutputState {
     /// Not begun.
     Waiting,
-    /// Begun, in the job's own folder.
+    /// Begun, in the run folder.
     Writing,
-    /// Complete, in the job's own folder.
+    /// Complete, in the run folder.
     Written,
     /// Visible under its name.
     Published,
-    /// The job ended without it; what was written is in the job's own folder, and the next run continues with it.
+    /// The job ended without publishing it; what was written stays in the run folder, and the next run continues it.
     Kept,
-    /// The job ended without it; what was written was removed.
+    /// The job ended without publishing it; what was written was removed.
     Removed,
 }
 
-/// One file.
+/// Status of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutputStatus {
-    /// Its name, as seen from the folder that the output is in; raw.
+    /// Name relative to the folder of the output; raw.
     pub name: String,
-    /// How far it is.
+    /// State of the file.
     pub state: OutputState,
-    /// Bytes of it that are on disk.
+    /// Bytes of the file on disk.
     pub bytes: u64,
 }
 
 /// What an unsuccessful job left on disk for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOver {
-    /// The job's own folder.
+    /// The run folder.
     pub folder: PathBuf,
     /// Bytes of the files in it.
     pub bytes: u64,
 }
 
-/// The files of a job; none where it does not list them.
+/// The files of a job; empty if the job does not list them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OutputsStatus {
-    /// The first 1,000.
+    /// The first 1,000 files.
     pub files: Vec<OutputStatus>,
-    /// Files beyond those.
+    /// Number of further files.
     pub more: u64,
-    /// After an unsuccessful end.
+    /// Set after an unsuccessful end.
     pub left: Option<LeftOver>,
 }
 
@@ -64,7 +64,7 @@ pub struct OutputBoard(Mutex<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     status: OutputsStatus,
-    /// Places in the list by what a file is made of.
+    /// Index in the list, by the key of the file.
     places: HashMap<String, usize>,
 }
 
@@ -73,7 +73,8 @@ impl OutputBoard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists the files that will be written, none of them begun: the key under which each is [updated](Self::update), and its name.
+    /// Lists the files that will be written, all in the state waiting. Each has the key with which it is [updated](Self::update), and its
+    /// name.
     pub fn expect(&self, files: impl IntoIterator<Item = (String, String)>) {
         let mut inner = Inner::default();
         for (key, name) in files {
@@ -87,7 +88,7 @@ impl OutputBoard {
         *self.inner() = inner;
     }
 
-    /// Sets how far a file is. A key that is not listed has no effect.
+    /// Sets the state of a file. A key that is not listed has no effect.
     pub fn update(&self, key: &str, state: OutputState, bytes: u64) {
         let mut inner = self.inner();
         let place = inner.places.get(key).copied();
@@ -96,7 +97,7 @@ impl OutputBoard {
         }
     }
 
-    /// Lists files that are complete in place of those that were expected.
+    /// Replaces the expected files with complete ones.
     pub fn complete(&self, files: impl IntoIterator<Item = (String, u64)>) {
         let mut inner = Inner::default();
         for (name, bytes) in files {
@@ -108,7 +109,7 @@ impl OutputBoard {
         *self.inner() = inner;
     }
 
-    /// Every file that was begun gets this state; of removed ones nothing is on disk.
+    /// Sets this state for every file that was begun; a removed file has 0 bytes on disk.
     pub fn settle(&self, state: OutputState) {
         let mut inner = self.inner();
         for file in inner.status.files.iter_mut().filter(|file| file.state != OutputState::Waiting) {
@@ -124,7 +125,7 @@ impl OutputBoard {
         self.inner().status.left = Some(left);
     }
 
-    /// One reading.
+    /// Returns a snapshot.
     pub fn read(&self) -> OutputsStatus {
         self.inner().status.clone()
     }

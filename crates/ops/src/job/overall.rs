@@ -1,95 +1,92 @@
-//! How far a job is over everything it does, and how long the rest takes.
+//! Progress of a whole job, and its remaining time.
 //!
-//! A job goes through stages, and as each begins it says how long that and all after it are thought to take ([`Forecast`]). What is
-//! left of the share is divided between them in proportion, anew with every reading: how fast the stage goes takes the place of what
-//! was thought of it. So the share never goes back however wrong a forecast was, and is 1 only at the end of the job.
+//! A job goes through stages. At the start of each it estimates the time of that stage and of all later ones ([`Forecast`]). The remaining
+//! share is divided between them in proportion, again at each reading; the measured speed of the stage replaces its estimate. Therefore the
+//! share never decreases, however wrong a forecast is, and is 1 only at the end of the job.
 
 use super::rate::Rate;
 use gristmill_core::handles::ProgressReading;
 use std::time::{Duration, Instant};
 
-/// The most of a job that is done before it has ended.
+/// Largest share reported before the job has ended.
 const MAX_SHARE: f64 = 0.999;
-/// No time left is shown before this much was seen.
+/// No remaining time is shown before this time has passed.
 const HIDDEN: Duration = Duration::from_secs(3);
-/// How fast a stage goes is not known before this much of it was seen.
+/// The speed of a stage is unknown before this time has passed.
 const MEASURED: Duration = Duration::from_secs(1);
-/// A change of the time left is shown to two thirds after this much, in seconds.
+/// Time constant of the smoothing of the remaining time, in seconds: after it, two thirds of a change are shown.
 const SMOOTHED: f64 = 2.0;
-/// Less than this is no time left that anybody could read, in seconds.
+/// Smallest remaining time that is shown, in seconds.
 const LEAST_LEFT: f64 = 0.5;
 
-/// What a stage of a job and all stages after it are thought to take, in seconds.
+/// Estimated time of a stage and of all later ones, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Forecast {
-    /// The stage that begins.
+    /// Time of the stage that begins.
     pub(super) stage: f64,
-    /// Everything after it.
+    /// Time of all later stages.
     pub(super) later: f64,
 }
 
 impl Forecast {
-    /// A stage with others after it.
+    /// Creates a forecast for a stage and those after it.
     pub(super) fn new(stage: f64, later: f64) -> Self {
         Self { stage, later }
     }
 
-    /// Making this many files visible, with nothing but tidying up after it.
+    /// Forecast for publishing this many files, followed only by cleaning up.
     pub(super) fn publishing(files: u64) -> Self {
         let stage = files as f64 * cost::FILE_PUBLISHED;
         Self { stage, later: cost::publishing(files) - stage }
     }
 }
 
-/// What pieces of work are thought to take, in seconds: on an ordinary disk, with two threads. They only have to say which stage is a
-/// long one; how long is measured while it runs.
+/// Estimated costs of pieces of work in seconds, on an ordinary disk with two threads. They only have to show which stages are long; the
+/// real speed is measured during the run.
 pub(super) mod cost {
-    /// Opening a file, and noting that it was read.
+    /// Opening a file and recording that it was read.
     pub(in super::super) const FILE_READ: f64 = 1.5e-3;
-    /// A byte that is read and looked at.
+    /// Reading and examining a byte.
     pub(in super::super) const BYTE_READ: f64 = 2e-9;
-    /// A byte that is copied.
+    /// Copying a byte.
     pub(in super::super) const BYTE_COPIED: f64 = 4e-9;
-    /// A row of a table, its key sorted.
+    /// Writing a row of a table, including sorting its key.
     pub(in super::super) const ROW: f64 = 6e-6;
-    /// A file that is made durable and put in its place.
+    /// Making a file durable and moving it to its place.
     pub(in super::super) const FILE_PUBLISHED: f64 = 4e-3;
-    /// A byte of text that becomes tokens.
+    /// Turning a byte of text into tokens.
     pub(in super::super) const BYTE_PACKED: f64 = 1e-7;
-    /// The header of a picture, a sound or a video.
+    /// Reading the header of an image, audio or video file.
     pub(in super::super) const MEDIUM: f64 = 1e-4;
 
-    /// Reading files and bytes.
     pub(in super::super) fn reading(files: u64, bytes: u64) -> f64 {
         files as f64 * FILE_READ + bytes as f64 * BYTE_READ
     }
 
-    /// Copying bytes.
     pub(in super::super) fn copying(bytes: u64) -> f64 {
         bytes as f64 * BYTE_COPIED
     }
 
-    /// Writing rows.
     pub(in super::super) fn rows(rows: u64) -> f64 {
         rows as f64 * ROW
     }
 
-    /// Making files visible, cleaning up included.
+    /// Publishing files, including cleaning up.
     pub(in super::super) fn publishing(files: u64) -> f64 {
         files as f64 * FILE_PUBLISHED * 1.03 + 0.02
     }
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Debug, Default)]
 pub(super) struct Overall {
     forecast: Forecast,
     rate: Rate,
-    /// Of the whole job; unknown until anything of it is.
+    /// Share of the whole job; `None` while nothing is known.
     share: Option<f64>,
-    /// Of the stage.
+    /// Fraction of the stage.
     done: f64,
-    /// Seconds that the whole stage takes at the speed that was measured last.
+    /// Seconds for the whole stage at the last measured speed.
     pace: Option<f64>,
     began: Option<Instant>,
     stage_began: Option<Instant>,
@@ -97,7 +94,7 @@ pub(super) struct Overall {
 }
 
 impl Overall {
-    /// Begins a stage; the one before is done.
+    /// Begins a stage; the previous one is complete.
     pub(super) fn enter(&mut self, forecast: Forecast) {
         if self.share.is_some() {
             self.advance(1.0);
@@ -106,7 +103,7 @@ impl Overall {
             Self { forecast, rate: Rate::default(), done: 0.0, pace: None, stage_began: None, ..std::mem::take(self) };
     }
 
-    /// Takes a reading of the stage. `part` is the fraction that is done, if it cannot be computed from items and bytes.
+    /// Takes a reading of the stage. `part` is the completed fraction, if it cannot be computed from items and bytes.
     pub(super) fn observe(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
         self.rate.observe(now, reading);
         let Some(done) = part.or_else(|| reading.fraction()) else { return };
@@ -117,13 +114,13 @@ impl Overall {
             let pace = self.rate.seconds_left(reading).map(|left| left / (1.0 - done));
             self.pace = pace.filter(|pace| pace.is_finite()).or(self.pace);
         }
-        // Some stages begin to count anew, or find more to do.
+        // Some stages restart their count, or find more to do.
         self.done = self.done.min(done);
         self.advance(done);
         self.smooth(now);
     }
 
-    /// Goes on to this much of the stage.
+    /// Advances to this fraction of the stage.
     fn advance(&mut self, done: f64) {
         let step = self.stage_left() * (done - self.done) / (1.0 - self.done);
         let all = self.stage_left() + self.forecast.later;
@@ -134,7 +131,7 @@ impl Overall {
         self.done = done.max(self.done);
     }
 
-    /// Seconds left of the stage.
+    /// Returns the seconds left in the stage.
     fn stage_left(&self) -> f64 {
         self.pace.unwrap_or(self.forecast.stage) * (1.0 - self.done)
     }
@@ -152,19 +149,19 @@ impl Overall {
         self.left = Some((now, smoothed));
     }
 
-    /// How much of the job is done, below 1; unknown while nothing of it is known.
+    /// Returns the completed share of the job, below 1; `None` while nothing is known.
     pub(super) fn share(&self) -> Option<f64> {
         self.share
     }
 
-    /// Time left of the whole job; `None` in the first seconds, and while it is not known.
+    /// Returns the remaining time of the whole job; `None` in the first seconds and while it is unknown.
     pub(super) fn remaining(&self) -> Option<Duration> {
         let (now, left) = self.left?;
         let is_shown = now.duration_since(self.began?) >= HIDDEN && (LEAST_LEFT..1e9).contains(&left);
         is_shown.then(|| Duration::from_secs_f64(left))
     }
 
-    /// Bytes and tokens per second of the stage.
+    /// Returns the bytes and tokens per second of the stage.
     pub(super) fn rates(&self) -> (f64, f64) {
         (self.rate.bytes_per_second(), self.rate.tokens_per_second())
     }
@@ -224,7 +221,7 @@ mod tests {
         for second in 1..=4_u64 {
             overall.observe(at(start, second as f64), items(10 * second, 100), None);
         }
-        // 60 items at 10 a second, and what comes later; it was thought to be 50 seconds.
+        // 60 items at 10 per second, plus the later stages (30 seconds); the first forecast was 50 seconds.
         let left = overall.remaining().unwrap().as_secs_f64();
         assert!((36.0..39.0).contains(&left), "{left}");
         overall.enter(Forecast::new(30.0, 0.0));

@@ -1,18 +1,18 @@
-//! Work on one thread, looked at from another.
+//! Runs work on one thread while another observes it.
 
 use gristmill_core::{Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often the work is observed.
+/// Interval between observations.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own and calls `look` about twenty times a second until it ends.
+/// Runs `work` on its own thread and calls `look` about twenty times per second until it ends.
 pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
     let (sender, done) = channel::<()>();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
-            // Dropped at the end, also by a panic: that wakes the looker.
+            // Dropped at the end, also after a panic, which wakes the observing thread.
             let _sender = sender;
             work()
         });

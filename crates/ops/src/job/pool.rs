@@ -6,10 +6,10 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Runs `work` once for each unit, at most `threads` at a time, and returns the results in the order of the units.
+/// Runs `work` once for each unit, on at most `threads` threads, and returns the results in the order of the units.
 ///
-/// Units are begun in order. The first failure cancels the others through `cancel` and is returned; of several failures the one
-/// of the earliest unit is, and never a cancellation while there is a real one. A panic becomes a failure.
+/// Units are begun in order. The first failure cancels the others through `cancel` and is returned. Of several failures, that of the
+/// earliest unit is returned, and never a cancellation if there is another failure. A panic becomes a failure.
 pub fn run_units<U, T>(
     units: &[U],
     threads: usize,
@@ -27,7 +27,7 @@ where
         for number in 0..helpers {
             let name = format!("worker-{}", number + 2);
             if std::thread::Builder::new().name(name).spawn_scoped(scope, worker).is_err() {
-                // No more threads to be had: those that run do all the work.
+                // No further thread can be started; the running ones do all the work.
                 break;
             }
         }
@@ -36,7 +36,7 @@ where
     board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
 }
 
-/// Does both, the first on a thread of its own where there is one to be had. A panic of one of them goes on when both are over.
+/// Runs both, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
 pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let first = Mutex::new(first);
     let begin = || (first.lock().unwrap_or_else(PoisonError::into_inner))();
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_cancellation_never_hides_the_real_failure() {
-        // Unit 0 ends only after the cancellation that unit 1's failure causes, or just before it.
+        // Unit 0 ends only after the cancellation caused by the failure of unit 1, or just before it.
         let cancel = Cancel::default();
         let failure = run_units(&[0, 1], 2, &cancel, |unit| {
             if *unit == 1 {

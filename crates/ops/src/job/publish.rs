@@ -1,5 +1,5 @@
-//! What jobs with a record do alike when they make their files visible: folders that are taken back when nothing comes of it, the
-//! files of an earlier run that go, and the report.
+//! Steps that jobs with a record share when they publish: removing new folders after a failure, removing files of an earlier run, and
+//! writing the report.
 
 use super::record::{Recorded, RecordedPlan};
 use gristmill_core::Outcome;
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 /// Permission bits of our own record.
 pub(super) const RECORD_MODE: u32 = 0o644;
 
-/// Folders that are made on the way.
+/// Folders created for a publication.
 pub(super) struct Folders<'a> {
     fs: &'a dyn Fs,
-    /// Permission bits of new files: those of the first input, and the owner may read and write.
+    /// Permission bits of new files: those of the first input, plus read and write for the owner.
     pub(super) file_mode: u32,
     made: Vec<PathBuf>,
 }
 
 impl<'a> Folders<'a> {
-    /// Does `publish`; when it fails, the folders that were made for it are taken back.
+    /// Runs `publish`; if it fails, removes the folders that were created for it.
     pub(super) fn with<T>(
         fs: &'a dyn Fs,
         first_input: Option<&Path>,
@@ -35,26 +35,26 @@ impl<'a> Folders<'a> {
         let result = publish(&mut folders);
         if result.is_err() {
             for folder in folders.made.iter().rev() {
-                // One that is not empty is needed.
+                // A folder that is not empty is in use and stays.
                 let _ = fs.raw_rmdir(folder);
             }
         }
         result
     }
 
-    /// Makes a folder and those it is in, as far as they are missing: whoever may read the files may enter them.
+    /// Creates a folder and its missing parents. Everyone who may read the files may enter them.
     pub(super) fn make(&mut self, folder: &Path) -> Outcome<()> {
         let mode = (self.file_mode | (self.file_mode & 0o444) >> 2) | 0o700;
         make_folder(self.fs, folder, mode, &mut self.made)
     }
 
-    /// Makes the folders that a file lies in.
+    /// Creates the missing folders above a file.
     pub(super) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
         target.parent().map_or(Ok(()), |parent| self.make(parent))
     }
 }
 
-/// Makes a folder and those it is in, as far as they are missing; `made` gets those that were.
+/// Creates a folder and its missing parents; those created are appended to `made`.
 pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
     for path in missing.into_iter().rev() {
@@ -67,7 +67,7 @@ pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
     Ok(())
 }
 
-/// Removes what an earlier run of ours made in `places`, and `new` does not make again.
+/// Removes files that an earlier run made in `places` and that are not in `new`.
 pub(super) fn remove_old<P: RecordedPlan>(
     own: &RunFolder,
     new: &Recorded<P>,
@@ -76,7 +76,7 @@ pub(super) fn remove_old<P: RecordedPlan>(
 ) -> Outcome<()> {
     let Some(old) = Recorded::<P>::read(own)? else { return Ok(()) };
     let kept: HashSet<&Path> = new.outputs.iter().map(|output| output.path.as_path()).collect();
-    // A report is a file that anybody may write; what it names is only removed where we would have put it.
+    // Anyone may have written the report; a file named in it is only removed where a run would have put it.
     let is_ours = |path: &Path| {
         places.iter().any(|place| path.starts_with(place)) && path.symlink_metadata().is_ok_and(|facts| facts.is_file())
     };
@@ -94,7 +94,6 @@ struct Saved<'a, P, R> {
     result: &'a R,
 }
 
-/// Stages `report.json`.
 pub(super) fn stage_report<P: Serialize, R: Serialize>(
     publication: &mut Publication<'_>,
     own: &RunFolder,

@@ -4,26 +4,26 @@ use gristmill_core::handles::ProgressReading;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How far back the rate looks.
+/// Time span of the moving rate.
 const WINDOW: Duration = Duration::from_secs(8);
-/// No time left is told before this much was seen.
+/// No remaining time is reported before this time has passed.
 const HIDDEN: Duration = Duration::from_secs(3);
 
-/// Samples a progress and answers how fast it moves.
+/// Moving rate computed from readings of a progress.
 #[derive(Debug, Default)]
 pub struct Rate {
-    /// When, items, bytes, tokens.
+    /// Time, items, bytes, tokens.
     seen: VecDeque<(Instant, u64, u64, u64)>,
     started: Option<Instant>,
 }
 
 impl Rate {
-    /// Takes one reading.
+    /// Adds a reading.
     pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
         let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
         if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
-            // A new phase began to count from zero.
+            // A new phase has started to count from zero.
             self.seen.clear();
             self.started = Some(now);
         }
@@ -33,17 +33,17 @@ impl Rate {
         }
     }
 
-    /// Bytes per second over the window.
+    /// Returns the bytes per second over the window.
     pub fn bytes_per_second(&self) -> f64 {
         self.speed(|entry| entry.2)
     }
 
-    /// Tokens per second over the window; 0 where work is not counted in them.
+    /// Returns the tokens per second over the window; 0 if the work is not counted in tokens.
     pub fn tokens_per_second(&self) -> f64 {
         self.speed(|entry| entry.3)
     }
 
-    /// Time left, by bytes where their total is known, else by items. `None` in the first three seconds.
+    /// Returns the time left, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
     pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
         let last = self.seen.back()?.0;
         if last.duration_since(self.started?) < HIDDEN {
@@ -52,7 +52,7 @@ impl Rate {
         self.seconds_left(reading).filter(|seconds| *seconds < 1e9).map(Duration::from_secs_f64)
     }
 
-    /// The same in seconds as soon as anything moves, however little was seen.
+    /// Returns the same in seconds as soon as there is any progress, without the initial delay.
     pub(super) fn seconds_left(&self, reading: ProgressReading) -> Option<f64> {
         let (left, speed) = if reading.bytes_total > 0 {
             (reading.bytes_total.saturating_sub(reading.bytes_done), self.bytes_per_second())

@@ -1,5 +1,5 @@
-//! The record of a finished plan: what the next run on the same output makes of it. The same plan on the same files has nothing to
-//! do; another plan, or other files, are refused and told; a run that was stopped is not thrown away for another plan.
+//! The record of a finished plan, and how the next run on the same output uses it. The same plan on the same files has nothing to do.
+//! Another plan or other files are refused, with the differences. The work of a stopped run is not discarded for another plan.
 
 use super::task::TaskContext;
 use crate::engine::plan::file::{read, PlanFile};
@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 
 /// A plan whose runs are recorded.
 pub(super) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
-    /// What a run of it does, as a failure says it: `packing`.
+    /// What a run does, as used in failures: `packing`.
     const DOING: &'static str;
     /// The largest report or plan that is read back, in bytes.
     const LARGEST: u64;
 
-    /// The answers in which two plans differ, each in a few words.
+    /// Returns the settings in which two plans differ, each in a few words.
     fn differences(earlier: &Self, now: &Self) -> Vec<String>;
-    /// The plan of a plan file, if it is one of this kind.
+    /// Returns the plan in a plan file, if it is of this kind.
     fn of_file(file: PlanFile) -> Option<Self>;
 }
 
 /// The part of `report.json` that later runs read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Recorded<P> {
-    /// Fingerprint of the plan and of what it depends on.
+    /// Hash of the plan and of everything it depends on.
     pub(super) plan_hash: String,
     pub(super) plan: P,
     pub(super) inputs: Vec<RecordedInput>,
@@ -50,25 +50,25 @@ pub(super) struct RecordedOutput {
     pub(super) bytes: u64,
 }
 
-/// The report in `report.json`.
+/// The report stored in `report.json`.
 #[derive(Deserialize)]
 struct SavedReport<R> {
     result: R,
 }
 
-/// What a finished run found that is more than a note.
+/// Findings of a finished run that are more than notes.
 #[derive(Default, Deserialize)]
 pub(super) struct Findings {
     /// The first ones, as far as they were kept.
     #[serde(default)]
     pub(super) problems: Vec<Problem>,
-    /// All of them.
+    /// Counts of all of them.
     #[serde(default)]
     counts: Vec<(Severity, ProblemKind, u64)>,
 }
 
 impl Findings {
-    /// Keeps those that still hold. Where one does not, nothing is known of those that were only counted.
+    /// Keeps the problems that still hold. If one of them does not, the counts of unlisted problems are dropped as unknown.
     pub(super) fn retain(&mut self, holds: impl Fn(&Problem) -> bool) {
         let before = self.problems.len();
         self.problems.retain(holds);
@@ -77,7 +77,7 @@ impl Findings {
         }
     }
 
-    /// Reports them to `log`, unless it has them already.
+    /// Reports them to `log`, except those that it already has.
     pub(super) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
         let reported = log.kept();
         for (severity, kind, count) in self.counts {
@@ -89,9 +89,9 @@ impl Findings {
     }
 }
 
-/// Tells once more what the finished run found that did not do everything: whoever runs it again, and has nothing to do, must not take
-/// its result for more than it is. Of files that were left out, and are gone, there is nothing left to tell: all others are among
-/// `inputs`, under the path of this run.
+/// Reports again what was found by the finished run, which may not have processed everything: a repeated run that has nothing to do must
+/// not present its result as complete. A finding about a path that no longer exists is dropped, unless the path is among `inputs`, the
+/// files under the paths of this run.
 pub(super) fn tell_again<'a, P: RecordedPlan>(
     own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
@@ -107,8 +107,8 @@ pub(super) fn tell_again<'a, P: RecordedPlan>(
     found.report_to(&context.problems)
 }
 
-/// What the finished run found that is more than a note, and the notes of what it excluded; of a report larger than so many bytes
-/// nothing.
+/// Returns the findings of the finished run that are more than notes, and its notes about excluded files. Returns nothing if the report is
+/// larger than `largest` bytes.
 pub(super) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings> {
     let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
     let is_kept =
@@ -118,58 +118,58 @@ pub(super) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings
     Ok(found)
 }
 
-/// The report of the finished run, if there is one that can be understood and is not larger than `largest`, in bytes.
+/// Returns the report of the finished run, if it can be parsed and is at most `largest` bytes.
 pub(super) fn report_before<R: DeserializeOwned>(own: &RunFolder, largest: u64) -> Outcome<Option<R>> {
     let bytes = read_whole(&own.report(), largest)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).map(|saved: SavedReport<R>| saved.result))
 }
 
-/// What there is to do.
+/// Whether there is anything to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// All of it.
+    /// Everything.
     Run,
-    /// The same has been done.
+    /// Nothing; the same plan has already finished.
     Nothing,
 }
 
 impl<P: RecordedPlan> Recorded<P> {
-    /// Of the last finished run, if there is one that can be understood.
+    /// Returns the record of the last finished run, if it can be parsed.
     pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), P::LARGEST)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// Of the last finished run of which a file is still there.
+    /// Returns the record of the last finished run, if at least one of its files still exists.
     pub(super) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
         let is_there = |known: &Self| known.outputs.iter().any(|output| output.path.symlink_metadata().is_ok());
         Ok(Self::read(own)?.filter(is_there))
     }
 
-    /// Whether all of its files are there, as long as they were.
+    /// Whether all of its files exist with the recorded lengths.
     pub(super) fn is_whole(&self) -> bool {
         self.outputs.iter().all(|output| std::fs::metadata(&output.path).is_ok_and(|facts| facts.len() == output.bytes))
     }
 
-    /// Whether it wrote a file.
+    /// Whether it wrote this file.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.outputs.iter().any(|output| output.path == path)
     }
 
-    /// In what another plan differs from the one that was run, as a sentence.
+    /// Describes how another plan differs from the recorded one, as a sentence.
     pub(super) fn other_plan(&self, now: &P) -> Option<String> {
         let differ = P::differences(&self.plan, now);
         (!differ.is_empty()).then(|| format!("it was made by another plan: {}", differ.join("; ")))
     }
 
-    /// How the files that were read differ from those that would be read now, as a sentence.
+    /// Describes how the recorded inputs differ from the current ones, as a sentence.
     pub(super) fn other_input(&self, now: &[RecordedInput]) -> Option<String> {
         let differ = (self.inputs != now).then(|| changed_input(&self.inputs, now));
         differ.map(|changed| format!("the input changed since it was made: {changed}"))
     }
 }
 
-/// Refuses to go over what is there.
+/// Returns a failure that refuses to overwrite existing output.
 pub(super) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> Failure {
     let problem = Problem::refusal(ProblemKind::AlreadyPrepared, Subject::path(place), why);
     let mut failure = problem.with_hint(hint).into_failure();
@@ -195,7 +195,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
     }
 }
 
-/// A run of another plan that was stopped at an output and can go on. Its subject is what its own folder lies beside.
+/// Returns a problem if a stopped run of another plan at an output can be resumed. Its subject is the output of the run folder.
 pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = own.journal().exists();
     let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(None) };
@@ -210,7 +210,7 @@ pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
     Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
 }
 
-/// Refuses to throw away what a stopped run of another plan has done.
+/// Refuses to discard the work of a stopped run of another plan.
 pub(super) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
     let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
     let mut failure = problem.into_failure();

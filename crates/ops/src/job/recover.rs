@@ -1,4 +1,4 @@
-//! A publication that a kill interrupted is finished by the next command that looks at the data set.
+//! Finishes an interrupted publication at the next command that reads the data set.
 
 use gristmill_core::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_storage::fs::{Fs, RealFs};
@@ -6,7 +6,7 @@ use gristmill_storage::publish::recover_at_start;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
-/// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.
+/// Finishes an interrupted publication, if there is one and no other run is active, and reports it as a note.
 pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(root);
     let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
@@ -18,7 +18,7 @@ pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Out
     ))
 }
 
-/// What cannot be looked into at all is better told by its own name than by that of a file in it.
+/// Fails with the name of a folder that cannot be read, instead of the name of a file in it.
 fn may_be_read(root: &Path) -> Outcome<()> {
     match std::fs::read_dir(root) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -28,7 +28,7 @@ fn may_be_read(root: &Path) -> Outcome<()> {
     }
 }
 
-/// [`roll_forward`] for commands that only look: where the data set cannot be written to, looking goes on as it is.
+/// [`roll_forward`] for commands that only read. If the data set cannot be written to, the command continues without it.
 pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     may_be_read(root)?;
     match roll_forward(&RealFs, root, problems) {

@@ -1,7 +1,7 @@
-//! The scan that runs while questions are still being answered, and what it shares with the job that follows it.
+//! The scan that runs during the questions before a run, and what it shares with the job that follows.
 //!
-//! Owns the threads that read tars before Run is pressed. Facts are built under one lock and handed out as snapshots,
-//! so that a screen never waits for a worker.
+//! Owns the threads that read tars before Run is pressed. Facts are built under one lock and returned as snapshots, so that a screen never
+//! waits for a worker.
 
 use super::pool;
 use super::rate::Rate;
@@ -25,25 +25,25 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A snapshot is made at most this often.
+/// Minimum interval between snapshots.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
-/// Samples that are looked for before the scan begins, so that questions can be asked.
+/// Samples read before the scan begins, so that questions can be shown early.
 const FIRST_SKETCHES: usize = 8;
-/// Samples kept whole for questions and field maps, from shards all over the data set.
+/// Samples kept for questions and field maps, from shards across the whole data set.
 const SKETCHES: usize = 48;
-/// A sample with more text than this is shown where it is one of the first, and not tried out otherwise, in bytes.
+/// Limit of text in a sample, in bytes. A larger sample is only kept if it is one of the first.
 const SKETCH_BYTES: u64 = 1 << 20;
 
-/// Part statistics of one shard, kept so that shards can be counted in and out.
+/// Part statistics of one shard, kept so that shards can be added and subtracted.
 type Parts = BTreeMap<String, PartFacts>;
 
-/// What a scan has found, growing.
+/// Results of a scan so far.
 pub(super) struct State {
     pub(super) facts: DatasetFacts,
     pub(super) shards: Vec<Shard>,
-    /// Parallel to `shards`: the spool of each that was scanned and kept.
+    /// Parallel to `shards`: the spool of each shard that was scanned and kept.
     pub(super) spools: Vec<Option<SpooledShard>>,
-    /// Parallel to `shards`: how far each got.
+    /// Parallel to `shards`: the progress of each.
     marks: Vec<Mark>,
     /// See [`Opened::prepared`].
     pub(super) prepared: Option<FileStamp>,
@@ -53,25 +53,25 @@ pub(super) struct State {
     snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
 }
 
-/// What was done about one shard.
+/// Progress of one shard.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    /// Its figures are in the facts.
+    /// Whether its figures are in the facts.
     is_counted: bool,
-    /// Its spool came from the old index, not from the tar.
+    /// Whether its spool came from the old index instead of the tar.
     is_from_index: bool,
-    /// Somebody reads it, has read it, or has what is in it from an earlier run.
+    /// Whether it is being read, has been read, or is known from an earlier run.
     is_taken: bool,
 }
 
-/// Shared between the workers, the front end, and the job that takes a scan over.
+/// Shared between the workers, the front end, and the job that takes over the scan.
 pub(super) struct Shared {
     pub(super) root: PathBuf,
     pub(super) options: RunOptions,
     pub(super) fs: Arc<dyn Fs>,
     pub(super) progress: Progress,
     pub(super) cancel: Cancel,
-    /// Stops what is only for those who still answer questions: a job that takes the scan over finds it out itself.
+    /// Stops work that only serves the questions; a job that takes over the scan does that work itself.
     pub(super) no_more_questions: Cancel,
     pub(super) problems: ProblemLog,
     state: Mutex<State>,
@@ -112,7 +112,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state and wakes whoever waits for it.
+    /// Changes the state and wakes all waiting threads.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut self.lock());
         self.version.fetch_add(1, Ordering::Release);
@@ -124,7 +124,7 @@ impl Shared {
         Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
     }
 
-    /// The newest snapshot; made anew when something changed, at most every 90 ms.
+    /// Returns the newest snapshot; rebuilt after changes, at most every 90 ms.
     pub(super) fn facts(&self) -> Arc<DatasetFacts> {
         let version = self.version.load(Ordering::Acquire);
         let mut state = self.lock();
@@ -137,7 +137,7 @@ impl Shared {
         self.snapshot(&mut state, version)
     }
 
-    /// A snapshot of this moment, however young the last one is: for decisions.
+    /// Returns a snapshot of this moment, regardless of the age of the last one; for decisions.
     pub(super) fn facts_now(&self) -> Arc<DatasetFacts> {
         let version = self.version.load(Ordering::Acquire);
         self.snapshot(&mut self.lock(), version)
@@ -145,7 +145,7 @@ impl Shared {
 
     fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
         let mut facts = state.facts.clone();
-        // A job reports what was found at opening once more, so that it is in the report.
+        // A job reports again what was found when the data set was opened, so that it is in the report.
         let found = self.problems.kept().into_iter().filter(|problem| !facts.findings.contains(problem));
         let found: Vec<Problem> = found.collect();
         facts.findings.extend(found);
@@ -161,7 +161,7 @@ impl Shared {
         (rate.bytes_per_second(), rate.remaining(reading))
     }
 
-    /// Takes an opened data set in.
+    /// Stores an opened data set.
     pub(super) fn set_opened(&self, opened: Opened) {
         self.update(|state| {
             state.spools = vec![None; opened.shards.len()];
@@ -172,13 +172,13 @@ impl Shared {
         });
     }
 
-    /// Keeps a shard from being read, because what a scan would find is known; false where somebody reads or has read it.
+    /// Marks a shard as taken because its scan result is already known. Returns false if it is being read or has been read.
     pub(super) fn take_over(&self, position: usize) -> bool {
         let mut state = self.lock();
         state.marks.get_mut(position).is_some_and(|mark| !std::mem::replace(&mut mark.is_taken, true))
     }
 
-    /// Scans one shard into `folder` and counts it in. Called from several threads.
+    /// Scans one shard into `folder` and adds its figures. Called from several threads.
     pub(super) fn scan_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
         let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
         self.update(|state| set_shard_state(state, position, ShardState::Scanning));
@@ -201,20 +201,20 @@ impl Shared {
         }
     }
 
-    /// Bytes that one worker may sort at once: all workers together take a quarter of the memory.
+    /// Returns the bytes that one worker may sort at once; all workers together use a quarter of the memory.
     pub(super) fn sort_memory(&self) -> usize {
         let share = self.options.memory_bytes / (4 * self.options.threads.max(1) as u64);
         usize::try_from(share).unwrap_or(usize::MAX).max(64 << 10)
     }
 
-    /// Takes the spool of a finished shard out of the state, and whether it came from the old index.
+    /// Removes the spool of a finished shard from the state; the flag is true if it came from the old index.
     pub(super) fn take_spool(&self, position: usize) -> Option<(SpooledShard, bool)> {
         let mut state = self.lock();
         let is_from_index = state.marks.get(position).is_some_and(|mark| mark.is_from_index);
         state.spools.get_mut(position).and_then(Option::take).map(|spooled| (spooled, is_from_index))
     }
 
-    /// Rows of an unchanged shard out of the old tables; where these cannot be read, from the tar.
+    /// Reads the rows of an unchanged shard from the old tables, or from the tar if the tables cannot be read.
     pub(super) fn respool_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
         let Some((shard, old_id)) = self.indexed_shard(position) else { return self.scan_one(position, folder) };
         let database = layout::in_nv_meta(&self.root, layout::INDEX_SQLITE);
@@ -242,18 +242,18 @@ impl Shared {
         }
     }
 
-    /// A shard and its place in the old index.
+    /// Returns a shard and its place in the old index.
     fn indexed_shard(&self, position: usize) -> Option<(Shard, u32)> {
         let state = self.lock();
         let shard = state.shards.get(position)?;
         let counts = &state.facts.prepared.as_ref()?.shard_counts;
-        // Mostly nothing was added before it.
+        // Usually no shard was added before it.
         let same_place = counts.get(position).is_some_and(|(name, _)| *name == shard.name).then_some(position);
         let old_id = same_place.or_else(|| counts.iter().position(|(name, _)| *name == shard.name))?;
         Some((shard.clone(), u32::try_from(old_id).ok()?))
     }
 
-    /// Adds one shard's figures to the facts.
+    /// Adds the figures of one shard to the facts.
     pub(super) fn count_in(&self, position: usize, spooled: &SpooledShard) {
         self.update(|state| {
             let scan = &spooled.scan;
@@ -275,7 +275,7 @@ impl Shared {
         });
     }
 
-    /// A shard that could not be read: a finding for the screens; a run refuses to go on without it.
+    /// Records a shard that cannot be read as a finding for the screens; a run refuses to continue without it.
     fn note_unreadable(&self, failure: &Failure) -> Outcome<()> {
         let mut problem = Problem::problem(ProblemKind::Unreadable, failure.subject.clone(), failure.why.clone());
         problem.hint = failure.hint.clone();
@@ -317,8 +317,8 @@ fn add_parts(into: &mut Parts, from: &Parts) {
     }
 }
 
-/// Keeps samples of a shard that was scanned: of few shards several each, of many one of every so many, so that a field map
-/// is not only tried where the data set begins. In the order of the data set, whichever shard is scanned first.
+/// Keeps samples of a scanned shard: several from each of a few shards, one from every n-th of many, so that a field map is not only tried
+/// at the beginning of the data set. They are in the order of the data set, regardless of the order of scanning.
 fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
     let shards = state.shards.len().max(1);
     let chosen = shards.min(SKETCHES);
@@ -327,7 +327,7 @@ fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
         return;
     }
     let each = (SKETCHES / chosen).clamp(1, found.len().max(1));
-    // The farther on in the shard, the more they say about the rest of it.
+    // Later samples of a shard are more typical of the rest of it.
     let wanted = found.get(found.len() - each.min(found.len())..).unwrap_or_default();
     let small = wanted.iter().filter(|sketch| text_bytes(sketch) <= SKETCH_BYTES);
     keep_sketches(&mut state.facts.sketches, small);
@@ -339,7 +339,7 @@ fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
     state.facts.sketches.sort_by_key(place);
 }
 
-/// Bytes that are read to decode a sample; of pictures and other media only the beginning is.
+/// Returns the bytes read to decode a sample, without images and other media, of which only the beginning is read.
 fn text_bytes(sketch: &SampleSketch) -> u64 {
     let is_text = |name: &str| !matches!(part_class(name), PartClass::Image | PartClass::Media | PartClass::Bytes);
     sketch.parts.iter().filter(|(name, ..)| is_text(name)).map(|(_, _, bytes)| bytes).sum()
@@ -353,7 +353,7 @@ fn keep_sketches<'s>(kept: &mut Vec<SampleSketch>, found: impl Iterator<Item = &
     }
 }
 
-/// A data set being scanned in the background. Dropping it stops the scan and removes its spools.
+/// A data set that is scanned in the background. Dropping it stops the scan and removes its spools.
 pub struct LiveScan {
     pub(super) shared: Arc<Shared>,
     pub(super) worker: Option<JoinHandle<()>>,
@@ -363,8 +363,8 @@ pub struct LiveScan {
 impl LiveScan {
     /// Starts opening the data set and scanning its shards, and returns at once.
     ///
-    /// A path that cannot be a data set fails here; what goes wrong later is told by [`failure`](Self::failure).
-    /// Of a prepared data set only new and changed shards are read; the figures of the others come from its index.
+    /// A path that cannot be a data set fails here; later errors are returned by [`failure`](Self::failure). Of a prepared data set only
+    /// new and changed shards are read; the figures of the others come from its index.
     pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
         let shared = Shared::new(path, options, Arc::new(RealFs))?;
         let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
@@ -381,27 +381,27 @@ impl LiveScan {
         Ok(Self { shared, worker: Some(worker), scratch: Some(scratch) })
     }
 
-    /// Everything known right now. The same `Arc` is returned until something changed.
+    /// Returns all facts known now; the same `Arc` until something changes.
     pub fn facts(&self) -> Arc<DatasetFacts> {
         self.shared.facts()
     }
 
-    /// Shards and bytes scanned.
+    /// Returns the number of shards and bytes scanned.
     pub fn progress(&self) -> ProgressReading {
         self.shared.progress.read()
     }
 
-    /// Bytes per second, and the time left once it can be told.
+    /// Returns the bytes per second, and the time left once it is known.
     pub fn rate(&self) -> (f64, Option<Duration>) {
         self.shared.rate()
     }
 
-    /// Why opening or scanning ended early, if it did.
+    /// Returns why opening or scanning ended early, if it did.
     pub fn failure(&self) -> Option<Failure> {
         self.shared.lock().failure.clone()
     }
 
-    /// Whether nothing more will come.
+    /// Whether the scan has ended.
     pub fn is_finished(&self) -> bool {
         self.shared.lock().finished
     }
@@ -412,24 +412,24 @@ impl LiveScan {
         Ok(self.shared.facts_now())
     }
 
-    /// Waits until every shard was scanned.
+    /// Waits until every shard is scanned.
     pub fn wait(&self) -> Outcome<Arc<DatasetFacts>> {
         self.shared.wait_for(|_| false)?;
         Ok(self.shared.facts_now())
     }
 
-    /// Asks the workers to stop at the next safe point.
+    /// Requests the workers to stop at the next safe point.
     pub fn cancel(&self) {
         self.shared.cancel.cancel();
         self.shared.no_more_questions.cancel();
     }
 
-    /// The shard of that name as a file, for reading contents of its samples.
+    /// Returns the shard with this name as a file, for reading the contents of its samples.
     pub fn shard(&self, name: &str) -> Option<Shard> {
         self.shared.lock().shards.iter().find(|shard| shard.name == name).cloned()
     }
 
-    /// Problems and notes found so far, counted.
+    /// Returns the counts of the problems and notes found so far.
     pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
         self.shared.problems.counts()
     }
@@ -439,7 +439,7 @@ impl Drop for LiveScan {
     fn drop(&mut self) {
         if let Some(worker) = self.worker.take() {
             self.cancel();
-            // The workers look at the flag every few milliseconds; spools are removed only after they stopped.
+            // The workers check the flag every few milliseconds; spools are only removed after they have stopped.
             if worker.join().is_err() {
                 tracing::warn!("a scan thread panicked");
             }
@@ -448,7 +448,7 @@ impl Drop for LiveScan {
 }
 
 fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
-    // Where we may only read, looking goes on; a run will say it again.
+    // On a read-only data set the scan continues; a run reports the failure again.
     super::recover::before_looking(&shared.root, &shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     let (fresh, indexed) = fresh_and_indexed(&opened);
@@ -482,7 +482,7 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     Ok(())
 }
 
-/// Finds the keys that name two samples, where the spools of all shards were kept, and which of them are pieces of one.
+/// Finds keys shared by two samples, if the spools of all shards were kept, and which of them are pieces of one sample.
 fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
     let kept: Option<Vec<(u32, SpooledShard)>> = {
         let state = shared.lock();
@@ -502,7 +502,7 @@ fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
     }
 }
 
-/// Positions to be read from the tars, and positions whose rows an earlier index has.
+/// Returns the positions to read from the tars, and those whose rows are in an earlier index.
 fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
     let every = 0..opened.shards.len();
     let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
@@ -511,14 +511,14 @@ fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
     every.partition(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str())))
 }
 
-/// Reads only as far as the first samples of the first shard, so that questions can be asked before a large shard ends.
+/// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
 fn peek(shared: &Shared, shard: &Shard) {
     if let Ok(sketches) = crate::source::peek(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }
 
-/// Beyond the cap only the figures stay; such a shard is read again when the job runs.
+/// Above the cap only the figures are kept; such a shard is read again when the job runs.
 fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
     let bytes = spooled.spool_bytes();
     let beyond = shared.update(|state| {
@@ -534,17 +534,17 @@ fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64)
     beyond.map_or(Ok(()), |spooled| spooled.remove(&*shared.fs))
 }
 
-/// Waits until the shards are listed, or opening failed.
+/// Waits until the shards are listed or opening has failed.
 pub(super) fn wait_opened(shared: &Shared) -> Outcome<()> {
     shared.wait_for(|state| state.facts.opened)
 }
 
-/// Whether the shard is still what was scanned.
+/// Whether the shard is unchanged since it was scanned.
 pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
     gristmill_storage::read::stamp_at(&shard.path).is_ok_and(|now| now == stamp)
 }
 
-/// A shard that a run needs and that cannot be read ends the run.
+/// Converts the failure of a shard that a run needs into one that ends the run.
 pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
     if failure.is_cancelled() {
         return failure;

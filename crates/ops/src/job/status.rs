@@ -1,4 +1,4 @@
-//! What a front end reads of a running job: state, phase, log lines, times.
+//! The status of a running job that front ends read: state, phase, log lines, times.
 
 use super::overall::{Forecast, Overall};
 use super::{JobState, JobStatus, Phase};
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Log lines kept.
+/// Limit of log lines kept.
 const LOG_LINES: usize = 500;
 
 /// The job's side of its status.
@@ -24,7 +24,7 @@ struct Inner {
     phase: Phase,
     item: &'static str,
     overall: Overall,
-    /// The fraction of the phase that is done, if it cannot be computed from items and bytes.
+    /// Completed fraction of the phase, if it cannot be computed from items and bytes.
     part: Option<f64>,
     log: VecDeque<String>,
     ended: Option<Duration>,
@@ -48,11 +48,11 @@ impl StatusBoard {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a phase with items of this name, in the singular. What its progress counts begins anew, unless `progress` is `None`:
-    /// then it has begun already.
+    /// Enters a phase with items of this name, in the singular. The progress is restarted, unless `progress` is `None` because it has
+    /// already started.
     pub(super) fn enter(&self, progress: Option<&Progress>, phase: Phase, item: &'static str, forecast: Forecast) {
         let mut inner = self.inner();
-        // Under the lock: a reading of the phase before must not count as one of this.
+        // Under the lock, so that a reading of the previous phase does not count for this one.
         if let Some(progress) = progress {
             progress.restart(0, 0);
         }
@@ -60,13 +60,13 @@ impl StatusBoard {
         (inner.phase, inner.item, inner.part) = (phase, item, None);
     }
 
-    /// Gives what is being done another name; it goes on.
+    /// Renames the current phase and its items; the progress continues.
     pub(super) fn rename(&self, phase: Phase, item: &'static str) {
         let mut inner = self.inner();
         (inner.phase, inner.item) = (phase, item);
     }
 
-    /// Sets the fraction of the phase that is done, if it cannot be computed from items and bytes.
+    /// Sets the completed fraction of the phase, if it cannot be computed from items and bytes.
     pub(super) fn done_in_part(&self, part: Option<f64>) {
         self.inner().part = part;
     }
@@ -82,7 +82,7 @@ impl StatusBoard {
         inner.log.push_back(line);
     }
 
-    /// Ends the job; the first end counts.
+    /// Ends the job; only the first call has an effect.
     pub(super) fn end(&self, state: JobState) {
         let elapsed = self.started.elapsed();
         let mut inner = self.inner();
@@ -93,18 +93,18 @@ impl StatusBoard {
         self.ended.notify_all();
     }
 
-    /// Waits for the end, so long at most; whether it was reached.
+    /// Waits for the end, at most for this time. Returns whether the job has ended.
     pub(super) fn ends_within(&self, most: Duration) -> bool {
         let waited = self.ended.wait_timeout_while(self.inner(), most, |inner| inner.ended.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
-    /// Time since the start, or that the job took.
+    /// Returns the time since the start, or the duration of an ended job.
     pub(super) fn elapsed(&self) -> Duration {
         self.inner().ended.unwrap_or_else(|| self.started.elapsed())
     }
 
-    /// One reading.
+    /// Returns a snapshot.
     pub(super) fn read(&self, progress: &Progress, problems: &ProblemLog) -> JobStatus {
         let elapsed = self.elapsed();
         let mut inner = self.inner();

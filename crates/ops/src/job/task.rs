@@ -1,4 +1,4 @@
-//! A job that is not `prepare`: something that runs in a thread of its own and can be asked how it stands.
+//! A job other than `prepare`: runs on its own thread and reports its status.
 
 use super::outputs::OutputBoard;
 use super::overall::Forecast;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the thread of a task works with.
+/// Context of the thread of a task.
 pub struct TaskContext {
-    /// How to run.
+    /// Settings of the run.
     pub options: RunOptions,
-    /// Where it writes.
+    /// File system for writing.
     pub fs: Arc<dyn Fs>,
-    /// Counted by workers, read by front ends.
+    /// Updated by workers, read by front ends.
     pub progress: Progress,
-    /// A request to stop.
+    /// Cancellation request.
     pub cancel: Cancel,
-    /// What was found.
+    /// Problems and notes found.
     pub problems: ProblemLog,
-    /// The files that it writes.
+    /// Files that the task writes.
     pub outputs: OutputBoard,
     board: StatusBoard,
 }
@@ -41,30 +41,30 @@ impl TaskContext {
             board: StatusBoard::new(),
         }
     }
-    /// The three handles.
+    /// Returns progress, cancellation and problems as one value.
     pub fn handles(&self) -> Handles<'_> {
         Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
     }
-    /// Enters a phase of which nothing more is known, and says so in the log: what is done in it is still to be
+    /// Enters a phase with the default forecast, and adds a line to the log. The amount of work is still to be
     /// [expected](Progress::expect).
     pub fn phase(&self, phase: Phase, line: impl Into<String>) {
         self.phase_of(phase, phase.item(), line);
     }
-    /// As [`phase`](Self::phase), of items that are called `item`, in the singular.
+    /// Like [`phase`](Self::phase), with items called `item`, in the singular.
     pub fn phase_of(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
         self.stage(phase, item, phase.forecast(), line);
     }
-    /// As [`phase_of`](Self::phase_of), where it is known how long it may take.
+    /// Like [`phase_of`](Self::phase_of), with a known forecast.
     pub(super) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
         self.board.enter(Some(&self.progress), phase, item, forecast);
         self.board.log(line);
     }
-    /// Gives what is being done another name, and says so in the log; it goes on, and so does its progress.
+    /// Renames the current phase and adds a line to the log; the phase and its progress continue.
     pub fn rename(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
         self.board.rename(phase, item);
         self.board.log(line);
     }
-    /// Shows how far another job is that does the work of this phase.
+    /// Shows the progress of another job that does the work of this phase.
     pub(super) fn show(&self, status: &JobStatus) {
         self.board.done_in_part(status.share);
         self.progress.restart(status.progress.items_total, status.progress.bytes_total);
@@ -74,7 +74,7 @@ impl TaskContext {
     pub fn log(&self, line: impl Into<String>) {
         self.board.log(line);
     }
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.board.elapsed()
     }
@@ -83,14 +83,14 @@ impl TaskContext {
     }
 }
 
-/// A running task with a report of type `R`. Dropping it cancels it and waits until nothing more is written.
+/// A running task with a report of type `R`. Dropping it cancels the task and waits until it no longer writes.
 pub struct Task<R> {
     context: Arc<TaskContext>,
     worker: Option<JoinHandle<Outcome<R>>>,
 }
 
 impl<R: Send + 'static> Task<R> {
-    /// Runs `work` in a thread called `name`.
+    /// Runs `work` on a thread called `name`.
     pub fn start(
         name: &str,
         options: RunOptions,
@@ -117,32 +117,32 @@ impl<R: Send + 'static> Task<R> {
         Ok(Self { context, worker: Some(worker) })
     }
 
-    /// One reading.
+    /// Returns a snapshot of the status.
     pub fn status(&self) -> JobStatus {
         self.context.status()
     }
 
-    /// Asks it to stop at the next safe point.
+    /// Requests the task to stop at the next safe point.
     pub fn cancel(&self) {
         self.context.cancel.cancel();
     }
 
-    /// Whether it ended, in whatever way.
+    /// Whether the task has ended, for whatever reason.
     pub fn is_finished(&self) -> bool {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for the end, in whatever way, so long at most; whether it was reached.
+    /// Waits for the end, for whatever reason, at most for this time. Returns whether the task has ended.
     pub fn ends_within(&self, most: Duration) -> bool {
         self.context.board.ends_within(most) || self.is_finished()
     }
 
-    /// Problems and notes so far, kept and counted.
+    /// Returns the problems and notes so far, kept and counted.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.context.problems.kept(), self.context.problems.counts())
     }
 
-    /// Waits for the end.
+    /// Waits for the end and returns the result.
     pub fn wait(mut self) -> Outcome<R> {
         match self.worker.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,

@@ -1,4 +1,4 @@
-//! Prepared shards that were copied without their times: told from shards with other content, and their new times recorded.
+//! Distinguishes prepared shards that were copied without their times from shards with other content, and records their new times.
 
 use super::pool::run_units;
 use crate::engine::check::{has_same_headers, Prepared};
@@ -13,7 +13,7 @@ use gristmill_storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Opens a data set. Where the time of a shard alone differs from the recorded one, its headers decide whether it has changed.
+/// Opens a data set. If only the time of a shard differs from the recorded one, its headers decide whether it has changed.
 pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
     let mut opened = dataset::open(root)?;
     let retimed: HashSet<&str> = match &opened.facts.prepared {
@@ -25,7 +25,7 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
         .map(ShardId)
         .filter(|id| prepared.entry(*id).is_some_and(|(name, _)| retimed.contains(name)))
         .collect();
-    // What cannot be read or compared counts as changed, and is reported where it is read.
+    // A shard that cannot be read or compared counts as changed, and is reported when it is read.
     let agrees = run_units(&ids, threads, cancel, |id| match has_same_headers(&prepared, *id, cancel) {
         Err(failure) if failure.is_cancelled() => Err(failure),
         result => Ok(result.unwrap_or(false)),
@@ -36,14 +36,14 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
     Ok(opened)
 }
 
-/// The state of each shard that is there.
+/// Returns the state of each existing shard.
 pub(super) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
     let shards = (0..prepared.shard_count()).filter_map(|id| prepared.shard(ShardId(id)).ok());
     shards.map(|shard| (shard.name, shard.stamp)).collect()
 }
 
-/// Records these states of verified shards, as far as they still hold. A data set that cannot be written to, or that another run is
-/// at work on, keeps its record.
+/// Records the states of verified shards that still match. The record of a data set that cannot be written to, or that another run works
+/// on, stays unchanged.
 pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
     verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
     let own = RunFolder::for_webdataset(root);
@@ -73,7 +73,7 @@ fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outc
         Some(bytes) => write_file(&fs, &own.report(), &bytes, 0o644),
         None => Ok(()),
     };
-    // Taking the lock makes the work folder; a stopped run keeps its own.
+    // Taking the lock creates the work folder; a stopped run keeps its own.
     if !own.journal().exists() {
         own.remove_work(&fs as &dyn Fs)?;
     }

@@ -1,4 +1,4 @@
-//! Runs that are not finished: those that work, and those that were stopped, told from the folders that they leave beside their data.
+//! Runs that are not finished: active and stopped runs, found by the run folders next to their data.
 
 use super::dedup::scratch_elsewhere;
 use crate::engine::plan::file::{read, PlanFile};
@@ -10,63 +10,63 @@ use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// A plan larger than this was not written by us.
+/// A larger plan was not written by Gristmill.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
-/// Entries of one folder that are looked at.
+/// Limit of entries read from one folder.
 const MAX_ENTRIES: usize = 100_000;
 
-/// A run that left something behind.
+/// A run that left a run folder.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// The data set, or the output.
+    /// The data set or output.
     pub path: PathBuf,
-    /// Its own folder.
+    /// Its run folder.
     pub own: RunFolder,
-    /// How it stands.
+    /// State of the run.
     pub state: State,
 }
 
-/// How a run stands.
+/// State of a run.
 #[derive(Debug)]
 pub enum State {
-    /// Somebody works on it.
+    /// Active, with the holder of its lock.
     Running(Box<Holder>),
-    /// It was stopped while it made its files visible; how many wait for their place.
+    /// Stopped during publication; the number of files still to be moved.
     Publishing(usize),
-    /// It was stopped, and what it did is kept.
+    /// Stopped, and its work is kept.
     Interrupted,
-    /// It was stopped, and nothing of it is kept: the next run begins anew and tidies up.
+    /// Stopped, and nothing is kept: the next run starts again and cleans up.
     Lost,
 }
 
-/// What it takes to go on with a stopped run.
+/// What is needed to resume a stopped run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterruptedRun {
-    /// Its plan, with paths that mean the same from everywhere.
+    /// Its plan, with paths that are valid from every folder.
     pub plan: PlanFile,
-    /// Where its scratch is, unless that is in its own folder.
+    /// Its scratch folder, unless that is in the run folder.
     pub scratch: Option<PathBuf>,
 }
 
-/// What it takes to go on with the run that was stopped in an own folder; `None` where its plan cannot be read.
+/// Returns what is needed to resume the run that stopped in a run folder; `None` if its plan cannot be read.
 pub fn begun(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
     Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
 }
 
-/// The run whose own folder lies beside one output.
+/// Returns the run whose run folder is next to an output.
 pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
     let own = RunFolder::for_output(output);
     Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
 }
 
-/// Runs on one data set or output.
+/// Returns the runs on one data set or output.
 pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
     match RunFolder::output_beside(path) {
-        // The own folder itself was named.
+        // The run folder itself was named.
         Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
         None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
     }
@@ -77,13 +77,13 @@ pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
         found.extend(state(&own)?.map(|state| Unfinished { path, own, state }));
     }
     let own = RunFolder::for_webdataset(path);
-    // What a killed edit or a killed run for media leaves there is no work that was lost.
+    // Files left here by a killed edit or a killed media run are not lost work.
     let stands = state(&own)?.filter(|state| !matches!(state, State::Lost));
     found.extend(stands.map(|state| Unfinished { path: path.to_owned(), own, state }));
     Ok(found)
 }
 
-/// Runs whose outputs lie directly in a folder. One that cannot be read has none.
+/// Returns the runs whose outputs are directly in a folder. A folder that cannot be read has none.
 pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
@@ -93,7 +93,7 @@ pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
     Ok(found)
 }
 
-/// Runs on data sets and outputs that are known: on what is named and what lies in it, and on what was used `lately`. Each once.
+/// Returns the runs on and in the `named` data sets and outputs, and those on the `lately` used ones. Each is listed once.
 pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> {
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> 
     Ok(found)
 }
 
-/// What the index of lines is of; every other output is the data itself.
+/// Returns the lines file of an index of lines; every other output is the data itself.
 fn data_of(output: &Path) -> PathBuf {
     let name = output.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".idx"));
     match name.filter(|name| name.ends_with(".jsonl")) {
@@ -123,13 +123,13 @@ fn data_of(output: &Path) -> PathBuf {
     }
 }
 
-/// The outputs in a folder beside which there is an own folder.
+/// Returns the outputs in a folder that have a run folder next to them.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
     entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
 }
 
-/// Tasks of one output that run at the same time have each its own folder.
+/// Returns the outputs of tasks that share one output; each task has its own run folder.
 fn ranks(output: &Path) -> Vec<PathBuf> {
     let (Some(name), Some(parent)) = (output.file_name().and_then(|name| name.to_str()), output.parent()) else {
         return Vec::new();
@@ -141,7 +141,7 @@ fn ranks(output: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How the run of an own folder stands; `None` where none is unfinished.
+/// Returns the state of the run of a run folder; `None` if no run is unfinished.
 fn state(own: &RunFolder) -> Outcome<Option<State>> {
     if !own.exists() {
         return Ok(None);
@@ -154,7 +154,7 @@ fn state(own: &RunFolder) -> Outcome<Option<State>> {
     }
     Ok(match () {
         () if own.journal().exists() => Some(State::Interrupted),
-        // One that makes a single file keeps nothing.
+        // A run that makes a single file keeps nothing.
         () if own.lock().exists() => Some(State::Lost),
         () => None,
     })

@@ -24,7 +24,7 @@ impl Plan for CountPlan {
     }
 }
 
-/// The operation.
+/// The `count` operation.
 pub struct Count;
 
 impl Operation for Count {

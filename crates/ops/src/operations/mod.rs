@@ -1,9 +1,10 @@
-//! Operations: what a plan can be of. Each is a table of options, a preview and a run; front ends know them by [`OPERATIONS`] only.
+//! Operations that a plan can describe. Each is a table of options, a preview and a run; front ends access them only through
+//! [`OPERATIONS`].
 //!
 //! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
 //! `--dry-run` and `--json` are derived from it.
 
-/// The access to a field that is a path.
+/// Accessors of a field that is a path.
 macro_rules! path {
     ($field:ident) => {
         Access::Path {
@@ -13,7 +14,7 @@ macro_rules! path {
     };
 }
 
-/// The access to a field that is on or off.
+/// Accessors of a field that is on or off.
 macro_rules! switch {
     ($field:ident) => {
         Access::Switch { get: |plan| plan.$field, set: |plan, is_on| plan.$field = is_on }
@@ -45,38 +46,38 @@ use std::sync::Arc;
 pub static OPERATIONS: &[&dyn AnyOperation] =
     &[&Entry::<Count>::NEW, &Entry::<NanosetsMerge>::NEW, &Entry::<NanosetsShuffle>::NEW];
 
-/// Answers that decide bytes.
+/// Answers that determine the bytes of the output.
 pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// A plan without any answer.
+    /// Returns a plan without any answer.
     fn blank() -> Self;
 }
 
-/// What a plan can be of.
+/// An operation that a plan can describe.
 pub trait Operation: Sized + Send + Sync + 'static {
-    /// The answers.
+    /// Answers to the options.
     type Plan: Plan;
-    /// What came of them.
+    /// Result of a run or preview.
     type Report: Report;
-    /// The command: `nanosets merge`.
+    /// Command, such as `nanosets merge`.
     const NAME: &'static str;
-    /// What it does, in one line without full stop.
+    /// Description in one line without full stop.
     const ABOUT: &'static str;
-    /// What is being done while it runs: `merging`.
+    /// Description of the running operation, such as `merging`.
     const DOING: &'static str;
-    /// What a plan file says that it is a plan of: `merging token files`.
+    /// Kind of plan that a plan file declares, such as `merging token files`.
     const PLAN_OF: &'static str;
-    /// Its options, in the order in which they are typed, printed and applied.
+    /// Options, in the order in which they are typed, printed and applied.
     const OPTIONS: &'static [OptionSpec<Self::Plan>];
 
-    /// What a run would do. Writes nothing.
+    /// Reports what a run would do. Writes nothing.
     ///
     /// # Errors
-    /// As those of [`run`](Self::run), as far as they can be known before.
+    /// The same as [`run`](Self::run), as far as they can be known in advance.
     fn preview(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
-    /// Does it.
+    /// Runs the operation.
     ///
     /// # Errors
-    /// A plan that cannot be followed; input that cannot be read; output that cannot be written, or is there already.
+    /// A plan that cannot be followed; input that cannot be read; output that cannot be written or already exists.
     fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
 }
 
@@ -93,49 +94,49 @@ pub fn start<O: Operation>(
     })
 }
 
-/// An [`Operation`] without its types.
+/// An [`Operation`] with its types erased.
 pub trait AnyOperation: Sync {
-    /// The command: `nanosets merge`.
+    /// Returns the command, such as `nanosets merge`.
     fn name(&self) -> &'static str;
-    /// What it does, in one line without full stop.
+    /// Returns the description in one line without full stop.
     fn about(&self) -> &'static str;
-    /// What is being done while it runs.
+    /// Returns the description of the running operation.
     fn doing(&self) -> &'static str;
-    /// Its options, in the order in which they are typed and applied.
+    /// Returns the options, in the order in which they are typed and applied.
     fn options(&self) -> Vec<(OptionInfo, ValueKind)>;
-    /// A plan without any answer.
+    /// Returns a plan without any answer.
     fn blank(&self) -> Box<dyn AnyPlan>;
-    /// The plan of a plan file of this operation.
+    /// Parses a plan file of this operation.
     ///
     /// # Errors
-    /// A file that is none, with the line of the mistake.
+    /// A file that is not such a plan, with the line of the mistake.
     fn read(&self, text: &str) -> Outcome<Box<dyn AnyPlan>>;
 }
 
 /// A plan of some operation.
 pub trait AnyPlan: Debug + Send + Sync {
-    /// What it is a plan of.
+    /// Returns the operation of the plan.
     fn operation(&self) -> &'static dyn AnyOperation;
-    /// The answer to an option.
+    /// Returns the answer to an option.
     fn get(&self, option: &str) -> Answer;
-    /// Puts an answer in.
+    /// Sets the answer to an option.
     ///
     /// # Errors
-    /// Why the answer is none for this option.
+    /// Why the answer is invalid for this option.
     fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String>;
-    /// The command that says exactly this plan.
+    /// Returns the command that is equivalent to this plan.
     fn command_line(&self) -> CommandLine;
-    /// The plan as a file that may be run from any folder.
+    /// Returns the plan as a file that can be run from any folder.
     ///
     /// # Errors
-    /// Where the current folder is gone.
+    /// The current folder no longer exists.
     fn to_yaml(&self) -> Outcome<String>;
-    /// The plan in the result object.
+    /// Returns the plan for the result object.
     fn to_json(&self) -> serde_json::Value;
-    /// Runs it in the background; a preview writes nothing.
+    /// Runs the plan in the background; a preview writes nothing.
     ///
     /// # Errors
-    /// Where no thread can be started.
+    /// No thread can be started.
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>>;
     /// Whether another plan is of the same operation and has the same answers.
     fn is_same(&self, other: &dyn AnyPlan) -> bool {
@@ -143,15 +144,15 @@ pub trait AnyPlan: Debug + Send + Sync {
     }
 }
 
-/// The operation of a command.
+/// Returns the operation of a command.
 pub fn operation(name: &str) -> Option<&'static dyn AnyOperation> {
     OPERATIONS.iter().copied().find(|operation| operation.name() == name)
 }
 
-/// The plan in a plan file, where that is of an operation of the table; `None` where another command reads it.
+/// Parses a plan file of an operation in the table; `None` where it belongs to another command.
 ///
 /// # Errors
-/// A file that is no plan, or one of a newer version.
+/// A file that is not a plan, or is of a newer version.
 pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
     let command = file::command_of(text)?;
     let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&file_name(operation.name())));
@@ -167,12 +168,12 @@ pub fn is_plan(text: &str) -> bool {
     }
 }
 
-/// How a plan file spells a command.
+/// Returns the spelling of a command in a plan file.
 fn file_name(name: &str) -> String {
     name.replace(' ', "-")
 }
 
-/// The row of an operation in [`OPERATIONS`].
+/// Row of an operation in [`OPERATIONS`].
 struct Entry<O>(PhantomData<fn() -> O>);
 
 impl<O: Operation> Entry<O> {
@@ -219,7 +220,7 @@ impl<O: Operation> TypedPlan<O> {
         O::OPTIONS.iter().find(|option| option.info.name == name)
     }
 
-    /// The plan with absolute paths.
+    /// Returns the plan with absolute paths.
     fn absolute(&self) -> Outcome<O::Plan> {
         let mut plan = self.0.clone();
         let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);

@@ -11,13 +11,13 @@ use gristmill_core::Outcome;
 
 type Spec = OptionSpec<MergePlan>;
 
-/// What is drawn at random.
+/// Choices of what is shuffled.
 const SHUFFLES: &[Choice] = &[
     Choice { name: "documents", help: "Which file the next document comes from" },
     Choice { name: "none", help: "Nothing: one file after the other" },
 ];
 
-/// The operation.
+/// The `nanosets merge` operation.
 pub struct NanosetsMerge;
 
 impl Plan for MergePlan {
@@ -86,7 +86,7 @@ impl Operation for NanosetsMerge {
             },
         )
         .default("42"),
-        // After the seed, which it takes away.
+        // Applied after the seed, which it may remove.
         Spec::new(
             "shuffle",
             "WHAT",

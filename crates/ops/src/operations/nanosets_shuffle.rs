@@ -10,7 +10,7 @@ use gristmill_core::Outcome;
 
 type Spec = OptionSpec<WindowsPlan>;
 
-/// The operation.
+/// The `nanosets shuffle` operation.
 pub struct NanosetsShuffle;
 
 impl Plan for WindowsPlan {

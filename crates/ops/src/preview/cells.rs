@@ -1,24 +1,24 @@
-//! Pictures as terminal cells: two pixels to a cell with the upper half block, or shades where there are no colours.
+//! Pictures as terminal cells: two pixels per cell with the upper half block, or shades without colours.
 
 use super::picture::Picture;
 use image::imageops::{self, FilterType};
 use image::{Rgba, RgbaImage};
 
-/// What the terminal can show of a colour.
+/// Colour support of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// 24 bits.
     True,
     /// The 256-colour palette.
     Indexed,
-    /// No colours: shades made of block characters.
+    /// No colours: shades with block characters.
     Shades,
-    /// No colours and no block characters: shades made of ASCII.
+    /// No colours and no block characters: shades with ASCII.
     Ascii,
 }
 
 impl Depth {
-    /// What `TERM` and `COLORTERM` promise, unless colours or block characters are switched off.
+    /// Determines the support from `TERM` and `COLORTERM`, unless colours or block characters are switched off.
     pub fn detect(colours: bool, ascii: bool, term: Option<&str>, colorterm: Option<&str>) -> Self {
         if ascii {
             return Self::Ascii;
@@ -49,11 +49,11 @@ pub enum CellColour {
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// One column wide.
+    /// Symbol, one column wide.
     pub symbol: &'static str,
-    /// Foreground; none means the terminal's own.
+    /// Foreground; `None` is the terminal's own.
     pub fg: Option<CellColour>,
-    /// Background; none means the terminal's own.
+    /// Background; `None` is the terminal's own.
     pub bg: Option<CellColour>,
 }
 
@@ -69,13 +69,13 @@ pub struct CellGrid {
 }
 
 impl CellGrid {
-    /// The rows from top to bottom.
+    /// Returns the rows from top to bottom.
     pub fn rows(&self) -> impl Iterator<Item = &[Cell]> {
         self.cells.chunks(usize::from(self.width.max(1)))
     }
 }
 
-/// Scales a picture into at most `columns × rows` cells, its shape kept. Empty when there is no room.
+/// Scales a picture into at most `columns × rows` cells, keeping its aspect ratio. Empty when there is no room.
 pub fn render(picture: &Picture, columns: u16, rows: u16, depth: Depth) -> CellGrid {
     let (width, height) = fit(picture, columns, rows);
     if width == 0 || height == 0 {
@@ -91,7 +91,7 @@ pub fn render(picture: &Picture, columns: u16, rows: u16, depth: Depth) -> CellG
     CellGrid { width, height, cells }
 }
 
-/// The columns and rows that a picture fills in a box, taking a cell as twice as high as wide.
+/// Returns the columns and rows that a picture fills in a box, assuming that a cell is twice as high as wide.
 pub fn fit(picture: &Picture, columns: u16, rows: u16) -> (u16, u16) {
     let (w, h) = (f64::from(picture.width.max(1)), f64::from(picture.height.max(1)));
     if columns == 0 || rows == 0 {
@@ -100,7 +100,7 @@ pub fn fit(picture: &Picture, columns: u16, rows: u16) -> (u16, u16) {
     let scale = (f64::from(columns) / w).min(f64::from(rows) * 2.0 / h);
     let width = (w * scale).round().clamp(1.0, f64::from(columns));
     let height = (h * scale / 2.0).round().clamp(1.0, f64::from(rows));
-    // Both lie between 1 and a u16.
+    // Both are between 1 and the maximum of a u16.
     (width as u16, height as u16)
 }
 
@@ -123,7 +123,7 @@ fn cell(image: &RgbaImage, x: u32, y: u32, depth: Depth) -> Cell {
     }
 }
 
-/// Transparent pixels are shown over a middle grey, which reads on light and dark terminals.
+/// Blends transparent pixels with a middle grey, which is legible on light and dark terminals.
 fn over_grey(pixel: Rgba<u8>) -> [u8; 3] {
     let alpha = u32::from(pixel[3]);
     let mix = |c: u8| ((u32::from(c) * alpha + 0x60 * (255 - alpha)) / 255).min(255) as u8;
@@ -140,7 +140,7 @@ fn luminance([r, g, b]: [u8; 3]) -> u32 {
     (u32::from(r) * 299 + u32::from(g) * 587 + u32::from(b) * 114) / 1000
 }
 
-/// The nearest of the 6×6×6 cube and the 24 greys.
+/// Returns the nearest entry of the 6×6×6 cube and the 24 greys.
 fn palette([r, g, b]: [u8; 3]) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let nearest = |c: u8| (0..6usize).min_by_key(|&i| c.abs_diff(LEVELS[i])).unwrap_or(0);

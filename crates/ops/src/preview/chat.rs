@@ -1,19 +1,19 @@
-//! Recognises chats among the lines of a tree: lists of messages, each with a role and a content. Knows nothing of screens.
+//! Recognises chats among the lines of a tree: lists of messages, each with a role and a content. Must not know screens.
 
 use super::tree::{LineKind, TreeLine};
 use std::ops::Range;
 
-/// Keys whose text says who wrote a message.
+/// Keys whose text is the author of a message.
 const ROLE_KEYS: [&str; 3] = ["role", "from", "speaker"];
-/// Keys that hold what a message says.
+/// Keys that hold the content of a message.
 const CONTENT_KEYS: [&str; 7] =
     ["content", "value", "text", "parts", "tool_calls", "function_call", "reasoning_content"];
-/// Of these, those that are shown without their key.
+/// Content keys whose values are shown without the key.
 const BARE_KEYS: [&str; 3] = ["content", "value", "text"];
-/// Bytes of a role that is taken for one.
+/// Maximum bytes of a text that counts as a role.
 const MAX_ROLE_BYTES: usize = 40;
 
-/// Gives each message its role as title, and each item of a message its type. `is_list` says whether the top is a list.
+/// Sets the role of each message as its title, and the type of each item of a message. `is_list` is whether the top is a list.
 pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
     if is_list {
         title_items(lines, 0..lines.len());
@@ -26,13 +26,13 @@ pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
     }
 }
 
-/// The lines inside of a line.
+/// Returns the lines inside a line.
 pub(super) fn inside(lines: &[TreeLine], at: usize) -> Range<usize> {
     let count = lines.get(at).map_or(0, |line| line.inside as usize);
     at + 1..(at + 1 + count).min(lines.len())
 }
 
-/// The lines of a range that are not inside of another one of it.
+/// Returns the lines of a range that are not inside another one of it.
 fn direct(lines: &[TreeLine], range: Range<usize>) -> Vec<usize> {
     let mut out = Vec::new();
     let mut at = range.start;

@@ -1,34 +1,34 @@
-//! Bytes as rows of hexadecimal digits with their characters beside them.
+//! Bytes as rows of hexadecimal digits next to their characters.
 
-/// A piece of a part, byte by byte.
+/// A piece of a part, shown byte by byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HexView {
-    /// Where the piece begins in the part, in bytes.
+    /// Offset of the piece in the part, in bytes.
     pub from: u64,
-    /// The piece.
+    /// Bytes of the piece.
     pub bytes: Vec<u8>,
 }
 
-/// Bytes on one row where there is room for them.
+/// Bytes per row if the width allows.
 pub const ROW: usize = 16;
 
 impl HexView {
-    /// Bytes to a row that fit into `columns`: 16, 8 or 4.
+    /// Returns the bytes per row that fit into `columns`: 16, 8 or 4.
     pub fn row_bytes(columns: usize) -> usize {
         [ROW, 8].into_iter().find(|&bytes| Self::columns(bytes) <= columns).unwrap_or(4)
     }
 
-    /// Columns of a row of `bytes` bytes.
+    /// Returns the columns of a row of `bytes` bytes.
     fn columns(bytes: usize) -> usize {
         10 + bytes * 3 + bytes / 8 + 1 + bytes
     }
 
-    /// Rows of the whole piece.
+    /// Returns the number of rows of the whole piece.
     pub fn rows(&self, row_bytes: usize) -> usize {
         self.bytes.len().div_ceil(row_bytes.max(1))
     }
 
-    /// One row as offset, digits, characters; `None` behind the last. All in ASCII.
+    /// Returns one row as offset, digits, characters; `None` after the last. All in ASCII.
     pub fn row(&self, at: usize, row_bytes: usize) -> Option<(String, String, String)> {
         use std::fmt::Write as _;
         let start = at.checked_mul(row_bytes)?;

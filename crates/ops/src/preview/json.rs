@@ -1,36 +1,36 @@
 //! JSON as written: numbers keep their digits, keys their order and their repetitions, and no depth can overflow a stack.
 //!
-//! The reader goes over the bytes once and makes tree lines as it goes; nothing is kept besides them. It takes what
-//! Python's reader takes, `NaN` and `Infinity` included, since that is what the trainer uses.
+//! The reader passes over the bytes once and creates tree lines on the way; nothing else is stored. It accepts what Python's parser
+//! accepts, including `NaN` and `Infinity`, since the trainer uses that.
 
 use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
 use gristmill_core::text::count;
 
-/// What a document is.
+/// A parsed document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Document {
-    /// Text alone; raw.
+    /// A single text; raw.
     Text(String),
-    /// A number, a truth value, null: as written.
+    /// A number, a truth value, or null, as written.
     Scalar(String),
     /// An object or array.
     Tree(Tree),
 }
 
-/// Where a document stops being JSON.
+/// Location of the first JSON error in a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not valid JSON: {what} at line {line}, column {column}")]
 pub struct JsonError {
-    /// In a user's words; safe to show.
+    /// Description for the user; safe to show.
     pub what: String,
-    /// From 1.
+    /// Line, counted from 1.
     pub line: u64,
-    /// In bytes, from 1.
+    /// Column in bytes, counted from 1.
     pub column: u64,
 }
 
-/// Reads a document. `is_whole` is false when `bytes` are only its beginning: then its end is not missed.
+/// Parses a document. `is_whole` is false when `bytes` are only its beginning: a missing end is then not an error.
 pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = Reader { bytes: text, at: 0, base: (bytes.len() - text.len()) as u64, cut: String::new() };
@@ -43,13 +43,13 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Bytes before `bytes`.
+    /// Number of bytes before `bytes`.
     base: u64,
-    /// What was read of a text whose end is not there.
+    /// Beginning of a text whose end is missing.
     cut: String,
 }
 
-/// What the reader ran into; `End` may be forgiven.
+/// Why the reader stopped; `End` is accepted for incomplete input.
 enum ReadEnd {
     End,
     Wrong(String),
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next byte that is no white space.
+    /// Returns the next byte that is not white space.
     fn peek(&mut self) -> Result<u8, ReadEnd> {
         loop {
             match self.bytes.get(self.at) {
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A tree, from its first bracket to its last.
+    /// Reads a tree, from its first bracket to its last.
     fn tree(&mut self, is_whole: bool) -> Result<Tree, ReadEnd> {
         let mut builder = Builder::new(self.bytes.get(self.at) == Some(&b'{'));
         self.at += 1;
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
                 }
                 self.at += 1;
                 next = self.peek()?;
-                // Neither reader takes a comma before the end.
+                // Neither Python's parser nor this one accepts a trailing comma.
                 if next == close {
                     return Err(ReadEnd::Wrong("a comma is before the end".into()));
                 }
@@ -179,14 +179,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A number or a word, as written.
+    /// Reads a number or a word, as written.
     fn word(&mut self) -> Result<&'a str, ReadEnd> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
         let word = rest.get(..length).and_then(|w| std::str::from_utf8(w).ok()).unwrap_or_default();
         let known = matches!(word, "true" | "false" | "null" | "NaN" | "Infinity" | "-Infinity");
         if known || is_number(word) {
-            // A number at the very end of what was read may go on.
+            // A number at the end of incomplete input may continue.
             self.at += length;
             return Ok(if word.len() > MAX_VALUE_CHARACTERS { &word[..MAX_VALUE_CHARACTERS] } else { word });
         }
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         Err(ReadEnd::Wrong("a value is missing".into()))
     }
 
-    /// A text in quotes, its escapes resolved: at most `limit` characters, and how many more there are.
+    /// Reads a text in quotes and resolves its escapes; returns at most `limit` characters, and how many more there are.
     fn string(&mut self, limit: usize) -> Result<String, ReadEnd> {
         self.at += 1;
         let mut out = String::new();
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         Ok(out)
     }
 
-    /// The character of an escape whose backslash was taken already. Half a pair becomes the replacement character.
+    /// Reads the character of an escape after its backslash. An unpaired surrogate becomes the replacement character.
     fn escape(&mut self) -> Result<char, ReadEnd> {
         let byte = *self.bytes.get(self.at).ok_or(ReadEnd::End)?;
         self.at += 1;
@@ -279,8 +279,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Resolves the escape that `raw` begins with. Returns how many bytes it takes; `None` where its end may be missing, which
-/// cannot be when `is_end`. What is no escape stays as it is.
+/// Resolves the escape at the beginning of `raw`. Returns the bytes it takes; `None` if its end may be missing, which is impossible with
+/// `is_end`. An invalid escape is kept unchanged.
 pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option<usize> {
     let may_be_half = matches!(raw.get(1..3), Some([b'u', b'd' | b'D'])) && raw.len() < 12;
     if may_be_half && !is_end {
@@ -298,7 +298,7 @@ pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option
     Some(reader.at)
 }
 
-/// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were taken and how many were not.
+/// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were appended and how many were not.
 fn take_characters(bytes: &[u8], room: usize, out: &mut String) -> (usize, usize) {
     use std::fmt::Write as _;
     let (mut taken, mut more) = (0, 0);
@@ -351,7 +351,7 @@ fn is_number(word: &str) -> bool {
     rest.is_empty()
 }
 
-/// Whether a number could begin so.
+/// Whether a number could begin with `word`.
 fn is_number_begun(word: &str) -> bool {
     is_number(&format!("{word}0")) || is_number(&format!("{word}.0"))
 }

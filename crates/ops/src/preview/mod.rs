@@ -1,10 +1,10 @@
-//! A part of a sample made ready to be shown: text, a tree, a picture as coloured cells, an array, a sound, bytes.
+//! A part of a sample prepared for display: text, a tree, a picture as coloured cells, an array, a sound, bytes.
 //!
-//! Owns the decoding for the eye and nothing else: it draws nothing, opens no file and starts no thread. Whoever calls
-//! [`picture::decode`] does so on a worker thread, since a large picture takes a second.
+//! Owns only the decoding for display: it must not draw, open files or start threads. [`picture::decode`] must be called on a worker
+//! thread, since a large picture takes a second.
 //!
 //! ```
-//! use gristmill::preview::{text, Drawable};
+//! use gristmill_ops::preview::{text, Drawable};
 //! let drawable = Drawable::from_json(&serde_json::json!({"id": 1}));
 //! let Drawable::Tree(lines) = drawable else { unreachable!() };
 //! assert_eq!(text::tree_line(&lines[0]), "id: 1");
@@ -40,45 +40,45 @@ use waveform::Waveform;
 pub enum Drawable {
     /// A picture.
     Picture(Arc<Picture>),
-    /// Running text, unwrapped; line breaks kept.
+    /// Running text, not wrapped; line breaks kept.
     Text(Arc<str>),
     /// A JSON value as lines.
     Tree(Arc<[TreeLine]>),
-    /// A page of the texts of a part, as the reader shows them.
+    /// A page of the texts of a part.
     Reading(Arc<Reading>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
-    /// Arrays: one, or those of an archive.
+    /// One array, or those of an archive.
     Tensors(Arc<[TensorView]>),
-    /// The outline of a sound.
+    /// The waveform of a sound.
     Waveform(Arc<Waveform>),
-    /// Bytes, digit by digit.
+    /// Bytes in hexadecimal.
     Hex(Arc<HexView>),
     /// Token ids and their text.
     Tokens(Arc<TokenText>),
 }
 
-/// Running text with headings in it.
+/// Running text with headings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Safe to show; line breaks kept.
+    /// Text, safe to show; line breaks kept.
     pub text: String,
-    /// Lines that are headings, as bytes of the text; in order.
+    /// Ranges of the lines that are headings, in bytes of the text; in order.
     pub headings: Vec<Range<usize>>,
-    /// The byte from which it is to be looked at, when that is not the beginning.
+    /// Offset of the byte to display first, if that is not the beginning.
     pub start: Option<usize>,
 }
 
-/// Characters of a text that are kept for showing; a note tells how many more there are.
+/// Maximum characters of a text that are kept for display; a note gives the number of further ones.
 pub const SHOWN_CHARACTERS: usize = 20_000;
 
 impl Drawable {
-    /// Text from the data; controls become visible stand-ins, line breaks stay.
+    /// Converts text from the data; control characters become visible placeholders, line breaks are kept.
     pub fn from_text(raw: &str) -> Self {
         Self::Text(text::safe_lines(raw, SHOWN_CHARACTERS).into())
     }
 
-    /// A JSON value: texts as text, everything else as a tree.
+    /// Converts a JSON value: texts to text, everything else to a tree.
     pub fn from_json(value: &serde_json::Value) -> Self {
         match value {
             serde_json::Value::String(s) => Self::from_text(s),
@@ -87,7 +87,7 @@ impl Drawable {
         }
     }
 
-    /// One short line of our own.
+    /// Creates one short line of this program's own text.
     pub fn fact(line: impl Into<String>) -> Self {
         Self::Fact(line.into().into())
     }

@@ -1,31 +1,30 @@
-//! MessagePack as tree lines, read once from its beginning to its end: a length that lies costs nothing, and no depth can
-//! overflow a stack.
+//! MessagePack as tree lines, read once from beginning to end: a false length costs nothing, and no depth can overflow a stack.
 
 use super::part::safe_lines;
 use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
 use gristmill_core::text::{bytes as size_words, count};
 
-/// What a document is.
+/// A parsed document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Document {
-    /// One value without parts; safe to show.
+    /// One value without children; safe to show.
     Scalar(String),
     /// A map or an array.
     Tree(Tree),
 }
 
-/// Where a document stops being MessagePack, in bytes, and why.
+/// Location of the first MessagePack error in a document, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not valid MessagePack: {what} at byte {at}")]
 pub struct MsgpackError {
-    /// In a user's words.
+    /// Description for the user.
     pub what: &'static str,
     /// Offset in bytes.
     pub at: usize,
 }
 
-/// Reads a document. `is_whole` is false when `bytes` are only its beginning: then its end is not missed.
+/// Parses a document. `is_whole` is false when `bytes` are only its beginning: a missing end is then not an error.
 pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, MsgpackError> {
     let mut reader = Reader { bytes, at: 0 };
     match reader.document(is_whole) {
@@ -45,7 +44,7 @@ enum ReadEnd {
     Wrong(&'static str),
 }
 
-/// One step of a document.
+/// One element of a document.
 enum Item {
     Scalar(String),
     Text(String, TextSpan),
@@ -82,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 
     fn fill(&mut self, builder: &mut Builder, length: u64) -> Result<(), ReadEnd> {
-        // How many values are still to come in everything that is open.
+        // Number of values still expected in each open map or array.
         let mut left = vec![length];
         while let Some(more) = left.last_mut() {
             if *more == 0 {
@@ -125,7 +124,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next value; text keeps at most `room` characters.
+    /// Reads the next value; text keeps at most `room` characters.
     fn item(&mut self, room: usize) -> Result<Item, ReadEnd> {
         let marker = self.take(1)?[0];
         let scalar = |value: String| Ok(Item::Scalar(value));
@@ -161,7 +160,7 @@ impl<'a> Reader<'a> {
             0xd0..=0xd3 => {
                 let width = 1 << (marker - 0xd0);
                 let shift = 64 - 8 * width as u32;
-                // Both casts keep the bits: the sign is spread over the whole number.
+                // Both casts keep the bits: the sign is extended to the whole number.
                 let number = ((self.number(width)? << shift) as i64) >> shift;
                 scalar(number.to_string())
             }
@@ -179,7 +178,7 @@ impl<'a> Reader<'a> {
     fn text(&mut self, length: u64, room: usize) -> Result<Item, ReadEnd> {
         let from = self.at as u64;
         let raw = self.take_u64(length)?;
-        // A character takes at most four bytes, so no more of them have to be looked at.
+        // A character takes at most four bytes, so no more than these are examined.
         let shown = raw.get(..room.saturating_mul(4)).unwrap_or(raw);
         let text = safe_lines(shown);
         let mut value: String = text.chars().take(room).collect();
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(length).map_err(|_| ReadEnd::End)?)
     }
 
-    /// A number of `width` bytes, the greatest first.
+    /// Reads a big-endian number of `width` bytes.
     fn number(&mut self, width: usize) -> Result<u64, ReadEnd> {
         Ok(self.take(width)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

@@ -1,6 +1,6 @@
 //! Pictures, decoded within fixed limits and kept only as small as a screen needs them.
 //!
-//! Every picture is hostile: its size is read from the header first, and nothing larger than the limits is decoded.
+//! Every picture is treated as hostile: its size is read from the header first, and nothing larger than the limits is decoded.
 
 mod av1;
 mod jpeg2000;
@@ -10,14 +10,14 @@ use gristmill_media::{image as headers, Reader};
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbaImage};
 use std::io::Cursor;
 
-/// Pictures with more pixels than this are not decoded.
+/// Maximum number of pixels of a picture that is decoded.
 pub const MAX_PIXELS: u64 = 100_000_000;
-/// Pictures that take more bytes than this when decoded are not decoded.
+/// Maximum decoded size of a picture, in bytes.
 pub const MAX_DECODED_BYTES: u64 = 256 << 20;
-/// Longest side of what is kept, in pixels: more than any terminal shows of one picture.
+/// Longest side of the kept picture, in pixels: more than any terminal shows of one picture.
 pub const KEPT_SIDE: u32 = 640;
 
-/// A decoded picture, scaled down for showing.
+/// A decoded picture, scaled down for display.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     /// `JPEG`, `PNG`, …, by content, not by name.
@@ -34,10 +34,10 @@ pub struct Picture {
 /// Why a picture cannot be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
-    /// The content is none of the formats that can be decoded.
+    /// The content is not in a format that can be decoded.
     #[error("not a picture in a format that can be shown (JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, JPEG 2000, PNM)")]
     UnknownFormat,
-    /// Too many pixels, or too many bytes once decoded.
+    /// Too many pixels, or too many bytes when decoded.
     #[error("{width}×{height} pixels are too many to show")]
     TooLarge {
         /// Width in pixels.
@@ -45,26 +45,26 @@ pub enum PictureError {
         /// Height in pixels.
         height: u32,
     },
-    /// It is good, and of a kind that is not decoded; which.
+    /// The picture is valid, but of a kind that is not decoded; holds the kind.
     #[error("{0}")]
     NotDecoded(&'static str),
-    /// The header is good, the rest is not.
+    /// The header is valid, the rest is not.
     #[error("damaged picture: {0}")]
     Damaged(String),
 }
 
 impl Picture {
-    /// The picture as kept: at most [`KEPT_SIDE`] pixels on its longest side.
+    /// Returns the kept picture: at most [`KEPT_SIDE`] pixels on its longest side.
     pub fn small(&self) -> &RgbaImage {
         &self.small
     }
 
-    /// One line of facts: `640×427 JPEG RGB`.
+    /// Returns one line of facts: `640×427 JPEG RGB`.
     pub fn facts(&self) -> String {
         format!("{}×{} {} {}", self.width, self.height, self.format, self.colour)
     }
 
-    /// A picture made from pixels, for tests and generated previews.
+    /// Creates a picture from pixels, for tests and generated previews.
     pub fn from_pixels(format: &'static str, colour: &'static str, pixels: RgbaImage) -> Self {
         let (width, height) = pixels.dimensions();
         Self { format, width, height, colour, small: pixels }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Picture {
     }
 }
 
-/// Decodes a picture and keeps a small version. The first frame of an animation counts. May take a second.
+/// Decodes a picture and keeps a small version. Of an animation only the first frame is decoded. May take a second.
 pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     if jpeg2000::accepts(bytes) {
         return jpeg2000::decode(bytes, &facts(bytes, "JPEG2000")?);
@@ -106,12 +106,12 @@ pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     Ok(Picture { format: format_name(format), width, height, colour, small: small.into_rgba8() })
 }
 
-/// Decodes a key frame of a video in AV1, with the configuration that its container stores. May take a second or two.
+/// Decodes a key frame of an AV1 video, with the configuration that its container stores. May take a second or two.
 pub fn decode_av1(config: &[u8], frame: &[u8]) -> Result<Picture, PictureError> {
     av1::decode_frame(config, frame)
 }
 
-/// What the header of a picture tells, that has to be of `format`. Refuses what is too large.
+/// Returns the facts in the header of a picture, which must be of `format`. Refuses a picture that is too large.
 fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
     let cancel = Cancel::default();
     let probed = headers::probe(&mut Reader::new(&bytes, &cancel)).map_err(|_| PictureError::UnknownFormat)?;
@@ -125,7 +125,7 @@ fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
     }
 }
 
-/// Width and height of what is kept of a picture.
+/// Returns width and height of the kept picture.
 fn kept(width: u32, height: u32) -> (u32, u32) {
     let longest = width.max(height).max(1);
     if longest <= KEPT_SIDE {

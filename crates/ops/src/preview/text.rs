@@ -6,8 +6,8 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Untrusted text with its line breaks kept, tabs widened and everything else that is not printable made visible.
-/// Longer texts end in a line that says how many characters are left out.
+/// Converts untrusted text: line breaks are kept, tabs expanded, and all other unprintable characters made visible. Longer texts end in a
+/// line with the number of omitted characters.
 pub fn safe_lines(raw: &str, limit: usize) -> String {
     let end = raw.char_indices().nth(limit).map_or(raw.len(), |(at, _)| at);
     let mut out = String::with_capacity(end);
@@ -25,8 +25,8 @@ pub fn safe_lines(raw: &str, limit: usize) -> String {
     out
 }
 
-/// Cuts safe text into lines of at most `width` columns, at spaces where there are any. Stops after `height` lines; the
-/// last one then ends in `…`.
+/// Cuts safe text into lines of at most `width` columns, at spaces where there are any. Stops after `height` lines; the last one then ends
+/// in `…`.
 pub fn wrap(text: &str, width: usize, height: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if width == 0 || height == 0 {
@@ -84,8 +84,8 @@ fn wrap_paragraph(paragraph: &str, width: usize, height: usize, lines: &mut Vec<
     lines.push(line.trim_end().to_owned());
 }
 
-/// Where the lines are into which safe text is cut to fit `width` columns, as byte ranges: at spaces where there are any,
-/// which then belong to no line. Nothing else is left out.
+/// Returns the byte ranges of the lines into which safe text is cut to fit `width` columns: at spaces where there are any, which then
+/// belong to no line. Nothing else is left out.
 pub fn wrap_ranges(text: &str, width: usize) -> Vec<Range<usize>> {
     let width = width.max(2);
     let mut out = Vec::new();
@@ -106,7 +106,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
             out.push(base + from..base + line.len());
             return;
         }
-        // The line may end in front of a space, too, which then is the break.
+        // The line may also end before a space, which then is the break.
         let reach = rest[fits..].chars().next().filter(|c| *c == ' ').map_or(fits, |_| fits + 1);
         match rest[..reach].rfind(' ').filter(|at| !rest[..*at].trim().is_empty()) {
             Some(space) => {
@@ -121,7 +121,7 @@ fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>)
     }
 }
 
-/// Bytes of the longest beginning that fits, at least one character.
+/// Returns the bytes of the longest beginning that fits, at least one character.
 fn fitting(text: &str, width: usize) -> usize {
     let plain = text.bytes().take(width + 1).take_while(u8::is_ascii).count();
     if plain > width || plain == text.len() {
@@ -138,7 +138,7 @@ fn fitting(text: &str, width: usize) -> usize {
     end
 }
 
-/// Cuts text at its end to at most `width` columns; a cut is shown by `…`.
+/// Truncates text to at most `width` columns; a cut is marked by `…`.
 pub fn cut_end(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -159,7 +159,7 @@ pub fn cut_end(text: &str, width: usize) -> String {
     out
 }
 
-/// One line of a JSON tree as text, indented by two columns per level.
+/// Formats one line of a JSON tree, indented by two columns per level.
 pub fn tree_line(line: &TreeLine) -> String {
     let indent = "  ".repeat(usize::from(line.depth));
     match (line.label.is_empty(), line.value.is_empty()) {

@@ -1,30 +1,30 @@
-//! Token ids made ready to be looked at: as running text whose tokens are told apart, and as rows of ids.
+//! Token ids prepared for display: as running text with distinguishable tokens, and as rows of ids.
 //!
-//! Tones say what a piece of the text is; which colours they get is the screen's to say.
+//! Tones give the kind of each piece of text; the screen chooses the colours.
 
 use gristmill_core::text::{display_safe, display_safe_bytes, grouped};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How ids are stored.
+/// Encoding of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenCode {
     /// Bytes of one id, from 1 to 8.
     pub bytes: u8,
-    /// The most significant byte comes first.
+    /// Whether the most significant byte is first.
     pub is_big: bool,
-    /// Ids may be negative.
+    /// Whether ids may be negative.
     pub is_signed: bool,
 }
 
 impl TokenCode {
-    /// Unsigned ids, the least significant byte first.
+    /// Returns the encoding of unsigned little-endian ids.
     pub fn little(bytes: u8) -> Self {
         Self { bytes: bytes.clamp(1, 8), is_big: false, is_signed: false }
     }
 
-    /// How a type of numpy stores ids; `None` for types that no ids have.
+    /// Returns the encoding of a numpy type; `None` for types that are not used for ids.
     pub fn of_numpy(dtype: &str) -> Option<Self> {
         let (bytes, is_signed) = match dtype {
             "uint8" => (1, false),
@@ -38,12 +38,12 @@ impl TokenCode {
         Some(Self { is_signed, ..Self::little(bytes) })
     }
 
-    /// Bytes of one id.
+    /// Returns the bytes of one id.
     pub fn size(self) -> u64 {
         u64::from(self.bytes.clamp(1, 8))
     }
 
-    /// The ids in some bytes; what is left over at the end is not one.
+    /// Returns the ids in `bytes`; incomplete bytes at the end are ignored.
     pub fn ids(self, bytes: &[u8]) -> Vec<i128> {
         let size = usize::from(self.bytes.clamp(1, 8));
         bytes.chunks_exact(size).map(|id| self.id(id)).collect()
@@ -60,36 +60,36 @@ impl TokenCode {
     }
 }
 
-/// What a piece of the text is.
+/// Kind of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenTone {
-    /// A token.
+    /// A token; the tone alternates from one token to the next.
     Even,
-    /// The next one.
+    /// A token next to [`Even`](Self::Even) ones.
     Odd,
-    /// A token that no text makes: end of a document, beginning, padding.
+    /// A token that no text produces: end of a document, beginning, padding.
     Special,
     /// A token that is not trained on.
     Masked,
-    /// Where one document ends and the next begins.
+    /// Boundary between two documents.
     Boundary,
-    /// What training leaves out.
+    /// Tokens that training leaves out.
     Waste,
-    /// Numbers beside the tokens.
+    /// Numbers next to the tokens.
     Number,
 }
 
-/// A text and what its pieces are. Safe to show.
+/// A text with the kinds of its pieces. Safe to show.
 #[derive(Clone, Debug)]
 pub struct TokenText {
-    /// The text; lines end in line breaks.
+    /// Text; lines end in line breaks.
     pub text: Arc<str>,
-    /// Its pieces in order; what lies between them is nothing special.
+    /// Marked pieces in order; the text between them has no tone.
     pub marks: Arc<[(Range<usize>, TokenTone)]>,
 }
 
 impl TokenText {
-    /// The pieces that touch a range of the text.
+    /// Returns the pieces that overlap a range of the text.
     pub fn within(&self, range: &Range<usize>) -> &[(Range<usize>, TokenTone)] {
         let from = self.marks.partition_point(|(mark, _)| mark.end <= range.start);
         let to = self.marks.partition_point(|(mark, _)| mark.start < range.end);
@@ -97,26 +97,26 @@ impl TokenText {
     }
 }
 
-/// Where the text of an id comes from.
+/// Source of the text of an id.
 pub trait Pieces {
-    /// The bytes that an id stands for; `None` when it is not in the vocabulary.
+    /// Returns the bytes of an id; `None` when it is not in the vocabulary.
     fn piece(&self, id: u32) -> Option<Vec<u8>>;
-    /// Whether no text makes it.
+    /// Whether no text produces the token.
     fn is_special(&self, id: u32) -> bool;
 }
 
-/// Tokens that follow each other.
+/// Consecutive tokens.
 #[derive(Clone, Copy)]
 pub struct TokenRun<'a> {
-    /// The ids.
+    /// Token ids.
     pub ids: &'a [i128],
-    /// The number of the first one, from 0.
+    /// Number of the first token, from 0.
     pub first: u64,
-    /// One for each id that is not trained on; may be shorter.
+    /// Whether each id is excluded from training; may be shorter than `ids`.
     pub masked: &'a [bool],
-    /// What is said in front of tokens: position in `ids` and words of our own, in order.
+    /// Captions before tokens: position in `ids` and this program's own text, in order.
     pub breaks: &'a [(usize, String)],
-    /// From this position on nothing is trained on.
+    /// Position from which no token is trained on.
     pub waste_from: Option<usize>,
     /// The vocabulary.
     pub pieces: Option<&'a dyn Pieces>,
@@ -139,10 +139,10 @@ impl TokenRun<'_> {
         Some((self.pieces?, id))
     }
 
-    /// The text of each token. A character of several tokens belongs to the first of them.
+    /// Returns the text of each token. A character of several tokens belongs to the first of them.
     fn texts(&self) -> Vec<String> {
         let mut texts = vec![String::new(); self.ids.len()];
-        // Bytes of a character that is not complete yet, and whose they are.
+        // Bytes of an incomplete character, each with its token.
         let mut open: Vec<(u8, usize)> = Vec::new();
         for (at, id) in self.ids.iter().enumerate() {
             match self.known(at).and_then(|(pieces, id)| pieces.piece(id)) {
@@ -160,7 +160,7 @@ impl TokenRun<'_> {
         texts
     }
 
-    /// The tokens as running text; line breaks are shown and made.
+    /// Returns the tokens as running text; line breaks are both shown and applied.
     pub fn as_text(&self) -> TokenText {
         let mut out = Builder::default();
         let mut breaks = self.breaks.iter().peekable();
@@ -176,7 +176,7 @@ impl TokenRun<'_> {
         out.finish()
     }
 
-    /// A row for every token: its number, its id, its text.
+    /// Returns a row for every token: its number, its id, its text.
     pub fn as_rows(&self) -> TokenText {
         let mut out = Builder::default();
         let mut breaks = self.breaks.iter().peekable();
@@ -204,18 +204,18 @@ impl TokenRun<'_> {
     }
 }
 
-/// A text on one line, in quotes; what cannot be seen is spelled.
+/// Formats a text on one line, in quotes; invisible characters are escaped.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", display_safe(&text.replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")))
 }
 
-/// Safe text in which line breaks are seen, and are line breaks.
+/// Returns safe text in which line breaks are both shown and applied.
 fn with_lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| display_safe(line).into_owned()).collect();
     lines.join("↵\n")
 }
 
-/// Hands out the characters that are complete, each to the token that its first byte is of.
+/// Appends the complete characters, each to the token of its first byte.
 fn flush(open: &mut Vec<(u8, usize)>, texts: &mut [String], is_all: bool) {
     let bytes: Vec<u8> = open.iter().map(|(byte, _)| *byte).collect();
     let mut at = 0;
@@ -268,7 +268,7 @@ impl Builder {
         self.marks.push((from..self.text.len(), tone));
     }
 
-    /// A line of its own.
+    /// Adds a line of its own.
     fn boundary(&mut self, words: &str) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');

@@ -1,27 +1,27 @@
-//! Nested values (JSON, MessagePack) as indented lines that can be folded, bounded in depth, number and length.
+//! Nested values (JSON, MessagePack) as indented, foldable lines, limited in depth, number and length.
 
 use super::text::cut_end;
 use gristmill_core::text::{count, display_safe};
 use serde_json::Value;
 
-/// Lines of one value that are made at most where it is shown in a few rows.
+/// Maximum lines of one value that is shown in a few rows.
 pub const MAX_LINES: usize = 400;
-/// Levels below the top that are opened by [`lines`].
+/// Maximum levels below the top that are expanded by [`lines`].
 const MAX_DEPTH: u16 = 12;
-/// Columns of a single value that are kept by [`lines`].
+/// Maximum columns of a single value that are kept by [`lines`].
 const MAX_VALUE: usize = 400;
 
-/// What a line stands for.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineKind {
-    /// One value without parts.
+    /// One value without children.
     #[default]
     Scalar,
-    /// Values with names.
+    /// Named values.
     Object,
     /// Values in order.
     Array,
-    /// A remark of ours, which is not in the data.
+    /// A remark of this program, which is not in the data.
     Note,
 }
 
@@ -30,41 +30,41 @@ pub enum LineKind {
 pub struct TreeLine {
     /// Levels below the top.
     pub depth: u16,
-    /// What it stands for.
+    /// Kind of the line.
     pub kind: LineKind,
-    /// The label is a place in an array, not a name.
+    /// Whether the label is an index in an array, not a name.
     pub is_index: bool,
     /// Key or index; empty for the value itself.
     pub label: String,
-    /// A scalar, or a short note on what is inside. Empty where lines for the inside follow.
+    /// A scalar, or a short note on the content. Empty if lines for the content follow.
     pub value: String,
-    /// Keys or items of an object or array.
+    /// Number of keys or items of an object or array.
     pub children: u64,
-    /// The lines right after this one that are its inside.
+    /// Number of lines directly after this one that are its content.
     pub inside: u32,
-    /// Shown in the place of the label: the role of a message, the type of an item. Often empty.
+    /// Shown in place of the label: the role of a message, the type of an item. Often empty.
     pub title: String,
-    /// Not shown: the title of another line says the same.
+    /// Whether the line is not shown, because the title of another line already shows its value.
     pub is_hidden: bool,
-    /// Shown without its label, as the content of what has a title.
+    /// Whether it is shown without its label, as the content of a line with a title.
     pub is_bare: bool,
-    /// Where the text is in the part, when the value is a text that was read from one.
+    /// Location of the text in the part, if the value is a text that was read from one.
     pub text: Option<TextSpan>,
 }
 
 /// Bytes of a part that are the content of one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextSpan {
-    /// The first byte of the content.
+    /// Start of the content, inclusive.
     pub from: u64,
-    /// The byte after the last one; `u64::MAX` where the end was not read.
+    /// End of the content, exclusive; `u64::MAX` if the end was not read.
     pub to: u64,
-    /// Written as in JSON, with escapes.
+    /// Whether it is written as in JSON, with escapes.
     pub is_escaped: bool,
 }
 
 impl TreeLine {
-    /// What an object or array is in short: `{4 keys}`, `[3 items]`; the value of anything else.
+    /// Summarises an object or array: `{4 keys}`, `[3 items]`; returns the value of anything else.
     pub fn summary(&self) -> String {
         match self.kind {
             LineKind::Object => format!("{{{}}}", count(self.children, "key")),
@@ -74,8 +74,7 @@ impl TreeLine {
     }
 }
 
-/// How a line is found from the top, in the grammar of the field map: `json[caption][0]`. `part` is the part's name.
-/// Safe to show.
+/// Returns the path of a line from the top, in the grammar of the field map: `json[caption][0]`. `part` is the part's name. Safe to show.
 pub fn path(part: &str, lines: &[TreeLine], at: usize) -> String {
     let mut steps: Vec<&str> = Vec::new();
     let Some(line) = lines.get(at) else { return display_safe(part).into_owned() };
@@ -101,7 +100,7 @@ pub fn path(part: &str, lines: &[TreeLine], at: usize) -> String {
     out
 }
 
-/// The lines of a value, in its own order, at most [`MAX_LINES`].
+/// Returns the lines of a value, in its own order, at most [`MAX_LINES`].
 pub fn lines(value: &Value) -> Vec<TreeLine> {
     let mut out = Vec::new();
     match value {
@@ -114,7 +113,7 @@ pub fn lines(value: &Value) -> Vec<TreeLine> {
     out
 }
 
-/// One line that tells what a value is: `{4 keys}`, `[3 items]`, or the scalar.
+/// Summarises a value in one line: `{4 keys}`, `[3 items]`, or the scalar.
 pub fn summary(value: &Value) -> String {
     match value {
         Value::Object(map) => format!("{{{}}}", count(map.len() as u64, "key")),

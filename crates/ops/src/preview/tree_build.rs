@@ -1,4 +1,4 @@
-//! Makes the lines of a tree while a document is read from its beginning to its end, without recursion.
+//! Builds the lines of a tree while a document is read from beginning to end, without recursion.
 
 use super::chat;
 use super::text::safe_lines;
@@ -7,42 +7,42 @@ use gristmill_core::text::{count, display_safe};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-/// Deeper documents are refused.
+/// Maximum depth; deeper documents are refused.
 pub const MAX_DEPTH: usize = 1_000;
-/// Lines that are made at most; one line says how much there is besides.
+/// Maximum number of lines; one more line gives the number of omitted ones.
 pub const MAX_TREE_LINES: usize = 100_000;
-/// Characters of one name or value that are kept; what is left out is counted.
+/// Maximum characters of one name or value; the omitted ones are counted.
 pub const MAX_VALUE_CHARACTERS: usize = 16_000;
-/// Characters of all names and values together that are kept.
+/// Maximum characters of all names and values together.
 const MAX_KEPT: usize = 16 << 20;
-/// Keys of one object that are looked at for repetitions.
+/// Maximum keys of one object that are checked for repetitions.
 const MAX_KEYS: usize = 10_000;
-/// Remarks that are kept.
+/// Maximum number of remarks.
 const MAX_NOTES: usize = 3;
 
 /// An object or array as lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The top itself is no line; `kind` and `children` tell what it is.
+    /// Lines below the top, which has no line; `kind` and `children` describe it.
     pub lines: Vec<TreeLine>,
-    /// Object or array.
+    /// Whether the top is an object or an array.
     pub kind: LineKind,
-    /// Keys or items at the top, as far as the document was read.
+    /// Number of keys or items at the top, as far as the document was read.
     pub children: u64,
-    /// What a reader should know: keys that come twice, a document that was read in part.
+    /// Remarks for the user: repeated keys, a document that was read in part.
     pub notes: Vec<String>,
 }
 
 /// An object or array that is being read.
 struct Open {
     is_object: bool,
-    /// Its line; none for the top, and for what lies beyond the lines that are kept.
+    /// Index of its line; `None` for the top, and beyond the maximum number of lines.
     line: Option<usize>,
     children: u64,
     keys: HashSet<u64>,
 }
 
-/// Takes values in the order of the document.
+/// Receives values in the order of the document.
 pub struct Builder {
     lines: Vec<TreeLine>,
     open: Vec<Open>,
@@ -55,7 +55,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// For a document whose top is an object or an array.
+    /// Creates a builder for a document whose top is an object or an array.
     pub fn new(is_object: bool) -> Self {
         let top = Open { is_object, line: None, children: 0, keys: HashSet::new() };
         let kind = if is_object { LineKind::Object } else { LineKind::Array };
@@ -71,17 +71,17 @@ impl Builder {
         }
     }
 
-    /// How many objects and arrays are open.
+    /// Returns the number of open objects and arrays.
     pub fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether the innermost one is an object, and whether nothing is in it yet; `None` after the end of the top.
+    /// Returns whether the innermost one is an object, and whether it is still empty; `None` after the end of the top.
     pub fn innermost(&self) -> Option<(bool, bool)> {
         self.open.last().map(|open| (open.is_object, open.children == 0))
     }
 
-    /// How many characters the next text may keep.
+    /// Returns the maximum characters of the next text.
     pub fn room(&self) -> usize {
         if self.lines.len() >= MAX_TREE_LINES || self.kept >= MAX_KEPT {
             0
@@ -90,7 +90,7 @@ impl Builder {
         }
     }
 
-    /// Remembers a key, raw, to tell when it comes again.
+    /// Records a raw key, to detect repetitions.
     pub fn note_key(&mut self, raw: &str) {
         let hash = self.hasher.hash_one(raw);
         let Some(open) = self.open.last_mut() else { return };
@@ -99,13 +99,13 @@ impl Builder {
         }
     }
 
-    /// A remark of the reader's own.
+    /// Adds a remark of the reader.
     pub fn note(&mut self, words: &str) {
         self.notes.push(words.to_owned());
     }
 
-    /// A line for the next value of what is open; `None` beyond the lines that are kept. A label is raw; without one the
-    /// place counts.
+    /// Creates a line for the next value of the innermost object or array; `None` beyond the maximum number of lines. A label is raw;
+    /// without one the index is used.
     fn line(&mut self, label: Option<String>) -> Option<TreeLine> {
         let depth = self.open.len().saturating_sub(1);
         let open = self.open.last_mut()?;
@@ -121,7 +121,7 @@ impl Builder {
         Some(TreeLine { depth: u16::try_from(depth).unwrap_or(u16::MAX), is_index, label, ..TreeLine::default() })
     }
 
-    /// A value without parts; safe to show.
+    /// Adds a value without children; safe to show.
     pub fn scalar(&mut self, label: Option<String>, value: String) {
         self.kept = self.kept.saturating_add(value.len());
         if let Some(line) = self.line(label) {
@@ -129,7 +129,7 @@ impl Builder {
         }
     }
 
-    /// A text, raw, and where it is in the part.
+    /// Adds a raw text with its location in the part.
     pub fn text(&mut self, label: Option<String>, raw: &str, span: TextSpan) {
         let value = safe_lines(raw, usize::MAX);
         self.kept = self.kept.saturating_add(value.len());
@@ -138,7 +138,7 @@ impl Builder {
         }
     }
 
-    /// An object or array begins.
+    /// Begins an object or array.
     pub fn begin(&mut self, label: Option<String>, is_object: bool) {
         let kind = if is_object { LineKind::Object } else { LineKind::Array };
         let line = self.line(label).map(|line| {
@@ -148,7 +148,7 @@ impl Builder {
         self.open.push(Open { is_object, line, children: 0, keys: HashSet::new() });
     }
 
-    /// The innermost object or array ends.
+    /// Ends the innermost object or array.
     pub fn close(&mut self) {
         let Some(open) = self.open.pop() else { return };
         let end = self.lines.len();
@@ -164,12 +164,12 @@ impl Builder {
         if open.children == 0 {
             line.value = if open.is_object { "{}".into() } else { "[]".into() };
         } else if line.inside == 0 {
-            // Its inside lies beyond the lines that are kept.
+            // Its content is beyond the maximum number of lines.
             line.value = line.summary();
         }
     }
 
-    /// The tree, whatever is still open closed.
+    /// Returns the tree, closing everything that is still open.
     pub fn finish(mut self) -> Tree {
         while !self.open.is_empty() {
             self.close();

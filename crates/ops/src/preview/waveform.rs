@@ -14,23 +14,23 @@ use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
 
-/// Time that decoding takes at most; what came until then is shown.
+/// Maximum time for decoding; the result until then is shown.
 const TIME: Duration = Duration::from_millis(1_500);
-/// Seconds of sound that are decoded at most.
+/// Maximum seconds of sound that are decoded.
 const MAX_SECONDS: f64 = 1_200.0;
-/// Peaks that are kept; there are more than any screen has columns.
+/// Maximum number of peaks; more than any screen has columns.
 const MAX_PEAKS: usize = 4_096;
-/// Samples of one moment, all channels together, that a packet may hold.
+/// Maximum samples in a packet, all channels together.
 const MAX_PACKET: usize = 16 << 20;
-/// Packets in a row that cannot be decoded before it is given up.
+/// Consecutive packets that cannot be decoded before decoding stops.
 const MAX_BAD: usize = 100;
-/// Bytes of a picture inside a file that are taken.
+/// Maximum bytes of a picture inside a file.
 const MAX_VISUAL: usize = 16 << 20;
 
-/// The outline of a sound.
+/// The waveform of a sound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waveform {
-    /// Least and greatest sample of each equal piece of time, from -1 to 1, all channels together.
+    /// Minimum and maximum sample of each equal interval, from -1 to 1, all channels together.
     pub peaks: Vec<(f32, f32)>,
     /// Seconds that were decoded.
     pub seconds: f64,
@@ -38,16 +38,16 @@ pub struct Waveform {
     pub rate: u32,
     /// Number of channels.
     pub channels: usize,
-    /// `mp3`, `flac`, `aac`; of our library's own words.
+    /// `mp3`, `flac`, `aac`; named by the decoding library.
     pub codec: String,
-    /// Decoding ended before the sound did.
+    /// Whether decoding ended before the sound did.
     pub is_cut: bool,
-    /// Packets that could not be decoded.
+    /// Number of packets that could not be decoded.
     pub bad: usize,
 }
 
 impl Waveform {
-    /// The outline in `columns` equal pieces.
+    /// Returns the waveform in `columns` equal intervals.
     pub fn columns(&self, columns: usize) -> Vec<(f32, f32)> {
         let count = self.peaks.len();
         if count == 0 {
@@ -62,22 +62,22 @@ impl Waveform {
         (0..columns).map(piece).collect()
     }
 
-    /// The greatest sample without its sign.
+    /// Returns the greatest absolute sample.
     pub fn loudest(&self) -> f32 {
         self.peaks.iter().fold(0.0, |loudest, (low, high)| loudest.max(-low).max(*high))
     }
 }
 
-/// What was heard, and what was seen on the way.
+/// Result of [`listen`].
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// The outline, or why there is none; safe to show.
+    /// The waveform, or why there is none; safe to show.
     pub waveform: Option<Result<Waveform, String>>,
-    /// The first picture that the file brings along, as it lies there.
+    /// The first picture in the file, still encoded.
     pub visual: Option<Vec<u8>>,
 }
 
-/// Decodes the first sound track. Takes 1.5 seconds at most, unless reading takes longer.
+/// Decodes the first sound track. Takes at most 1.5 seconds, unless reading takes longer.
 pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Heard {
     let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + TIME };
     let until = stream.until;
@@ -173,7 +173,7 @@ fn decode(format: &mut dyn FormatReader, done: &dyn Fn() -> bool) -> Result<Wave
     })
 }
 
-/// Peaks as they come: the pieces of time grow so that their number stays bounded.
+/// Collects peaks: the intervals grow so that their number stays bounded.
 #[derive(Default)]
 struct Outline {
     peaks: Vec<(f32, f32)>,
@@ -245,7 +245,7 @@ impl Outline {
     }
 }
 
-/// A part as a stream. It ends when somebody wants to stop, or when the time is over.
+/// A part as a stream. It ends on cancellation, or when the time is over.
 struct Stream<'a> {
     bytes: &'a dyn PartBytes,
     at: u64,
@@ -294,7 +294,7 @@ impl MediaSource for Stream<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// A sound file of 16 bits, one channel: `rate` samples per second.
+    /// Returns a sound file of 16 bits, one channel: `rate` samples per second.
     pub(in crate::preview) fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
         let mut out = b"RIFF".to_vec();
         out.extend((36 + samples.len() as u32 * 2).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Compressed archives: recognised by their first bytes, whatever the name says, and read as a stream with limits.
+//! Compressed archives: recognised by their first bytes, regardless of the name, and read as a stream with limits.
 
 use crate::source::text::packing::{Packing, Unpacked};
 use gristmill_core::{Failure, Outcome};
@@ -6,7 +6,7 @@ use gristmill_storage::read::ReadFile;
 use std::io;
 use std::sync::Arc;
 
-/// A compression that archives come in.
+/// Compression of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     Gzip,
@@ -14,11 +14,11 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// What reading an archive is called in errors.
+/// Name of this step in errors.
 const WHAT: &str = "reading the shard";
 
 impl Compression {
-    /// Tells the compression of an archive from its first bytes; `None` for a plain one.
+    /// Returns the compression of an archive by its first bytes; `None` for a plain one.
     pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
         if start.starts_with(b"\x1f\x8b\x08") {
             Some(Self::Gzip)
@@ -30,7 +30,7 @@ impl Compression {
             None
         }
     }
-    /// In a user's words.
+    /// Returns the name for the user.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -38,7 +38,7 @@ impl Compression {
             Self::Xz => "xz",
         }
     }
-    /// Tells the compression of an open file.
+    /// Returns the compression of an open file.
     pub(crate) fn of(file: &ReadFile) -> Outcome<Option<Self>> {
         let mut start = [0u8; 16];
         let mut filled = 0;
@@ -54,11 +54,11 @@ impl Compression {
     }
 }
 
-/// The decompressed bytes of an archive, from the start, once.
+/// Reads the decompressed bytes of an archive, once from the start.
 pub(crate) struct Decompressed(Unpacked);
 
 impl Decompressed {
-    /// Starts at the first byte.
+    /// Creates a reader at the first byte.
     pub(crate) fn new(file: Arc<ReadFile>, compression: Compression) -> Outcome<Self> {
         let packing = match compression {
             Compression::Gzip => Packing::Gzip,
@@ -68,17 +68,17 @@ impl Decompressed {
         Ok(Self(Unpacked::new(file, packing)?.named(WHAT)))
     }
 
-    /// The next bytes, at least one unless the archive (or what can be read of it) is over.
+    /// Reads the next bytes, at least one unless the archive (or the readable part of it) is over.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         self.0.read(buf)
     }
 
-    /// Compressed bytes taken so far.
+    /// Returns the compressed bytes read so far.
     pub(crate) fn consumed(&self) -> u64 {
         self.0.consumed()
     }
 
-    /// Why the stream ended before its time, if it did.
+    /// Returns why the stream ended prematurely, if it did.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.0.broken()
     }

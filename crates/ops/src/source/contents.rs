@@ -1,17 +1,17 @@
-//! The content of one part, out of a plain or compressed shard.
+//! The content of one part, read from a plain or compressed shard.
 
 use super::compressed::{Compression, Decompressed};
 use gristmill_core::{Failure, Outcome, Shard, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::sync::Arc;
 
-/// Bytes unpacked at a time on the way to a part of a compressed shard.
+/// Bytes unpacked at a time before a part of a compressed shard.
 const STRIDE: usize = 256 << 10;
 
 /// Reads the first `limit` bytes (at most `size`) of the content at `offset` of the (decompressed) archive.
 ///
-/// Offset and size are those of a part row. In a compressed shard everything before the part is unpacked first, which
-/// takes time. An archive that ends before the wanted bytes is an error.
+/// Offset and size are those of a part row. In a compressed shard everything before the part is unpacked first, which takes time. An
+/// archive that ends before the requested bytes is an error.
 pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome<Vec<u8>> {
     let file = open_read(&shard.path)?;
     let wanted = usize::try_from(size).unwrap_or(usize::MAX).min(limit);
@@ -26,7 +26,7 @@ pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome
 }
 
 fn read_plain(file: &ReadFile, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
-    // The size comes from a header or an index, so the file is asked before memory is taken for it.
+    // The size comes from a header or an index, so it is compared with the file size before memory is allocated for it.
     if offset.checked_add(wanted as u64).is_none_or(|end| end > file.len()) {
         return Ok(None);
     }

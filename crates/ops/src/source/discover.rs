@@ -1,4 +1,4 @@
-//! Finding the shards of a data set. See docs/formats/energon.md §2.
+//! Discovery of the shards of a data set. See docs/formats/energon.md §2.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
 use gristmill_storage::read::stamp_of;
@@ -7,20 +7,20 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What lies below a root.
+/// Result of searching a root.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     /// Shards in index order: sorted by path components. No exclude is applied.
     pub shards: Vec<Shard>,
-    /// What is named like a shard and cannot be one or is not read, and folders that could not be looked into.
+    /// Entries that are named like a shard but are not one or are not read, and folders that could not be read.
     pub findings: Vec<Problem>,
 }
 
-/// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, nothing whose name begins with a dot.
+/// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, excluding names that begin with a dot.
 ///
-/// `x.tar` and `x.tgz` side by side, which would share one index, are both found: what to do is the plan's to say.
-/// Symbolic links are followed and keep their own path; one that leads back to a folder above it is not. Opens no shard.
-/// An error only if the root itself cannot be read or is no folder.
+/// `x.tar` and `x.tgz` in the same folder, which would share one index, are both found: the plan decides how to handle them. Symbolic links
+/// are followed and keep their own path; one that leads back to a folder above it is not followed. Opens no shard. Returns an error only if
+/// the root itself cannot be read or is not a folder.
 pub fn discover(root: &Path) -> Outcome<Discovery> {
     let facts = std::fs::metadata(root).map_err(|e| Failure::io("looking for shards", root, &e))?;
     if !facts.is_dir() {
@@ -41,7 +41,7 @@ pub fn discover(root: &Path) -> Outcome<Discovery> {
     Ok(found)
 }
 
-/// The shard that a path names, where it is a file named like one: a data set of a single shard.
+/// Returns the shard at a path, if it is a file named like one: a data set of a single shard.
 pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
     if !is_shard_file(path) {
         return Ok(None);
@@ -51,7 +51,7 @@ pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
     Ok(name.map(|name| shard_of(name.to_owned(), path, &facts)))
 }
 
-/// Whether a path is one of a file that is named like a shard.
+/// Whether a path is a file that is named like a shard.
 pub fn is_shard_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && path.is_file()
 }
@@ -61,12 +61,12 @@ fn shard_of(name: String, path: &Path, facts: &std::fs::Metadata) -> Shard {
     Shard { name, path: path.to_owned(), stamp: stamp_of(facts), mode: facts.mode() & 0o7777, is_tgz }
 }
 
-/// Whether a file name (no folders) is one of a shard.
+/// Whether a file name (without folders) is that of a shard.
 pub(super) fn is_shard_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
 }
 
-/// Endings of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
+/// Suffixes of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
 const PACKED_ENDINGS: [&str; 14] = [
     ".tar.gz",
     ".tar.gzip",
@@ -84,7 +84,7 @@ const PACKED_ENDINGS: [&str; 14] = [
     ".tzst",
 ];
 
-/// How to make a file readable that looks like a shard by its name, where it does and is no shard.
+/// Returns how to make a file readable that is named like a shard but is not read; `None` for other names.
 fn way_to_read(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     for ending in [".tar", ".tgz"] {
@@ -101,7 +101,8 @@ fn way_to_read(name: &str) -> Option<String> {
     is_packed.then(|| "unpack it, so that its name ends in .tar".to_owned())
 }
 
-/// Everything below a root that is not hidden and not kept beside an output by this program, links followed; errors are part of the walk.
+/// Walks everything below a root that is not hidden and not kept next to an output by this program, following links; errors are yielded as
+/// items.
 pub(super) fn walk(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>> {
     let shown = |entry: &walkdir::DirEntry| {
         let is_ours = || entry.file_type().is_dir() && is_beside_output(entry.path());
@@ -144,7 +145,7 @@ impl Discovery {
         Ok(())
     }
 
-    /// Reports a file that looks like a shard and is not read.
+    /// Reports a file that is named like a shard and is not read.
     fn take_unread(&mut self, root: &Path, entry: &walkdir::DirEntry) {
         let hint = entry.file_name().to_str().filter(|_| entry.file_type().is_file()).and_then(way_to_read);
         let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };

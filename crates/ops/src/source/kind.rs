@@ -1,4 +1,4 @@
-//! What a path is: the question every command asks first. See docs/formats/energon.md §1.
+//! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
 use super::discover::{is_shard_name, walk};
 use crate::formats::modalities::packed::is_packed;
@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 
 /// File of a mixture index: number of the data set of each sample, u64.
 pub const DATASET_INDEX: &str = "dataset_index.npy";
-/// File of a mixture index: number of the window in it, i64.
+/// File of a mixture index: number of the window in its data set, i64.
 pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 
-/// Entries looked at before a folder without shards so far is called plain.
+/// Maximum number of entries examined before a folder without shards so far counts as plain.
 const LOOKED_AT: usize = 20_000;
 
-/// Tells what a path is, by names only: no file is opened.
+/// Returns the kind of a path, by names only: no file is opened.
 ///
-/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search
-/// gives up after a while. A path that does not exist or may not be looked at is an error.
+/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search stops after a limit.
+/// A path that does not exist or is not accessible is an error.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening", path, &e))?;
     if facts.is_dir() {
         let kind = kind_of_folder(path);
         if kind == DatasetKind::PlainFolder {
-            // Nothing is seen, either, in a folder that may not be read.
+            // No shard is seen either in a folder that is not readable.
             std::fs::read_dir(path).map_err(|e| Failure::io("reading the folder", path, &e))?;
         }
         return Ok(kind);
@@ -54,9 +54,9 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
     }
 }
 
-/// The kind of a folder of tokens; `None` for every other, and where tar shards lie beside them.
+/// Returns the kind of a folder of tokens; `None` for every other, and if tar shards are next to them.
 ///
-/// Of what Energon prepared this says nothing: that comes before it.
+/// Does not detect folders prepared by Energon: that check comes first.
 pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if path.join("index").join("sample_locations.bin").is_file() => DatasetKind::ForagerSamples,
@@ -67,7 +67,7 @@ pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
     (!has_shard(path, 1)).then_some(kind)
 }
 
-/// The kind of a folder that `pack` made in several formats, or `mix index`; `None` for every other.
+/// Returns the kind of a folder that `pack` created in several formats, or `mix index`; `None` for every other.
 pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
@@ -77,7 +77,7 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     (!has_shard(path, 1)).then_some(kind)
 }
 
-/// Two folders that are named as formats, one of which at least has the files of its format.
+/// Whether there are two folders named like formats, at least one of which has the files of its format.
 fn has_packed_formats(path: &Path) -> bool {
     let formats = packed_formats(path);
     let is_packed = |(format, path): &(PackFormat, PathBuf)| {
@@ -91,14 +91,14 @@ fn has_packed_formats(path: &Path) -> bool {
     formats.len() > 1 && formats.iter().any(is_packed)
 }
 
-/// The folders directly in a folder that are named as formats of `pack`.
+/// Returns the direct subfolders that are named like formats of `pack`.
 pub fn packed_formats(path: &Path) -> Vec<(PackFormat, PathBuf)> {
     let all = [PackFormat::Modalities, PackFormat::Nanosets, PackFormat::Forager];
     all.into_iter().map(|format| (format, path.join(format.word()))).filter(|(_, path)| path.is_dir()).collect()
 }
 
-/// The `.pbin` files of a folder, at any depth and sorted; `None` where there is none, or where there are other files. What is hidden,
-/// and what this program keeps beside its outputs, does not count.
+/// Returns the `.pbin` files of a folder, at any depth and sorted; `None` if there are none, or if there are other files. Hidden files, and
+/// those that this program keeps next to its outputs, are ignored.
 pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in walk(folder, usize::MAX) {
@@ -121,7 +121,7 @@ fn has_token_file(path: &Path) -> bool {
     })
 }
 
-/// Direct entries are looked at first, so that a folder of many subfolders is known at once when shards lie beside them.
+/// Direct entries are examined first, so that a folder of many subfolders is recognised at once when shards are next to them.
 fn has_shard(root: &Path, depth: usize) -> bool {
     walk(root, depth).take(LOOKED_AT).flatten().any(|entry| {
         entry.depth() > 0 && entry.file_type().is_file() && is_shard_name(entry.file_name().as_encoded_bytes())

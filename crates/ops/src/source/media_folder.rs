@@ -1,6 +1,6 @@
-//! Folders of loose media: every file below a root that a filter may pick (docs/formats/energon.md §12).
+//! Folders of loose media: every file below a root that a filter may select (docs/formats/energon.md §12).
 //!
-//! A name is kept as its bytes in one piece of memory, so that 10⁶ files take little more than the text of their names.
+//! Names are stored as bytes in one allocation, so that 10⁶ files take little more than the text of their names.
 
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -9,35 +9,35 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The folder whose content is no data: what was prepared.
+/// Folder of prepared files, whose content is not data.
 const META_FOLDER: &str = ".nv-meta";
 
 /// Relative names of files, each valid UTF-8 with `/` separators.
 #[derive(Clone, Debug, Default)]
 pub struct FileList {
     text: String,
-    /// Where each name ends in `text`; it begins where the one before ends. In order of finding.
+    /// Start and length of each name in `text`, in bytes; in order of discovery until sorted.
     places: Vec<(u64, u32)>,
 }
 
 impl FileList {
-    /// How many there are.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.places.len()
     }
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
-    /// The name at a position; empty beyond the end.
+    /// Returns the name at a position; empty beyond the end.
     pub fn name(&self, position: usize) -> &str {
         self.places.get(position).map_or("", |place| self.at(*place))
     }
-    /// All names, in order.
+    /// Returns all names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| self.at(*place))
     }
-    /// Whether a name is among them; the list is [`sort`](Self::sort)ed.
+    /// Whether the list contains a name; the list must be [`sort`](Self::sort)ed.
     pub fn holds(&self, name: &str) -> bool {
         self.places.binary_search_by(|place| by_components(self.at(*place), name)).is_ok()
     }
@@ -51,7 +51,7 @@ impl FileList {
         self.places.push((self.text.len() as u64, len));
         self.text.push_str(name);
     }
-    /// Sorts by path components, each by its characters: the order in which the reference program goes through them.
+    /// Sorts by path components, each by its characters: the order in which the reference program visits them.
     pub fn sort(&mut self) {
         let text = &self.text;
         let name = |(start, len): &(u64, u32)| {
@@ -70,27 +70,27 @@ impl<S: AsRef<str>> FromIterator<S> for FileList {
     }
 }
 
-/// A separator ends a component, so it comes before every other byte. Bytes of UTF-8 are in the order of their characters.
+/// A separator ends a component, so it sorts before every other byte. UTF-8 bytes sort like their characters.
 fn by_components(a: &str, b: &str) -> std::cmp::Ordering {
     let key = |byte: u8| if byte == b'/' { 0 } else { byte };
     a.bytes().map(key).cmp(b.bytes().map(key))
 }
 
-/// What lies below a root.
+/// Result of walking a root.
 #[derive(Clone, Debug, Default)]
 pub struct MediaFolder {
-    /// Files that the filter may pick, sorted by path components.
+    /// Files selected by the filter, sorted by path components.
     pub files: FileList,
-    /// All files that were seen.
+    /// Number of all files seen.
     pub seen: u64,
 }
 
-/// Finds every file below `root` for which `wanted` (asked with its relative name) answers yes.
+/// Finds every file below `root` for which `wanted`, called with its relative name, returns `true`.
 ///
-/// Hidden files and folders count; what is below a `.nv-meta` folder, or a folder of ours beside an
-/// output, does not. Links are followed; one that leads back to a
-/// folder above it is left, with a note. What cannot be looked at, is no file, or has a name that is not UTF-8, is a problem,
-/// and the walk goes on. Adds one item per file to the progress. An error only where the root itself cannot be read.
+/// Hidden files and folders are included; the content of a `.nv-meta` folder, or of a folder of this program next to an output, is not.
+/// Links are followed; one that leads back to a folder above it is skipped, with a note. An entry that cannot be examined, is not a file,
+/// or has a name that is not UTF-8, is a problem, and the walk continues. Adds one item per file to the progress. Returns an error only if
+/// the root itself cannot be read.
 pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -> Outcome<MediaFolder> {
     std::fs::read_dir(root).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();

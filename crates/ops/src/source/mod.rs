@@ -1,7 +1,7 @@
-//! Reading what users have: kinds of data sets, shards, tar entries as samples, contents of parts.
+//! Reading of input data: kinds of data sets, shards, tar entries as samples, contents of parts.
 //!
-//! Everything here treats the data as hostile: names, sizes and headers may say anything. Nothing here writes, except
-//! `tgz::rewrite`, and that through `storage`.
+//! Everything here treats the data as hostile: names, sizes and headers may have any value. Nothing here writes, except `tgz::rewrite`,
+//! which uses `storage`.
 
 mod compressed;
 pub mod contents;
@@ -20,7 +20,7 @@ pub use peek::peek;
 
 use gristmill_storage::read::ReadFile;
 
-/// Whether a file begins like a compressed archive, so that offsets in it mean nothing. One that cannot be read does not.
+/// Whether a file begins like a compressed archive, so that offsets in it are meaningless. `false` for one that cannot be read.
 pub fn compressed_start(file: &ReadFile) -> bool {
     matches!(compressed::Compression::of(file), Ok(Some(_)))
 }

@@ -1,14 +1,14 @@
-//! The first samples of a shard without reading the rest: what a question needs before a large shard is scanned.
+//! The first samples of a shard without reading the rest: used for questions before a large shard is scanned.
 
 use super::tar::{scan_shard, ScanSink};
 use gristmill_core::{
     Cancel, Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Progress, SampleRow, SampleSketch, Shard,
 };
 
-/// Parts that a peeked sample may have; a sample with more is not fit for a question.
+/// Maximum parts of a peeked sample; a sample with more is unsuitable for a question.
 const MAX_PARTS: usize = 1_000;
 
-/// The first `count` samples of a shard, fewer where it has no more. Problems are left to the scan that follows.
+/// Returns the first `count` samples of a shard, fewer if it has no more. Problems are reported by the scan that follows.
 pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
     let mut sink = FirstSamples { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
     let (progress, cancel) = (Progress::default(), Cancel::default());

@@ -13,11 +13,10 @@ use std::sync::Arc;
 /// Bytes unpacked and written at a time.
 const STRIDE: usize = 1 << 20;
 
-/// Makes the decompressed archive of a shard visible as `target`, durable and with the shard's mode. A shard that is not
-/// compressed at all is copied.
+/// Unpacks the archive of a shard to `target`, durable and with the shard's mode. A shard that is not compressed is copied.
 ///
-/// A `target` that exists is refused. It appears whole or not at all: it is made in the data set's work folder if there
-/// is one on the same file system, else under a hidden name beside `target`. A damaged stream is an error.
+/// An existing `target` is refused. It becomes visible whole or not at all: it is written in the data set's work folder if there is one on
+/// the same file system, else under a hidden name next to `target`. A damaged stream is an error.
 pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
     let Some(folder) = target.parent() else {
         return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
@@ -26,11 +25,11 @@ pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Ou
         return Err(Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target)));
     }
     let draft = draft_path(shard, target, folder);
-    // A draft that a killed run left behind.
+    // A draft from a run that was killed.
     fs.remove_file(&draft)?;
     let made = write_draft(fs, shard, &draft, cancel).and_then(|()| fs.rename(&draft, target));
     if let Err(failure) = made {
-        // The first error is the one to tell.
+        // Only the first error is reported.
         let _ = fs.remove_file(&draft);
         return Err(failure);
     }
@@ -45,7 +44,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
     match work.filter(|work| work.is_dir() && same_filesystem(work, folder).unwrap_or(false)) {
         Some(work) => {
-            // Shards of one name in two folders are told apart by their place in the data set.
+            // Shards of the same name in two folders are distinguished by their path in the data set.
             let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());
             work.join(format!("unpacking-{place:016x}"))
         }
@@ -55,7 +54,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
 
 fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
     let mut out = fs.create_file(draft)?;
-    // It is scanned next.
+    // The file is scanned next.
     out.keep_in_page_cache();
     unpack(shard, out.as_mut(), cancel)?;
     out.set_mode(shard.mode)?;
@@ -80,7 +79,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
     let mut stream = Decompressed::new(Arc::new(file), kind)?;
     loop {
         cancel.check()?;
-        // Decoders hand out little at a time; writes are kept large.
+        // Decoders return little at a time; the buffer is filled to keep writes large.
         let mut filled = 0;
         while filled < buffer.len() {
             match stream.read(&mut buffer[filled..])? {

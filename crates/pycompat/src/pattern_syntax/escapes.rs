@@ -1,4 +1,4 @@
-//! Escapes and classes.
+//! Translates escapes and classes.
 
 use super::{push_literal, MayFollow, PatternError, Result, Translator};
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ impl Translator {
         Ok(MayFollow::Element)
     }
 
-    /// `\1` to `\99`, or three octal digits.
+    /// Translates `\1` to `\99`, or three octal digits.
     pub(super) fn back_reference(&mut self, first: char) -> Result<()> {
         let mut digits = String::from(first);
         if let Some(second) = self.peek().filter(char::is_ascii_digit) {
@@ -49,13 +49,13 @@ impl Translator {
         }
         let number: usize = digits.parse().unwrap_or(usize::MAX);
         self.check_reference(Some(number), &format!("\\{number}"))?;
-        // Kept apart from a digit that follows.
+        // The group separates the reference from a digit that follows.
         let _ = write!(self.out, r"(?:\{number})");
         self.backtracking = true;
         Ok(())
     }
 
-    /// An escape that stands for one character, the same inside and outside of classes.
+    /// Returns the character of an escape that denotes one character, the same inside and outside of classes.
     pub(super) fn character(&mut self, c: char) -> Result<char> {
         Ok(match c {
             'a' => '\u{7}',
@@ -102,7 +102,7 @@ impl Translator {
         })
     }
 
-    /// A class after its `[`.
+    /// Translates a class after its `[`.
     pub(super) fn class(&mut self) -> Result<()> {
         let unfinished = || PatternError::new("a '[' has no ']'");
         let negated = self.eat("^");

@@ -1,10 +1,10 @@
-//! Groups, flags and what refers to groups.
+//! Translates groups, flags and references to groups.
 
 use super::{PatternError, Result, Translator, MAX_DEPTH};
 use std::fmt::Write as _;
 
 impl Translator {
-    /// Flags for the whole pattern, which Python takes only at its very start.
+    /// Translates flags for the whole pattern, which Python accepts only at its very start.
     pub(super) fn global_flags(&mut self) -> Result<()> {
         while self.chars[self.at..].starts_with(&['(', '?'])
             && self.chars.get(self.at + 2).is_some_and(|c| "aiLmsux".contains(*c))
@@ -28,7 +28,7 @@ impl Translator {
         Ok(())
     }
 
-    /// The flags that matter here and are the same there. `m` is kept by the translator itself.
+    /// Returns the flags that have an effect here and mean the same in the `regex` crate. `m` is handled by the translator itself.
     pub(super) fn flags(&self, flags: &str) -> Result<String> {
         let mut known = String::new();
         for flag in flags.chars() {
@@ -42,7 +42,7 @@ impl Translator {
         Ok(known)
     }
 
-    /// A group after its `(`; false when it was a comment.
+    /// Translates a group after its `(`; returns false if it was a comment.
     pub(super) fn group(&mut self) -> Result<bool> {
         if self.multiline.len() > MAX_DEPTH {
             return Err(PatternError::new(format!("groups are nested more than {MAX_DEPTH} deep")));
@@ -99,7 +99,7 @@ impl Translator {
         false
     }
 
-    /// `(?P<name>` opens a group (true); `(?P=name)` is a back-reference and complete (false).
+    /// Translates `(?P<name>`, which opens a group (true), or `(?P=name)`, which is a complete back-reference (false).
     pub(super) fn named_group(&mut self) -> Result<bool> {
         if self.eat("=") {
             let name = self.until(')').unwrap_or_default();
@@ -131,7 +131,7 @@ impl Translator {
         self.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
-    /// A back-reference needs a group that is closed before it.
+    /// Checks that a back-reference follows the end of its group.
     pub(super) fn check_reference(&self, number: Option<usize>, text: &str) -> Result<()> {
         match number {
             Some(number) if self.open.contains(&number) => {
@@ -160,7 +160,7 @@ impl Translator {
         Ok(())
     }
 
-    /// `(?:`, `(?i:`, `(?-i:`; returns whether multi-line mode holds inside.
+    /// Translates `(?:`, `(?i:`, `(?-i:`; returns whether multi-line mode is active inside.
     pub(super) fn flagged_group(&mut self) -> Result<bool> {
         let mut multiline = self.is_multiline();
         let mut flags = String::new();

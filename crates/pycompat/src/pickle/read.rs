@@ -1,4 +1,4 @@
-//! Walking through a pickled list of pairs.
+//! Reads a pickled list of pairs.
 
 use super::PROTO;
 use gristmill_core::problem::Subject;
@@ -6,49 +6,49 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::ops::Range;
 
-/// Bytes that are read at a time.
+/// Number of bytes read at a time.
 const WINDOW: usize = 256 << 10;
-/// Values that may wait on the stack: no list of pairs needs more.
+/// Maximum number of values on the stack: no list of pairs needs more.
 const DEEPEST: usize = 16;
-/// Memoized values that can be referred to later. Programs write references only to pairs that they put into the list twice.
+/// Maximum number of memoized values that can be referred to later. Programs write references only to pairs that occur twice in the list.
 const REMEMBERED: usize = 1 << 18;
-/// The longest number in decimal digits that is read.
+/// Maximum length of a number in decimal digits.
 const MAX_DECIMAL_DIGITS: usize = 24;
 
-/// What lies on the stack.
+/// A value on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     /// The list that is being filled.
     Outer,
-    /// A list inside of it, still empty.
+    /// A list inside it, still empty.
     Inner,
     Mark,
     Number(u64),
     Pair(u64, u64),
 }
 
-/// What one operation gave.
+/// Result of one operation.
 enum Step {
     Nothing,
     Item(u64, u64),
     End,
 }
 
-/// The items of a pickled list of pairs, one after the other, in bounded memory.
+/// Iterates over the items of a pickled list of pairs, in bounded memory.
 ///
-/// Protocols 2 to 5, with or without frames; pairs as tuples or lists. Everything else is a failure that names the byte, and
-/// after a failure there are no more items.
+/// Protocols 2 to 5, with or without frames; pairs as tuples or lists. Everything else is a failure that includes the byte offset, and
+/// there are no more items after a failure.
 pub struct IndexReader<'a> {
     file: &'a ReadFile,
     window: Vec<u8>,
-    /// Where the window begins in the file, and what of it was read.
+    /// Offset of the window in the file, and the part of the window that was read.
     start: u64,
     at: usize,
     end: u64,
     stack: Vec<Value>,
-    /// Items that left the stack before their `APPENDS`.
+    /// Whether items were returned before their `APPENDS`.
     handed_out: bool,
-    /// What was made last, for `MEMOIZE`.
+    /// The last value made, for `MEMOIZE`.
     latest: Option<Value>,
     memo: Vec<Value>,
     memoized: u64,
@@ -58,7 +58,7 @@ pub struct IndexReader<'a> {
 }
 
 impl<'a> IndexReader<'a> {
-    /// Reads the pickle that lies at `range` of a file.
+    /// Reads the pickle in a range of a file, given in bytes.
     pub fn new(file: &'a ReadFile, range: Range<u64>) -> Self {
         Self {
             file,
@@ -77,13 +77,13 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// Takes a negative number of 32 bits, too, as its two's complement of 64: a merge gone wrong may place documents in front of
-    /// the first token.
+    /// Accepts also negative numbers of 32 bits, as their two's complement of 64 bits: a faulty merge may place documents before the first
+    /// token.
     pub fn with_negative(self) -> Self {
         Self { takes_negative: true, ..self }
     }
 
-    /// The next pair; `None` at the end of the list, which must be the end of the range too.
+    /// Returns the next pair; `None` at the end of the list, which must be the end of the range too.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         if self.is_ended {
             return Ok(None);
@@ -93,7 +93,7 @@ impl<'a> IndexReader<'a> {
         result
     }
 
-    /// Where in the file the next operation stands.
+    /// Returns the offset of the next operation in the file.
     pub fn position(&self) -> u64 {
         self.start + self.at as u64
     }
@@ -204,7 +204,7 @@ impl<'a> IndexReader<'a> {
         Ok(Step::Nothing)
     }
 
-    /// A pair is complete: an item where the list is being filled, else a value that waits.
+    /// Completes a pair: it is an item if the list is being filled, otherwise a value on the stack.
     fn pair(&mut self, first: u64, second: u64) -> Outcome<Step> {
         if self.stack == [Value::Outer, Value::Mark] {
             self.handed_out = true;
@@ -229,11 +229,11 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// Takes two numbers and the mark below them.
+    /// Pops two numbers and the mark below them.
     fn two_above_mark(&mut self) -> Outcome<(u64, u64)> {
         let (second, first, mark) = (self.stack.pop(), self.stack.pop(), self.stack.pop());
         match (mark, first, second) {
-            // The mark of a group of items of which some were handed out is not the mark of a pair.
+            // The mark of a group of which some items were already returned is not the mark of a pair.
             (Some(Value::Mark), Some(Value::Number(first)), Some(Value::Number(second)))
                 if !self.handed_out || self.stack.len() >= 2 =>
             {
@@ -255,7 +255,7 @@ impl<'a> IndexReader<'a> {
     fn memoize(&mut self, number: u64) -> Outcome<()> {
         let Some(value) = self.latest else { return Err(self.refuse("it remembers a value that is not there")) };
         self.memoized = self.memoized.max(number.saturating_add(1));
-        // What is remembered out of order, or too much, is only missed if something refers to it.
+        // Values memoized out of order or beyond the limit are not stored; that fails only if something refers to them.
         if number == self.memo.len() as u64 && self.memo.len() < REMEMBERED {
             self.memo.push(value);
         }
@@ -271,7 +271,7 @@ impl<'a> IndexReader<'a> {
         }
     }
 
-    /// A number of `length` bytes, two's complement.
+    /// Reads a number of `length` bytes in two's complement.
     fn long(&mut self, length: u64) -> Outcome<()> {
         let mut digits = [0; 9];
         let Some(place) = usize::try_from(length).ok().and_then(|length| digits.get_mut(..length)) else {
@@ -286,7 +286,7 @@ impl<'a> IndexReader<'a> {
         self.push(Value::Number(u64::from_le_bytes([a, b, c, d, e, f, g, h])))
     }
 
-    /// A number in decimal digits up to the end of the line.
+    /// Reads a number in decimal digits up to the end of the line.
     fn decimal(&mut self, is_long: bool) -> Outcome<()> {
         let mut text = Vec::with_capacity(MAX_DECIMAL_DIGITS);
         loop {
@@ -324,7 +324,7 @@ impl<'a> IndexReader<'a> {
         Ok(())
     }
 
-    /// Moves the window to where reading stands.
+    /// Moves the window to the current position.
     fn refill(&mut self) -> Outcome<()> {
         self.start = self.position();
         self.at = 0;

@@ -34,7 +34,7 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a pickle machine makes of the operations that [`write_index`] uses, written without regard to the reader.
+/// Interprets the operations that [`write_index`] uses as a pickle machine does, independently of the reader.
 fn model(bytes: &[u8]) -> Vec<(u64, u64)> {
     let (mut at, mut list, mut numbers) = (2, Vec::new(), Vec::<u64>::new());
     let number = |at: usize, count: usize| (0..count).rev().fold(0u128, |n, i| (n << 8) | u128::from(bytes[at + i]));
@@ -85,7 +85,7 @@ fn short_lists_are_written_to_the_byte() {
     assert!(far.windows(11).any(|bytes| bytes == [0x8a, 9, 255, 255, 255, 255, 255, 255, 255, 255, 0]));
 }
 
-/// Sums of what CPython 3.11 wrote for `[(i * step, i % 70_000) for i in range(count)]` with protocol 4.
+/// Checks against checksums of the output of CPython 3.11 for `[(i * step, i % 70_000) for i in range(count)]` with protocol 4.
 #[test]
 fn long_lists_are_written_to_the_byte() {
     for (count, step, expected) in KNOWN {
@@ -176,7 +176,7 @@ fn what_is_no_list_of_pairs_is_refused() {
     for bytes in wrong {
         assert!(read(bytes).is_err(), "{}", bytes.escape_ascii());
     }
-    // Marks and numbers without end do not gather.
+    // Endless marks and numbers do not accumulate.
     assert!(read(&[&b"\x80\x04]"[..], &[b'('; 100_000]].concat()).is_err());
     assert!(read(&[&b"\x80\x04]("[..], &[b'K'; 100_000]].concat()).is_err());
 }

@@ -1,20 +1,20 @@
-//! Writing a pickled list of pairs.
+//! Writes a pickled list of pairs.
 
 use super::PROTO;
 use gristmill_core::Outcome;
 
 /// A frame is closed before the next value once it has this many bytes.
 const FRAME: usize = 65_536;
-/// Shorter frames are written without their head.
+/// Frames with fewer bytes are written without their header.
 const SHORTEST_FRAME: usize = 4;
-/// Items that are appended at once.
+/// Number of items in one append operation.
 const GROUP: u64 = 1_000;
-/// More than one item.
+/// Item count of a list with an unknown number of items, more than one.
 const SEVERAL: u64 = u64::MAX;
 /// The protocol that is written.
 const PROTOCOL: u8 = 4;
 
-/// Writes a pickled list of `count` pairs; what leaves it goes to `out`, in pieces of about 64 KiB.
+/// Writes a pickled list of `count` pairs; finished bytes are passed to `out` in pieces of about 64 KiB.
 ///
 /// `items` must yield exactly `count` pairs.
 pub fn write_index(
@@ -29,7 +29,7 @@ pub fn write_index(
     writer.finish(out)
 }
 
-/// Writes a pickled list pair after pair.
+/// Writes a pickled list pair by pair.
 pub struct IndexWriter {
     frame: Vec<u8>,
     count: u64,
@@ -37,14 +37,14 @@ pub struct IndexWriter {
 }
 
 impl IndexWriter {
-    /// For a list that will have `count` items: a list of one item is written differently from all others.
+    /// Creates a writer for a list of `count` items: a list of one item is written differently from all others.
     pub fn new(count: u64) -> Self {
         let mut frame = Vec::with_capacity(FRAME + 64);
         frame.extend_from_slice(&[0x5d, 0x94]);
         Self { frame, count, written: 0 }
     }
 
-    /// For a list of two items at least; how many, its writer need not know before.
+    /// Creates a writer for a list of at least two items whose number is not known in advance.
     pub fn of_several() -> Self {
         Self::new(SEVERAL)
     }
@@ -97,7 +97,7 @@ impl IndexWriter {
     }
 }
 
-/// Appends a number in the shortest of the forms that CPython uses.
+/// Appends a number in the shortest form that CPython uses.
 fn put_number(bytes: &mut Vec<u8>, number: u64) {
     if let Ok(small) = u8::try_from(number) {
         bytes.extend_from_slice(&[0x4b, small]);
@@ -108,7 +108,7 @@ fn put_number(bytes: &mut Vec<u8>, number: u64) {
         bytes.push(0x4a);
         bytes.extend_from_slice(&word.to_le_bytes());
     } else {
-        // A ninth byte keeps the sign of numbers from 2^63 on.
+        // A ninth byte keeps the sign of numbers from 2⁶³ onwards.
         let count = (64 - number.leading_zeros()) as usize / 8 + 1;
         let mut digits = [0; 9];
         digits[..8].copy_from_slice(&number.to_le_bytes());

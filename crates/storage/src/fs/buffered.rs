@@ -1,28 +1,28 @@
-//! A file that collects small writes.
+//! A file that buffers small writes.
 
 use super::WriteFile;
 use gristmill_core::{Failure, Outcome};
 use std::io;
 
-/// Collects small writes into large ones. What is still collected is lost unless [`finish`](Self::finish) or
-/// [`close`](Self::close) is called: a writer that gives up has nothing worth keeping.
+/// Combines small writes into large ones. Buffered bytes are lost unless [`finish`](Self::finish) or [`close`](Self::close) is called: a
+/// writer that fails has nothing worth keeping.
 pub struct BufferedFile {
     file: Box<dyn WriteFile>,
     waiting: Vec<u8>,
 }
 
 impl BufferedFile {
-    /// Collects up to `capacity` bytes.
+    /// Creates a buffer of `capacity` bytes.
     pub fn new(file: Box<dyn WriteFile>, capacity: usize) -> Self {
         Self { file, waiting: Vec::with_capacity(capacity.max(1)) }
     }
-    /// The same, of a file that this run will read again ([`WriteFile::keep_in_page_cache`]).
+    /// Keeps the file in the page cache, for a file that this run will read again ([`WriteFile::keep_in_page_cache`]).
     #[must_use]
     pub fn kept_cached(mut self) -> Self {
         self.file.keep_in_page_cache();
         self
     }
-    /// Adds bytes at the end.
+    /// Appends bytes.
     pub fn write_all(&mut self, bytes: &[u8]) -> Outcome<()> {
         if self.waiting.len() + bytes.len() > self.waiting.capacity() {
             self.hand_over()?;
@@ -33,7 +33,7 @@ impl BufferedFile {
         self.waiting.extend_from_slice(bytes);
         Ok(())
     }
-    /// Size in bytes, with what is still collected.
+    /// Returns the size in bytes, including buffered bytes.
     pub fn len(&self) -> u64 {
         self.file.len() + self.waiting.len() as u64
     }
@@ -41,11 +41,11 @@ impl BufferedFile {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &std::path::Path {
         self.file.path()
     }
-    /// Hands everything collected to the system.
+    /// Passes all buffered bytes to the system.
     pub fn hand_over(&mut self) -> Outcome<()> {
         let result = self.file.write_all(&self.waiting);
         self.waiting.clear();
@@ -61,7 +61,7 @@ impl BufferedFile {
         self.hand_over()?;
         self.file.close()
     }
-    /// The failure inside an error that came out of the [`io::Write`] side, or one made from it.
+    /// Returns the failure inside an error of the [`io::Write`] side, or creates one from it.
     pub fn failure(what: &str, path: &std::path::Path, error: io::Error) -> Failure {
         match error.downcast::<Failure>() {
             Ok(failure) => failure,

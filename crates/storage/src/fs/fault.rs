@@ -1,6 +1,6 @@
-//! A file system that breaks on purpose: the test double behind "whatever happens, at whatever moment".
+//! A file system that fails on purpose: the test double for failures at any moment.
 //!
-//! It writes to the real disk until operation `k`, counted from 0, and then does what its [`Fault`] says.
+//! It writes to the real disk until operation `k`, counted from 0, and then does what its [`Fault`] specifies.
 
 use super::{Disk, DiskFile, RealFs};
 use rustix::io::Errno;
@@ -8,45 +8,45 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What goes wrong, and at which operation.
+/// The kind of failure, and the operation at which it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing; operations are only counted.
+    /// No failure; operations are only counted.
     Nothing,
     /// Operation `at` fails once.
     Once {
-        /// Which operation.
+        /// Number of the operation.
         at: u64,
-        /// How it fails.
+        /// Error that it returns.
         errno: Errno,
     },
-    /// Every operation from `at` on fails.
+    /// Every operation from `at` onwards fails.
     From {
-        /// The first operation that fails.
+        /// Number of the first operation that fails.
         at: u64,
-        /// How it fails.
+        /// Error that it returns.
         errno: Errno,
     },
-    /// From `at` on, whatever needs space fails; removing, renaming and syncing folders still work.
+    /// From `at` onwards, every operation that needs space fails; removing, renaming and syncing folders still work.
     Full {
-        /// The first operation that fails.
+        /// Number of the first operation that fails.
         at: u64,
-        /// How it fails.
+        /// Error that it returns.
         errno: Errno,
     },
-    /// If operation `at` is a write, only half of it is taken; the caller has to go on.
+    /// If operation `at` is a write, only half of it is accepted; the caller has to continue.
     Short {
-        /// Which operation.
+        /// Number of the operation.
         at: u64,
     },
-    /// The process is killed at operation `at`: half of a write still reaches the disk, nothing after it does.
+    /// The process is killed at operation `at`: half of a write still reaches the disk, and nothing after it does.
     Kill {
-        /// The operation that is cut.
+        /// Number of the operation that is interrupted.
         at: u64,
     },
-    /// The power fails at operation `at`: nothing after it reaches the disk, and what was not synced before is undone.
+    /// The power fails at operation `at`: nothing after it reaches the disk, and everything that was not synced before is undone.
     PowerCut {
-        /// The first operation that is lost.
+        /// Number of the first operation that is lost.
         at: u64,
     },
 }
@@ -64,7 +64,7 @@ pub enum Op {
     Close,
     /// Renaming.
     Rename,
-    /// Giving a second name.
+    /// Creating a hard link.
     Link,
     /// Removing a file.
     Unlink,
@@ -84,7 +84,7 @@ impl Op {
     }
 }
 
-/// A file system that breaks on purpose. Clones share everything.
+/// A file system that fails on purpose. Clones share all state.
 #[derive(Clone)]
 pub struct FaultFs {
     shared: Arc<Shared>,
@@ -97,7 +97,7 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// Is called before each operation.
+/// Callback invoked before each operation.
 type Watch = Box<dyn Fn(Op) + Send + Sync>;
 
 #[derive(Default)]
@@ -109,7 +109,7 @@ struct State {
     memory: super::volatile::Volatile,
 }
 
-/// What to do with an operation.
+/// How an operation is executed.
 enum Verdict {
     Do,
     DoHalf,
@@ -118,36 +118,37 @@ enum Verdict {
 }
 
 impl FaultFs {
-    /// A file system with one fault.
+    /// Creates a file system with one fault.
     pub fn new(fault: Fault) -> Self {
         Self { shared: Arc::new(Shared { fault, other_filesystem: None, watch: None, state: Mutex::default() }) }
     }
-    /// A file system without faults that calls `watch` before each operation.
+    /// Creates a file system without faults that calls `watch` before each operation.
     pub fn watched(watch: impl Fn(Op) + Send + Sync + 'static) -> Self {
         let (fault, watch) = (Fault::Nothing, Some(Box::new(watch) as Watch));
         Self { shared: Arc::new(Shared { fault, other_filesystem: None, watch, state: Mutex::default() }) }
     }
-    /// The same, and everything below `folder` behaves as if it were on another file system.
+    /// Creates a file system with one fault in which everything below `folder` behaves as if it were on another file system.
     pub fn with_other_filesystem(fault: Fault, folder: &Path) -> Self {
         let other_filesystem = Some(folder.to_owned());
         Self { shared: Arc::new(Shared { fault, other_filesystem, watch: None, state: Mutex::default() }) }
     }
-    /// Fails like the system does when two paths lie on different file systems.
+    /// Fails as the system does if the two paths are on different file systems.
     fn stay_here(&self, from: &Path, to: &Path) -> io::Result<()> {
         match &self.shared.other_filesystem {
             Some(other) if from.starts_with(other) != to.starts_with(other) => Err(Errno::XDEV.into()),
             _ => Ok(()),
         }
     }
-    /// Operations asked for so far, failed ones included.
+    /// Returns the number of operations requested so far, including failed ones.
     pub fn ops(&self) -> u64 {
         self.state().count
     }
-    /// Every operation asked for so far.
+    /// Returns every operation requested so far.
     pub fn log(&self) -> Vec<(Op, PathBuf)> {
         self.state().log.clone()
     }
-    /// What files were let go of so far: from where on, and how many bytes. It is no operation: it changes nothing and cannot fail.
+    /// Returns the ranges released from the page cache so far: file, offset and length in bytes. Releasing is not an operation: it changes
+    /// nothing and cannot fail.
     pub fn let_go(&self) -> Vec<(PathBuf, u64, u64)> {
         self.state().let_go.clone()
     }
@@ -179,14 +180,14 @@ impl FaultFs {
             _ => Verdict::Do,
         }
     }
-    /// Runs an operation that cannot be done by halves.
+    /// Runs an operation that cannot be half done.
     fn whole<T>(&self, op: Op, path: &Path, run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match self.judge(op, path) {
             Verdict::Do | Verdict::DoHalf => run(),
             Verdict::Fail(error) | Verdict::DoHalfThenFail(error) => Err(error),
         }
     }
-    /// Runs an operation on names and remembers how to undo it until its folder is synced.
+    /// Runs an operation on names and stores how to undo it until its folder is synced.
     fn naming(&self, op: Op, path: &Path, from: Option<&Path>, run: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let tracks = matches!(self.shared.fault, Fault::PowerCut { .. });
         self.whole(op, path, || {

@@ -1,8 +1,8 @@
 //! Changing a file system: every create, write, sync, rename and removal of the program.
 //!
-//! Two layers. [`Disk`] is the bare operations with the system's own errors; [`RealFs`] does them, [`fault::FaultFs`] breaks
-//! them. [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a
-//! [`Failure`] that names the path. Every [`Disk`] is an [`Fs`].
+//! Two layers. [`Disk`] has the bare operations with the system's own errors; [`RealFs`] executes them, [`fault::FaultFs`] makes them fail.
+//! [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a [`Failure`] that
+//! names the path. Every [`Disk`] is an [`Fs`].
 
 mod buffered;
 pub mod fault;
@@ -20,38 +20,38 @@ use std::path::{Component, Path, PathBuf};
 pub const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of a folder that only its owner may enter.
 pub const PRIVATE_FOLDER: u32 = 0o700;
-/// How much is copied at a time, in bytes.
+/// Number of bytes copied at a time.
 const COPY_CHUNK: usize = 1 << 20;
-/// A file that is written is let go of in steps of so many bytes, and stays in memory so many bytes behind its end.
+/// A written file is released from the page cache in steps of `STEP` bytes; its last 64 MiB stay in memory.
 const STEP: u64 = 8 << 20;
 const BEHIND: u64 = 64 << 20;
 
-/// An open file as the system offers it.
+/// An open file with the bare operations of the system.
 pub trait DiskFile: Send {
     /// Writes some of the bytes and returns how many.
     fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Overwrites some of the bytes at `offset` and returns how many; where the next bytes go stays.
+    /// Overwrites some of the bytes at `offset` and returns how many; the append position does not change.
     fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Makes the content durable.
     fn raw_sync(&mut self) -> io::Result<()>;
-    /// Asks the system to begin writing out what it holds back; nothing is waited for, and nothing can fail.
+    /// Makes the system start to write out buffered data; does not wait and cannot fail.
     fn raw_start_sync(&mut self) {}
-    /// Tells the system that these bytes will not be read soon: what of them is not on disk yet it begins to write, the memory of the
-    /// others it takes back. Nothing is waited for, and nothing can fail.
+    /// Declares that these bytes will not be read soon: the system starts to write out those that are not on disk yet, and reclaims the
+    /// memory of the others. Does not wait and cannot fail.
     fn raw_let_go(&mut self, from: u64, length: u64);
     /// Sets the permission bits.
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
-    /// Closes the file and reports what the system says about it.
+    /// Closes the file and returns the error that the system reports, if any.
     fn raw_close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// The bare operations that change a file system. None follows a symbolic link in the last component.
+/// The bare operations that change a file system. None of them follows a symbolic link in the last component.
 pub trait Disk: Send + Sync {
-    /// Creates a file that must not exist yet, for writing, private to its owner.
+    /// Creates a file for writing, private to its owner. It is an error if the file exists.
     fn raw_create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
-    /// Opens a file for appending, creating it when missing. Returns its size in bytes too.
+    /// Opens a file for appending and creates it if missing. Also returns its size in bytes.
     fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)>;
-    /// Opens a file that is there, cuts it to `length` bytes and writes on from there. One that is shorter is an error.
+    /// Opens an existing file, truncates it to `length` bytes and continues from there. A shorter file is an error.
     fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>>;
     /// Makes an existing file's content durable.
     fn raw_sync_file(&self, path: &Path) -> io::Result<()>;
@@ -59,7 +59,7 @@ pub trait Disk: Send + Sync {
     fn raw_sync_dir(&self, path: &Path) -> io::Result<()>;
     /// Renames, replacing what is at `to`.
     fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Gives a file a second name.
+    /// Creates a hard link to a file.
     fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file or symbolic link.
     fn raw_unlink(&self, path: &Path) -> io::Result<()>;
@@ -71,51 +71,50 @@ pub trait Disk: Send + Sync {
     fn raw_chmod(&self, path: &Path, mode: u32) -> io::Result<()>;
 }
 
-/// A file being written. Nothing is kept back: every byte given is handed to the system at once (see [`BufferedFile`]).
+/// A file being written. Nothing is buffered: every byte is passed to the system at once (see [`BufferedFile`]).
 ///
-/// What is written is let go of as the file grows: the system begins to write it out, and memory that held it is free for what comes next.
-/// So a large file neither drives everything else out of memory nor leaves all of the writing to its end. Its last 64 MiB stay.
+/// The file is released from the page cache as it grows: the system starts to write it out, and the memory of written pages is freed. A
+/// large file thus neither evicts everything else from memory nor defers all writing to its end. Its last 64 MiB stay in memory.
 pub trait WriteFile: Send {
-    /// Writes all bytes at the end.
+    /// Appends all bytes.
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
-    /// Overwrites bytes that were written before, from `offset` on: for a header that is known last.
+    /// Overwrites bytes that were written before, from `offset` onwards: for a header that is known last.
     fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()>;
-    /// Begins to make everything durable, without waiting: for many small files whose [`sync`](Self::sync) comes later.
+    /// Starts to make everything durable without waiting: for many small files whose [`sync`](Self::sync) is called later.
     fn start_sync(&mut self);
-    /// From now on nothing is let go of: for what this run will read again.
+    /// Stops releasing the file from the page cache: for a file that this run will read again.
     fn keep_in_page_cache(&mut self);
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Outcome<()>;
     /// Sets the permission bits.
     fn set_mode(&mut self, mode: u32) -> Outcome<()>;
-    /// Size in bytes.
+    /// Returns the size in bytes.
     fn len(&self) -> u64;
     /// Whether nothing was written yet.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Where the file is.
+    /// Returns the path of the file.
     fn path(&self) -> &Path;
     /// Makes the content durable, closes the file and returns its size in bytes.
     fn finish(self: Box<Self>) -> Outcome<u64>;
-    /// Closes the file without waiting for the disk: for spools that are checked before they are used again.
+    /// Closes the file without waiting for the disk and returns its size in bytes: for spools that are checked before they are used again.
     fn close(self: Box<Self>) -> Outcome<u64>;
 }
 
 /// A file system to write to.
 pub trait Fs: Disk {
-    /// Creates a file that must not exist yet, readable by its owner only until a mode is set.
+    /// Creates a file, readable only by its owner until a mode is set. It is an error if the file exists.
     fn create_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
         let raw = named("creating the file", path, || self.raw_create(path))?;
         Ok(Box::new(NamedFile::new(path, raw, 0)))
     }
-    /// Opens a file to append to, creating it when missing.
+    /// Opens a file for appending and creates it if missing.
     fn append_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
         let (raw, written) = named("opening the file for writing", path, || self.raw_append(path))?;
         Ok(Box::new(NamedFile::new(path, raw, written)))
     }
-    /// Opens a file that is there to go on after its first `length` bytes; whatever came after them is cut off. A file that is
-    /// shorter is an error.
+    /// Opens an existing file to continue after its first `length` bytes; any bytes after them are cut off. A shorter file is an error.
     fn reopen_file(&self, path: &Path, length: u64) -> Outcome<Box<dyn WriteFile>> {
         let raw = named("opening the file for writing", path, || self.raw_reopen(path, length))?;
         Ok(Box::new(NamedFile::new(path, raw, length)))
@@ -124,7 +123,7 @@ pub trait Fs: Disk {
     fn sync_file(&self, path: &Path) -> Outcome<()> {
         named("making the file durable", path, || self.raw_sync_file(path))
     }
-    /// Makes a folder's entries durable. File systems that cannot do this for folders are taken at their word.
+    /// Makes a folder's entries durable. File systems that do not support this for folders are assumed to be durable.
     fn sync_dir(&self, path: &Path) -> Outcome<()> {
         match repeat(|| self.raw_sync_dir(path)) {
             Err(error) if is_unsupported_sync(&error) => Ok(()),
@@ -135,7 +134,7 @@ pub trait Fs: Disk {
     fn rename(&self, from: &Path, to: &Path) -> Outcome<()> {
         named("renaming", to, || self.raw_rename(from, to))
     }
-    /// Gives a file a second name, or copies it where the file system has no hard links. `to` must not exist.
+    /// Creates a hard link to a file, or copies it if the file system has no hard links. `to` must not exist.
     fn hard_link_or_copy(&self, from: &Path, to: &Path) -> Outcome<()> {
         match repeat(|| self.raw_link(from, to)) {
             Ok(()) => Ok(()),
@@ -147,7 +146,7 @@ pub trait Fs: Disk {
     fn copy_file(&self, from: &Path, to: &Path) -> Outcome<()> {
         self.copy_file_watched(from, to, &mut |_| Ok(()))
     }
-    /// [`copy_file`](Self::copy_file) for large files: `watch` is told how many bytes came with each step, and may end it.
+    /// Like [`copy_file`](Self::copy_file) for large files: `watch` receives the number of bytes copied in each step, and may end the copy.
     fn copy_file_watched(&self, from: &Path, to: &Path, watch: &mut dyn FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let source = super::read::open_read(from)?;
         let target = self.create_file(to)?;
@@ -157,28 +156,29 @@ pub trait Fs: Disk {
         }
         result
     }
-    /// Removes a file or symbolic link. One that is not there is fine.
+    /// Removes a file or symbolic link. A missing one is not an error.
     fn remove_file(&self, path: &Path) -> Outcome<()> {
         match repeat(|| self.raw_unlink(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other.map_err(|error| Failure::io("removing", path, &error)),
         }
     }
-    /// Removes a folder and everything in it, following no symbolic link. One that is not there is fine.
+    /// Removes a folder and everything in it, without following symbolic links. A missing one is not an error.
     fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
         remove_tree(self, path)
     }
-    /// Creates a folder with these permission bits, whatever the umask. One that is there already is fine and keeps its mode.
+    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode.
     ///
-    /// Who makes what is missing above an output asks for `new/..` where `new` is not there. That is refused: the output was looked at
-    /// before, and there was nothing; behind a folder that is made meanwhile the same path leads to what somebody else has there.
+    /// A path that ends in `..` is refused. It occurs when the missing parents of an output are created and the output contains `new/..`,
+    /// where `new` does not exist: the output was checked before, and there was nothing, but once `new` exists, the same path leads to
+    /// other existing files.
     fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
         if path.components().next_back() == Some(Component::ParentDir) {
             return Err(Failure::usage("creating the folder", "`..` follows a folder that does not exist")
                 .on(Subject::path(path))
                 .with_hint("give the path without it"));
         }
-        // Another run may take the folder away between the two looks at it; then it is made after all.
+        // Another run may remove the folder between the two checks; the loop then creates it.
         let mut races = 8;
         loop {
             match repeat(|| self.raw_mkdir(path, mode)) {
@@ -207,26 +207,26 @@ struct NamedFile {
     letting_go: Option<WritebackWindow>,
 }
 
-/// How far a file is let go of, in whole steps.
+/// How far a file has been released from the page cache, in whole steps.
 struct WritebackWindow {
-    /// What lies before was written by others.
+    /// Offset of the first byte that is released; earlier bytes were not written here.
     first: u64,
-    /// What lies before is on its way to the disk.
+    /// Offset up to which write-out has started.
     begun: u64,
 }
 
 impl NamedFile {
-    /// A file that is open, and has this many bytes.
+    /// Wraps an open file that has `written` bytes.
     fn new(path: &Path, raw: Box<dyn DiskFile>, written: u64) -> Self {
         let first = written.next_multiple_of(STEP);
         Self { path: path.to_owned(), raw, written, letting_go: Some(WritebackWindow { first, begun: first }) }
     }
-    /// Lets go of what is far enough behind.
+    /// Releases the bytes that are far enough before the end.
     fn let_go(&mut self) {
         let Some(WritebackWindow { first, begun }) = &mut self.letting_go else { return };
         while self.written >= *begun + STEP {
             self.raw.raw_let_go(*begun, STEP);
-            // By now it is on disk, and its memory is given back.
+            // It is on disk by now, so its memory is reclaimed.
             if let Some(behind) = begun.checked_sub(BEHIND).filter(|behind| behind >= first) {
                 self.raw.raw_let_go(behind, STEP);
             }
@@ -286,7 +286,7 @@ impl WriteFile for NamedFile {
     fn close(self: Box<Self>) -> Outcome<u64> {
         let Self { path, raw, written, .. } = *self;
         match raw.raw_close() {
-            // An interrupted close has closed the file all the same.
+            // An interrupted close has closed the file.
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(Failure::io("closing", path, &error)),
             _ => Ok(written),
         }
@@ -313,7 +313,7 @@ fn fill(
     Ok(())
 }
 
-/// Repeats an operation for as long as a signal interrupts it.
+/// Repeats an operation while a signal interrupts it.
 fn repeat<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match operation() {
@@ -333,7 +333,7 @@ fn is_unsupported_sync(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| ignored.iter().any(|e| e.raw_os_error() == code))
 }
 
-/// What file systems say that have no hard links, or not for this file.
+/// Whether the error is one of those of file systems without hard links, or without them for this file.
 fn is_link_refused(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let refused =
@@ -341,12 +341,12 @@ fn is_link_refused(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| refused.iter().any(|e| e.raw_os_error() == code))
 }
 
-/// Whether an operation failed because its two paths lie on different file systems.
+/// Whether an operation failed because its two paths are on different file systems.
 pub(crate) fn is_cross_device(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
 }
 
-/// Renames; `Ok(false)` when the two paths lie on different file systems.
+/// Renames; returns `Ok(false)` if the two paths are on different file systems.
 pub(crate) fn rename_here(fs: &dyn Fs, from: &Path, to: &Path) -> Outcome<bool> {
     match repeat(|| fs.raw_rename(from, to)) {
         Ok(()) => Ok(true),

@@ -25,7 +25,7 @@ impl DiskFile for RealFile {
         self.0.sync_all()
     }
     fn raw_start_sync(&mut self) {
-        // Giving up the cached pages makes the system write the changed ones first.
+        // Dropping the cached pages makes the system write the changed ones first.
         let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
     }
     fn raw_let_go(&mut self, from: u64, length: u64) {
@@ -35,8 +35,8 @@ impl DiskFile for RealFile {
         self.0.set_permissions(Permissions::from_mode(mode & 0o7777))
     }
     fn raw_close(self: Box<Self>) -> io::Result<()> {
-        // The standard library swallows what `close` says. Everything that is published was synced before, and a sync
-        // reports at least as much.
+        // The standard library discards the error of `close`. Everything that is published was synced before, and a sync reports at least
+        // the same errors.
         drop(self);
         Ok(())
     }

@@ -199,7 +199,7 @@ fn a_power_cut_takes_what_was_not_synced_and_nothing_else() {
     put("nameless", true); // 8..12
     fs.rename(&at("whole"), &at("renamed")).unwrap(); // 12
     fs.remove_file(&at("torn")).unwrap(); // 13
-    fs.sync_dir(dir.path()).unwrap_err(); // 14: the power is gone
+    fs.sync_dir(dir.path()).unwrap_err(); // 14: the power is cut
     fs.create_file(&at("later")).err().unwrap();
     assert_eq!(std::fs::read(at("whole")).unwrap(), b"text");
     assert!(!at("renamed").exists() && !at("nameless").exists() && !at("later").exists());
@@ -248,7 +248,7 @@ fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() 
     assert!(RealFs.reopen_file(&dir.path().join("none"), 0).is_err());
 }
 
-/// Takes everything, and notes what it is to let go of.
+/// Accepts every write, and records the ranges that are to be released.
 #[derive(Clone, Default)]
 struct Endless(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64)>>>);
 
@@ -273,7 +273,7 @@ impl DiskFile for Endless {
     }
 }
 
-/// What a file is let go of that has `before` bytes and grows to `bytes`, in pieces of this size.
+/// Returns the ranges released from a file that has `before` bytes and grows to `bytes`, in pieces of `piece` bytes.
 fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64)> {
     let disk = Endless::default();
     let mut file = NamedFile::new(Path::new("f"), Box::new(disk.clone()), before);
@@ -297,7 +297,7 @@ fn what_is_written_is_let_go_of_step_by_step_but_for_the_end() {
     for piece in [777_777, 1 << 20, 8 << 20, 50 << 20] {
         let calls = let_go_of(0, 200 * MIB, piece, false);
         assert!(calls.iter().all(|(_, length)| *length == 8 * MIB));
-        // Each whole step is begun, in order; each that lies far enough behind is told once more.
+        // Write-out starts for each whole step, in order; each step that is far enough before the end is released once more.
         let mut wanted = Vec::new();
         for step in 0..25 {
             wanted.push(step * 8 * MIB);
@@ -307,7 +307,7 @@ fn what_is_written_is_let_go_of_step_by_step_but_for_the_end() {
     }
     assert!(let_go_of(0, 8 * MIB - 1, 4096, false).is_empty());
     assert_eq!(let_go_of(0, 8 * MIB, 4096, false), [(0, 8 * MIB)]);
-    // A file that ends with the distance stays whole: of all its steps the writing is begun.
+    // A file no longer than the distance stays in memory: write-out starts for all of its steps.
     assert_eq!(let_go_of(0, 64 * MIB, 1 << 20, false).len(), 8);
 }
 

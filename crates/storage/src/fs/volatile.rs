@@ -1,4 +1,4 @@
-//! What a power cut takes: content that was not synced, and names whose folder was not. Part of the test double.
+//! What a power cut loses: content that was not synced, and names whose folder was not. Part of the test double.
 
 use super::fault::Op;
 use super::{Disk as _, RealFs};
@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub(super) struct Volatile {
     names: Vec<PriorState>,
-    /// Files written to, and how many of their bytes are durable.
+    /// Files written to, with the number of their bytes that are durable.
     contents: BTreeMap<PathBuf, u64>,
 }
 
-/// How a name was before an operation.
+/// State of a name before an operation.
 pub(super) struct PriorState {
     op: Op,
     path: PathBuf,
     from: Option<PathBuf>,
-    /// Folders that have to be synced before the operation is durable.
+    /// Folders that must be synced before the operation is durable.
     waits_for: Vec<PathBuf>,
-    /// What was at `path`.
+    /// Content and mode of the file that was at `path`.
     old: Option<(Vec<u8>, u32)>,
 }
 
@@ -71,7 +71,7 @@ fn open_empty(path: &Path) -> std::io::Result<File> {
 }
 
 impl Volatile {
-    /// An operation on names was done.
+    /// Records an operation on names.
     pub(super) fn named(&mut self, before: PriorState) {
         match (before.op, &before.from) {
             (Op::Create, _) => drop(self.contents.insert(before.path.clone(), 0)),
@@ -85,28 +85,28 @@ impl Volatile {
         }
         self.names.push(before);
     }
-    /// A file's content is durable.
+    /// Records that a file's content is durable.
     pub(super) fn synced_file(&mut self, path: &Path) {
         if let Ok(facts) = std::fs::symlink_metadata(path) {
             self.contents.insert(path.to_owned(), facts.len());
         }
     }
-    /// A file with this many durable bytes will be appended to.
+    /// Records that a file with this many durable bytes will be appended to.
     pub(super) fn opened(&mut self, path: &Path, bytes: u64) {
         self.contents.entry(path.to_owned()).or_insert(bytes);
     }
-    /// A folder's names are durable.
+    /// Records that a folder's names are durable.
     pub(super) fn synced_folder(&mut self, folder: &Path) {
         self.names.retain_mut(|before| {
             before.waits_for.retain(|waiting| waiting != folder);
             !before.waits_for.is_empty()
         });
     }
-    /// The power fails.
+    /// Simulates the power cut.
     pub(super) fn lose(&mut self) {
         use rustix::fs::{open, Mode, OFlags};
         let contents = std::mem::take(&mut self.contents);
-        // A file with two names is durable as far as any of them was synced.
+        // A file with two names is durable as far as either of them was synced.
         let mut furthest: BTreeMap<u64, u64> = BTreeMap::new();
         for (path, durable) in &contents {
             if let Ok(facts) = std::fs::symlink_metadata(path) {

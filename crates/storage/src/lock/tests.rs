@@ -15,7 +15,7 @@ fn acquire(own: &RunFolder) -> Outcome<DatasetLock> {
     DatasetLock::acquire(&RealFs, own, false)
 }
 
-/// Leaves a lock as another process would have.
+/// Writes a lock as another process would have left it.
 fn leave(own: &RunFolder, process: ProcessIdentity, system_lock: bool) {
     let holder = Holder { process, token: "left".into(), system_lock };
     write_file(&RealFs, &own.lock(), &serde_json::to_vec(&holder).unwrap(), 0o644).unwrap();
@@ -26,7 +26,7 @@ fn dead() -> ProcessIdentity {
     ProcessIdentity { started: me.started + 1, ..me }
 }
 
-/// Names in the own folder besides `lock` and `work`.
+/// Names in the own folder other than `lock` and `work`.
 fn litter(own: &RunFolder) -> Vec<String> {
     let names = std::fs::read_dir(own.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !["lock", "work"].contains(&name.as_str())).collect()
@@ -54,7 +54,7 @@ fn a_lock_is_held_until_it_is_dropped_and_its_holder_is_named() {
 fn the_folder_of_work_is_made_by_whoever_has_the_lock_and_nobody_else() {
     let (_dir, own) = place();
     let lock = acquire(&own).unwrap();
-    // As a run does at its end, a moment before it lets go.
+    // A run does this at its end, just before it releases the lock.
     own.remove_work(&RealFs).unwrap();
     acquire(&own).unwrap_err();
     assert!(!own.work().exists());
@@ -141,7 +141,7 @@ fn of_twenty_that_race_exactly_one_gets_the_lock() {
                             barrier.wait();
                             let lock = DatasetLock::acquire_with(&RealFs, &own, false, use_system);
                             won.fetch_add(u32::from(lock.is_ok()), Ordering::SeqCst);
-                            // Nobody lets go before everybody has tried.
+                            // All attempts end before any lock is released.
                             barrier.wait();
                             drop(lock);
                         });

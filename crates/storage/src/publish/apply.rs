@@ -1,7 +1,7 @@
-//! Doing what a rename list says, forwards or backwards.
+//! Executes a rename list, forwards or backwards.
 //!
-//! Every step can be told from the disk: a staged file that is gone was moved to its target, an old file that was moved aside is
-//! there. So going forward may begin anywhere, and any number of times.
+//! The progress can be determined from the disk: a staged file that is missing was moved to its target, and an old file that was moved
+//! aside exists. Going forward may therefore start at any step, and may be repeated any number of times.
 
 use super::super::fs::{rename_here, Fs};
 use super::super::run_folder::RunFolder;
@@ -13,25 +13,25 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A rename list with everything needed to follow it.
+/// A rename list with everything needed to execute it.
 pub(super) struct Renamer<'a> {
     fs: &'a dyn Fs,
     own: &'a RunFolder,
     root: &'a Path,
     list: &'a RenameList,
     staging: PathBuf,
-    /// Entries whose target lies on another file system and was written in this process.
+    /// Numbers of the entries whose target is on another file system and was written by this process.
     copied: HashSet<usize>,
 }
 
 type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
-/// Whether something has this name, a dangling link included.
+/// Whether a path exists, including a dangling link.
 pub(super) fn is_there(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
 }
 
-/// Where the staged file of an entry is.
+/// Returns the path of the staged file of an entry.
 pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("new-{number}"))
 }
@@ -41,7 +41,7 @@ impl<'a> Renamer<'a> {
         Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
     }
 
-    /// Moves everything to its place, durably; the list stays. `placed` is called for each file that is there.
+    /// Moves everything to its place, durably; the list is kept. `placed` is called for each file that is in place.
     pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
         for (number, entry) in &last {
@@ -61,7 +61,7 @@ impl<'a> Renamer<'a> {
         self.sync_folders(&last)
     }
 
-    /// Undoes whatever of [`forward`](Self::forward) was done, in the reverse order, durably; the list stays.
+    /// Undoes everything that [`forward`](Self::forward) has done, in reverse order, durably; the list is kept.
     pub(super) fn backward(&self) -> Outcome<()> {
         let (last, others) = self.split();
         for (number, entry) in last.iter().rev() {
@@ -79,11 +79,11 @@ impl<'a> Renamer<'a> {
         self.sync_folders(&last)
     }
 
-    /// Ends a publish that was done: removes what lies beside targets on other file systems, then the list.
+    /// Ends a completed publish: removes leftovers next to targets on other file systems, then the list.
     pub(super) fn finish(&self) -> Outcome<()> {
         let mut is_over = self.list.state == State::Done;
         if !is_over && self.leftovers().next().is_some() {
-            // From here on there is no way back, and files may be edited: a second reading must not move anything.
+            // From here on the publish cannot be undone, and files may be edited: executing the list again must not move anything.
             let done = RenameList { state: State::Done, ..self.list.clone() };
             if let Err(failure) = super::write_list(self.fs, self.own, &done) {
                 if !matches!(RenameList::read(self.own), Ok(Some(list)) if list.state == State::Done) {
@@ -92,7 +92,7 @@ impl<'a> Renamer<'a> {
             }
             is_over = true;
         }
-        // What cannot be removed now is still named by the list; whoever comes next removes it.
+        // Leftovers that cannot be removed now are still in the list, so the next recovery removes them.
         let removed = self.leftovers().try_for_each(|path| {
             self.fs.remove_file(&path)?;
             self.fs.sync_dir(parent_of(&path))
@@ -104,7 +104,7 @@ impl<'a> Renamer<'a> {
         result
     }
 
-    /// What makes the set visible, and everything else; each with its number.
+    /// Splits the entries into those that make the set visible and all others, each with its number.
     fn split(&self) -> (Numbered<'a>, Numbered<'a>) {
         self.list.entries.iter().enumerate().partition(|(_, entry)| entry.action.is_visible_part())
     }
@@ -114,7 +114,7 @@ impl<'a> Renamer<'a> {
     fn aside(&self, number: usize) -> PathBuf {
         self.staging.join(format!("old-{number}"))
     }
-    /// A hidden name beside a target, for targets on other file systems.
+    /// Returns a hidden name next to a target, for targets on other file systems.
     fn beside(&self, entry: &Entry, number: usize, word: &str) -> PathBuf {
         let target = self.target(entry);
         let mut name = OsString::from(".");
@@ -161,7 +161,7 @@ impl<'a> Renamer<'a> {
         if rename_here(self.fs, &from, &target)? {
             return Ok(());
         }
-        // Another file system: the staged file stays until the end, so that this can be done again.
+        // Another file system: the staged file is kept until the end, so that this step can be repeated.
         let beside = self.beside(entry, number, "new");
         self.fs.remove_file(&beside)?;
         self.fs.copy_file(&from, &beside)?;
@@ -212,7 +212,7 @@ impl<'a> Renamer<'a> {
     }
 }
 
-/// A file that is neither staged nor in place: somebody removed it.
+/// Creates the failure for a file that is neither staged nor in place, because another process removed it.
 fn lost(target: &Path) -> Failure {
     Failure::data("finishing an interrupted publish", "the new file is gone from the work folder")
         .on(Subject::path(target))

@@ -1,4 +1,5 @@
-//! The rename list: what a publish has promised to do. Text, with a checksum at its end; written whole before the first rename.
+//! The rename list: the renames that a publish has committed to. Text, with a checksum at its end; written completely before the first
+//! rename.
 //!
 //! ```text
 //! gristmill renames 1
@@ -10,8 +11,8 @@
 //! end 3 89abcdef01234567
 //! ```
 //!
-//! Paths are relative to the root where they lie below it, so that a data set may be moved; bytes outside printable ASCII,
-//! spaces and `%` are percent-encoded.
+//! Paths below the root are relative to it, so that a data set may be moved; bytes outside printable ASCII, spaces and `%` are
+//! percent-encoded.
 
 use super::super::read::read_whole;
 use super::super::run_folder::RunFolder;
@@ -24,17 +25,17 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const FIRST_LINE: &str = "gristmill renames 1";
-/// Room for a hundred thousand long paths, in bytes.
+/// Maximum size of a list in bytes: a hundred thousand long paths.
 const MAX_LIST_BYTES: u64 = 1 << 28;
 
 /// What happens to one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A staged file takes its place.
+    /// A staged file replaces it.
     Put,
-    /// It goes away.
+    /// It is removed.
     Remove,
-    /// Like `Put`, but it makes the set visible: taken away before anything else moves, put in after everything else.
+    /// Like `Put`, but it makes the set visible: removed before anything else moves, put in place after everything else.
     Last,
     /// Like `Remove`, but before anything else moves.
     Hide,
@@ -44,11 +45,11 @@ impl Action {
     const WORDS: [(Self, &'static str); 4] =
         [(Self::Put, "put"), (Self::Remove, "remove"), (Self::Last, "last"), (Self::Hide, "hide")];
 
-    /// A staged file belongs to it.
+    /// Whether the entry has a staged file.
     pub(super) fn has_staged(self) -> bool {
         matches!(self, Self::Put | Self::Last)
     }
-    /// It makes the set visible, or made it.
+    /// Whether the target makes the set visible, or made it visible.
     pub(super) fn is_visible_part(self) -> bool {
         matches!(self, Self::Last | Self::Hide)
     }
@@ -65,18 +66,18 @@ impl Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) action: Action,
-    /// Something was at the target before.
+    /// Whether there was something at the target before.
     pub(super) had_old: bool,
-    /// As given: relative to the root, or absolute.
+    /// Path as given: relative to the root, or absolute.
     pub(super) target: PathBuf,
 }
 
-/// How far a publish is.
+/// Progress of a publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Files are being moved.
     Moving,
-    /// All are in place; only leftovers may have to be removed.
+    /// All files are in place; only leftovers may have to be removed.
     Done,
 }
 
@@ -84,14 +85,14 @@ pub(super) enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RenameList {
     pub(super) state: State,
-    /// Part of the names of files beside targets on other file systems.
+    /// Part of the names of files next to targets on other file systems.
     pub(super) id: String,
-    /// In the order in which they are put in place.
+    /// The entries, in the order in which they are put in place.
     pub(super) entries: Vec<Entry>,
 }
 
 impl RenameList {
-    /// The file's text.
+    /// Returns the text of the file.
     pub(super) fn to_text(&self) -> String {
         let state = match self.state {
             State::Moving => "moving",
@@ -108,7 +109,7 @@ impl RenameList {
         text
     }
 
-    /// Reads the file's text; `None` when a single byte of it is not as it was written.
+    /// Parses the text of the file; `None` if any byte of it differs from what was written.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let start_of_end = text.strip_suffix('\n')?.rfind('\n')? + 1;
         let (body, end) = text.split_at_checked(start_of_end)?;
@@ -127,7 +128,7 @@ impl RenameList {
         (end == expected).then_some(Self { state, id, entries })
     }
 
-    /// The list of an own folder, if there is one.
+    /// Reads the list of an own folder, if there is one.
     pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let path = own.renames();
         let Some(bytes) = read_whole(&path, MAX_LIST_BYTES)? else { return Ok(None) };
@@ -139,7 +140,7 @@ impl RenameList {
         })
     }
 
-    /// The targets' names, raw, as a person knows them.
+    /// Returns the names of the targets, raw, in the form shown to users.
     pub(super) fn names(&self) -> Vec<String> {
         self.entries.iter().map(|entry| entry.target.to_string_lossy().into_owned()).collect()
     }
@@ -184,7 +185,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How a target is written down: relative to the root where it lies below it.
+/// Returns a target as stored in the list: relative to the root if it is below it.
 pub(super) fn written_down(root: &Path, target: &Path) -> PathBuf {
     target.strip_prefix(root).map_or_else(|_| target.to_owned(), Path::to_path_buf)
 }

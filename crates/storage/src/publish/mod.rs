@@ -1,8 +1,8 @@
-//! Making files visible: a single file atomically, a set of files as one.
+//! Makes files visible: a single file atomically, a set of files as a unit.
 //!
-//! A set is staged in the own folder, durable; then its rename list is written, and only then do files move: the commit file of an
-//! earlier set is taken away, the others are replaced in order, the commit file comes last. A kill leaves either the old set, or
-//! the new one, or one without commit file that [`recover`] finishes. An error undoes what was moved.
+//! A set is staged durably in the own folder. Then its rename list is written, and only then are files moved: the commit file of an earlier
+//! set is removed, the others are replaced in order, and the commit file is put in place last. A kill leaves the old set, the new one, or
+//! one without commit file that [`recover`] finishes. After an error, moved files are moved back.
 
 mod apply;
 mod list;
@@ -17,21 +17,21 @@ use list::{Action, Entry, RenameList, State};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Temporary files in the own folder begin like this.
+/// Prefix of temporary files in the own folder.
 const TEMPORARY: &str = "tmp-";
-/// Bytes of a file that is written piece by piece which are collected.
+/// Buffer size in bytes for a file that is written piece by piece.
 const BUFFER: usize = 64 << 10;
-/// Permission bits of the rename list: `lint` may be run by somebody else.
+/// Permission bits of the rename list: another user may run `lint`.
 const LIST_MODE: u32 = 0o644;
 
-/// Writes a single file so that at any moment either the old or the new one is there, whole.
+/// Writes a single file such that at any moment either the complete old file or the complete new one exists.
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let beside = beside(path, "new");
     let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
     if let Err(mut failure) = result {
-        // The failure that is already on its way says more than one about tidying up.
+        // The failure that is being returned is more useful than one of the cleanup.
         let _ = fs.remove_file(&beside);
-        // Nobody knows the hidden name.
+        // The hidden name means nothing to the user.
         if failure.subject == Subject::path(&beside) {
             failure.subject = Subject::path(path);
         }
@@ -40,7 +40,7 @@ pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<
     fs.sync_dir(parent_of(path))
 }
 
-/// Writes a new file, durable, with its final mode.
+/// Writes a new file durably, with its final mode.
 fn write_new(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let mut file = fs.create_file(path)?;
     file.write_all(bytes)?;
@@ -56,7 +56,7 @@ fn parent_of(path: &Path) -> &Path {
     }
 }
 
-/// A hidden name in the same folder that nobody else uses.
+/// Returns a hidden, unique name in the same folder.
 fn beside(path: &Path, word: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -64,7 +64,7 @@ fn beside(path: &Path, word: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A word no other running process on any host is likely to make.
+/// Returns a word that no other running process on any host is likely to generate.
 pub(super) fn unique() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -72,14 +72,14 @@ pub(super) fn unique() -> String {
     format!("{}-{count}-{}", std::process::id(), random.get(..8).unwrap_or_default())
 }
 
-/// What was finished of an earlier, interrupted publish.
+/// Result of finishing an earlier, interrupted publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolledForward {
-    /// The files that are in place now, relative to the root where they lie below it; raw.
+    /// The files that are in place now, relative to the root if they are below it; raw.
     pub files: Vec<String>,
 }
 
-/// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing beside the data.
+/// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing next to the data.
 pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     own.create(fs)?;
     let draft = own.path().join(format!("{TEMPORARY}{}", unique()));
@@ -94,9 +94,9 @@ pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mod
     }
 }
 
-/// Puts a finished file of the own folder in the place of `path`: at any moment either the old or the new one is there, whole.
+/// Moves a finished file of the own folder to `path`: at any moment either the complete old file or the complete new one exists.
 ///
-/// A symbolic link at `path` is replaced, not followed. After an error the old file is as it was.
+/// A symbolic link at `path` is replaced, not followed. After an error the old file is unchanged.
 pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcome<()> {
     fs.set_mode(written, mode)?;
     fs.sync_file(written)?;
@@ -112,21 +112,21 @@ pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcom
     fs.sync_dir(parent_of(path))
 }
 
-/// A set of files that becomes visible as one. Dropped without [`commit`](Self::commit), it leaves no trace.
+/// A set of files that becomes visible as a unit. Leaves no trace if dropped without [`commit`](Self::commit).
 pub struct Publication<'a> {
     fs: &'a dyn Fs,
     root: PathBuf,
     own: &'a RunFolder,
     staging: PathBuf,
-    /// Targets as absolute paths, in the order in which they are put in place. The staged file's name is its position.
+    /// Targets as absolute paths, in the order in which they are put in place. The name of a staged file is its position.
     entries: Vec<(Action, PathBuf)>,
     counter: Counter<'a>,
-    /// The staging folder is somebody else's business now.
+    /// Whether the rename list, and no longer this value, determines what happens to the staging folder.
     is_settled: bool,
 }
 
 impl<'a> Publication<'a> {
-    /// Begins a set. An earlier one that was interrupted is finished first. The caller holds the data set's lock.
+    /// Begins a set, after finishing an earlier one that was interrupted. The caller holds the data set's lock.
     pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a RunFolder) -> Outcome<Self> {
         own.create(fs)?;
         recover(fs, root, own)?;
@@ -137,14 +137,14 @@ impl<'a> Publication<'a> {
         Ok(Self { fs, root: root.to_owned(), own, staging, entries: Vec::new(), counter, is_settled: false })
     }
 
-    /// Counts the files in a progress in which nothing else is counted. `files` is how many there will be, as far as it is known.
+    /// Counts the files in a progress that counts nothing else. `files` is the expected number of files, as far as it is known.
     pub fn counting(mut self, progress: &'a Progress, files: u64) -> Self {
         progress.expect(files, 0);
         self.counter = Counter { progress: Some(progress), ..Counter::default() };
         self
     }
 
-    /// Adds a file with this content. `target` is absolute; its folder exists; a symbolic link there is replaced, not followed.
+    /// Adds a file with this content. `target` is absolute, and its folder exists; a symbolic link at `target` is replaced, not followed.
     pub fn stage_bytes(&mut self, target: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
         self.stage(Action::Put, target, |fs, path| {
             let mut file = fs.create_file(path)?;
@@ -156,7 +156,7 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Adds a file that `write` writes piece by piece; otherwise as [`stage_bytes`](Self::stage_bytes).
+    /// Like [`stage_bytes`](Self::stage_bytes), but `write` writes the content piece by piece.
     pub fn stage_written(
         &mut self,
         target: &Path,
@@ -173,8 +173,8 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Adds a file that was written already. It may stay where it was as a second name of the same bytes, so it must not be
-    /// written to any more; from another file system it is copied.
+    /// Adds a file that is already written. It may remain at its old path as a second name of the same bytes, so it must not be written to
+    /// any more; from another file system it is copied.
     pub fn stage_file(&mut self, target: &Path, already_written: PathBuf, mode: u32) -> Outcome<()> {
         self.stage(Action::Put, target, |fs, path| {
             fs.hard_link_or_copy(&already_written, path)?;
@@ -182,7 +182,7 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// Keeps what is at `target` now as `backup`, replacing an earlier backup. Nothing at `target` is fine.
+    /// Keeps the current file at `target` as `backup`, replacing an earlier backup. A missing `target` is not an error.
     pub fn keep_backup(&mut self, target: &Path, backup: &Path) -> Outcome<()> {
         if !is_there(target) {
             return Ok(());
@@ -190,14 +190,14 @@ impl<'a> Publication<'a> {
         self.stage(Action::Put, backup, |fs, path| fs.hard_link_or_copy(target, path))
     }
 
-    /// Adds the removal of a file. One that is not there is fine.
+    /// Adds the removal of a file. A missing file is not an error.
     pub fn remove(&mut self, target: &Path) -> Outcome<()> {
         self.entries.push((Action::Remove, target.to_owned()));
         Ok(())
     }
 
-    /// Names another file of this set, staged before the commit file or to be removed, that makes a set visible by itself: like
-    /// the commit file it is away while files move.
+    /// Marks another file of this set, staged before the commit file or to be removed, that makes a set visible by itself: like the commit
+    /// file, it is absent while files move.
     pub fn mark_last(&mut self, target: &Path) {
         for (action, known) in &mut self.entries {
             if known == target {
@@ -206,8 +206,8 @@ impl<'a> Publication<'a> {
         }
     }
 
-    /// Whether everything is there already as it was staged, byte for byte, and nothing to be removed is: then there is nothing to make
-    /// visible.
+    /// Whether every file already exists exactly as it was staged, byte for byte, and none of the files to remove exists: then there is
+    /// nothing to publish.
     pub fn changes_nothing(&self) -> Outcome<bool> {
         for (number, (action, target)) in self.entries.iter().enumerate() {
             if !action.has_staged() {
@@ -217,7 +217,7 @@ impl<'a> Publication<'a> {
                 }
             }
             let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
-            // One that cannot be read is another one.
+            // A file that cannot be read counts as different.
             let Some(old) = is_file.then(|| open_read(target).ok()).flatten() else { return Ok(false) };
             if !open_read(&apply::staged(&self.staging, number))?.is_same_as(&old)? {
                 return Ok(false);
@@ -226,8 +226,8 @@ impl<'a> Publication<'a> {
         Ok(true)
     }
 
-    /// Makes everything visible. `commit_target` is the file without which the set counts as not there: it goes first and comes
-    /// last. One that is not staged, but on disk, comes back as it was.
+    /// Makes everything visible. `commit_target` is the file without which the set counts as missing: it is removed first and put in place
+    /// last. If it is not staged but exists on disk, it is restored unchanged.
     ///
     /// After an error everything is as before; if even that was impossible, [`recover`] finishes the publish.
     pub fn commit(mut self, commit_target: &Path) -> Outcome<()> {
@@ -239,7 +239,7 @@ impl<'a> Publication<'a> {
         let list = self.list(commit_target)?;
         self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
         self.sync_staged()?;
-        // From here on the list decides what becomes of the staging folder.
+        // From here on the list determines what happens to the staging folder.
         self.is_settled = true;
         let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
         let counter = &mut self.counter;
@@ -249,7 +249,7 @@ impl<'a> Publication<'a> {
         match moved {
             Ok(()) => {
                 if self.fs.sync_dir(self.own.path()).is_ok() {
-                    // Leftovers in the own folder are removed by whoever comes next.
+                    // Leftovers in the own folder are removed by the next recovery.
                     let _ = self.fs.remove_dir_all(&self.staging);
                 }
                 Ok(())
@@ -292,7 +292,7 @@ impl<'a> Publication<'a> {
         Ok(RenameList { state: State::Moving, id: unique(), entries })
     }
 
-    /// Makes all staged files durable. All at once, after the last one: most of them then wait for one and the same write-out.
+    /// Makes all staged files durable, together and after the last one has been written: most of them then wait for the same write-out.
     fn sync_staged(&mut self) -> Outcome<()> {
         for (number, (action, _)) in self.entries.iter().enumerate() {
             let path = apply::staged(&self.staging, number);
@@ -307,7 +307,7 @@ impl<'a> Publication<'a> {
         self.fs.sync_dir(&self.staging)
     }
 
-    /// Makes the next staged file and adds its entry.
+    /// Creates the next staged file and adds its entry.
     fn stage(
         &mut self,
         action: Action,
@@ -325,7 +325,7 @@ impl<'a> Publication<'a> {
     }
 }
 
-/// Counts files in a progress by what is done for each, in tenths.
+/// Counts files in a progress by the work done for each, in tenths.
 #[derive(Default)]
 struct Counter<'a> {
     progress: Option<&'a Progress>,
@@ -362,8 +362,8 @@ impl Drop for Publication<'_> {
     }
 }
 
-/// Finishes a publish that was interrupted, and removes what one left behind that had not begun to move files. Does nothing when
-/// there is nothing to do; may itself be interrupted. The caller holds the data set's lock.
+/// Finishes a publish that was interrupted, and removes the leftovers of one that had not begun to move files. Does nothing if there is
+/// nothing to do; may itself be interrupted. The caller holds the data set's lock.
 pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
     if !own.exists() {
         return Ok(None);
@@ -376,7 +376,8 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     if list.state == State::Moving {
         if let Err(failure) = mover.forward(&mut || {}) {
             if failure.class == ExitClass::Data {
-                // It can never be finished; the commit file is away, so the set reads as unprepared. Said once.
+                // It can never be finished. The commit file is absent, so the set reads as unprepared. The list is removed, so the failure
+                // is reported once.
                 fs.remove_file(&own.renames())?;
             }
             return Err(failure);
@@ -390,15 +391,15 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     Ok(Some(RolledForward { files: list.names() }))
 }
 
-/// What [`recover`] would finish; reads only. For `lint`.
+/// Returns the names of the files that [`recover`] would finish; only reads. For `lint`.
 pub fn pending(own: &RunFolder) -> Outcome<Option<Vec<String>>> {
     let list = RenameList::read(own)?;
     Ok(list.filter(|list| list.state == State::Moving).map(|list| list.names()))
 }
 
-/// [`recover`] for commands that do not lock the data set themselves: does nothing while somebody else holds the lock, for then
-/// the publish is not interrupted but running. Fails where the data set cannot be written to; a command that only reads may go
-/// on with a warning, for the set reads as unprepared or as whole.
+/// Like [`recover`], for commands that do not lock the data set themselves: does nothing while another process holds the lock, because the
+/// publish is then running, not interrupted. Fails if the data set is not writable; a command that only reads may continue with a warning,
+/// because the set reads as unprepared or as complete.
 pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
     if !is_there(&own.renames()) || super::lock::DatasetLock::holder(own)?.is_some() {
         return Ok(None);

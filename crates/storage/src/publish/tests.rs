@@ -5,10 +5,10 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{symlink, MetadataExt as _};
 
-/// Files by their name relative to the root, with content and mode; own folder left out.
+/// Content and mode of files by their name relative to the root, without the own folder.
 type Files = BTreeMap<String, (Vec<u8>, u32)>;
 
-/// In memory where there is such a place: these tests publish thousands of times.
+/// Uses a folder in memory if available: these tests publish thousands of times.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -16,7 +16,7 @@ fn folder() -> tempfile::TempDir {
 struct World {
     dir: tempfile::TempDir,
     own: RunFolder,
-    /// `shards/` is on another file system.
+    /// Whether `shards/` is on another file system.
     is_split: bool,
 }
 
@@ -89,7 +89,7 @@ impl World {
     }
 }
 
-/// The files before, the files after, and how many operations are between.
+/// Returns the files before, the files after, and the number of operations in between.
 fn undisturbed(is_overwrite: bool, is_split: bool) -> (Files, Files, u64) {
     let world = World::new(is_overwrite, is_split);
     let old = world.files();
@@ -135,9 +135,9 @@ fn files_move_in_order_and_the_commit_file_goes_first_and_comes_last() {
     assert_eq!(log[commit - 1].0, Op::SyncDir, "everything else is durable before the commit file appears");
 }
 
-/// Whether what a reader sees is the old set, the new one, or visibly not prepared.
+/// Whether a reader sees the old set, the new one, or one that is visibly not prepared.
 fn is_honest(files: &Files, old: &Files, new: &Files) -> bool {
-    // Beside targets on another file system a hidden old version may wait for its removal.
+    // On another file system, a hidden old version next to its target may still have to be removed.
     let seen: Files =
         files.iter().filter(|(name, _)| !name.ends_with(".old")).map(|(k, v)| (k.clone(), v.clone())).collect();
     seen == *old || seen == *new || !files.contains_key(COMMIT)
@@ -164,7 +164,7 @@ fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_
                 assert_eq!(world.recover(&RealFs).unwrap(), None, "{context}");
                 outcomes[usize::from(files == new)] += 1;
                 world.publish(&world.fs(Fault::Nothing)).unwrap();
-                // A backup of what is there by now belongs to every run.
+                // Every run makes a backup of the files that exist by then.
                 assert_eq!(world.files()[COMMIT], new[COMMIT], "{context}");
             }
         }
@@ -219,7 +219,7 @@ fn an_error_at_any_operation_is_a_clean_failure_and_everything_is_as_before() {
                 );
                 match result {
                     Ok(()) => {
-                        // An old version beside its target may have stayed; the next start removes it.
+                        // An old version may remain next to its target; the next start removes it.
                         world.recover(&world.fs(Fault::Nothing)).unwrap();
                         assert_eq!(world.files(), new, "{context}");
                     }

@@ -1,4 +1,4 @@
-//! Added tokens in a text, found as the reference finds them.
+//! Finds added tokens in a text, with the same result as the reference.
 
 use super::classes::{Classes, WORD};
 use crate::reference_model::Raw;
@@ -7,13 +7,13 @@ use tokenizers::{AddedToken, NormalizedString, Normalizer as _};
 
 /// A part of a text.
 pub(super) enum Part<'a> {
-    /// An added token.
+    /// The id of an added token.
     Token(u32),
-    /// What lies between tokens, and where it begins.
+    /// The text between tokens, and its offset in bytes.
     Text(&'a str, usize),
 }
 
-/// Tokens that are looked for together.
+/// Tokens that are searched for together.
 #[derive(Debug)]
 pub(super) struct Set {
     automaton: AhoCorasick,
@@ -28,7 +28,7 @@ struct Token {
     strips_right: bool,
 }
 
-/// Those that are looked for in the text as it is, and those in what the normalizer makes of it.
+/// Tokens that are searched for in the raw text, and those that are searched for in the normalized text.
 #[derive(Debug, Default)]
 pub(super) struct Added {
     pub(super) raw: Option<Set>,
@@ -36,7 +36,7 @@ pub(super) struct Added {
 }
 
 impl Added {
-    /// The added tokens of a tokenizer.
+    /// Collects the added tokens of a tokenizer.
     pub(super) fn new(reference: &Raw) -> Result<Self, String> {
         let (mut raw, mut normalized) = (Vec::new(), Vec::new());
         for (id, token) in reference.get_added_tokens_decoder() {
@@ -76,7 +76,7 @@ impl Set {
     }
 }
 
-/// Gives `each` the parts of a text in order until it says `false`. `false` too where the reference would stumble.
+/// Passes the parts of a text to `each`, in order, until it returns `false`. Returns `false` then, and where the reference would fail.
 pub(super) fn split<'a>(set: Option<&Set>, text: &'a str, mut each: impl FnMut(Part<'a>) -> bool) -> bool {
     let mut done = 0;
     if let Some(set) = set {
@@ -87,7 +87,7 @@ pub(super) fn split<'a>(set: Option<&Set>, text: &'a str, mut each: impl FnMut(P
                 continue;
             }
             if token.strips_left {
-                // Spaces that the token before took are gone.
+                // Spaces that the previous token took are no longer available.
                 start = text[..start].trim_end().len().max(done);
             }
             if token.strips_right {

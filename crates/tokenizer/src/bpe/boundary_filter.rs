@@ -1,30 +1,30 @@
-//! Where a long word can be cut without changing its ids: at places over which no token reaches that comes of joining.
+//! Finds where a long word can be cut without changing its ids: at places that no token made by merging crosses.
 //!
-//! Scripts without blanks make words of whole sentences, none of which comes again; their parts do. Only places before a character
-//! of three or four bytes are looked at.
+//! In scripts without blanks words are whole sentences, which do not recur; their parts do. Only places before a character of three or four
+//! bytes are examined.
 
 use super::hash::fold;
 
-/// Bits that the bytes on either side of a place leave, up to three on each, where a token reaches over it: a filter, so that a place
-/// may be taken for one that cannot be cut, never the other way round.
+/// A filter of the bytes on either side of a place, up to three on each, where a token crosses it: a place may be reported as crossed
+/// although it is not, never the reverse.
 #[derive(Debug)]
 pub(super) struct BoundaryFilter {
     words: Vec<u64>,
 }
 
-/// The first byte of a character of three or four bytes, at the least.
+/// The least first byte of a character of three or four bytes.
 pub(super) const LONG: u8 = 0xe0;
 
-/// So many bytes on each side are looked at.
+/// Number of bytes on each side that are examined.
 const SIDE: usize = 3;
 
 impl BoundaryFilter {
-    /// For tokens that have so many bytes together, each given to [`add`](Self::add).
+    /// Returns a filter for tokens of `bytes` bytes in total, each of which is passed to [`add`](Self::add).
     pub(super) fn new(bytes: usize) -> Self {
         Self { words: vec![0; (bytes / 32).next_power_of_two()] }
     }
 
-    /// A token that comes of joining; whether it reaches over such a place.
+    /// Adds a token made by merging; returns whether it crosses such a place.
     pub(super) fn add(&mut self, token: &[u8]) -> bool {
         let mut reaches = false;
         for at in (1..token.len()).filter(|at| token[*at] >= LONG) {
@@ -39,16 +39,16 @@ impl BoundaryFilter {
         reaches
     }
 
-    /// The end of the first part of a word that ends at `end`.
+    /// Returns the end of the first part of a word that ends at `end`.
     #[inline]
     pub(super) fn first(&self, text: &[u8], at: usize, end: usize) -> usize {
         (at + 1..end).find(|at| text[*at] >= LONG && !self.is_crossed(text, *at)).unwrap_or(end)
     }
 
-    /// Whether a token may reach over this place.
+    /// Whether a token may cross this place.
     pub(super) fn is_crossed(&self, text: &[u8], at: usize) -> bool {
         let sides = Sides::new(text, at);
-        // A token may begin or end before all these bytes do; most have all.
+        // A token may begin or end within these bytes; most tokens cover all of them.
         (1..=SIDE).rev().any(|left| {
             (1..=SIDE).rev().any(|right| {
                 let (place, bits) = self.place(sides.key(left, right));
@@ -57,14 +57,14 @@ impl BoundaryFilter {
         })
     }
 
-    /// The bytes around a place that tell whether it is crossed, in the lower 48 bits.
+    /// Returns the bytes around a place that determine whether it is crossed, in the lower 48 bits.
     #[inline]
     pub(super) fn around(text: &[u8], at: usize) -> u64 {
         let Sides { left, right } = Sides::new(text, at);
         left << 24 | right
     }
 
-    /// The word of the filter for these bytes, and the bits in it.
+    /// Returns the index of the filter's word for these bytes, and the bits in it.
     #[inline]
     fn place(&self, key: u64) -> (usize, u64) {
         let hash = fold(key ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
@@ -72,7 +72,7 @@ impl BoundaryFilter {
     }
 }
 
-/// The bytes before and behind a place, the nearest lowest; zeros where the text ends.
+/// The bytes before and after a place, the nearest lowest; zeros where the text ends.
 struct Sides {
     left: u64,
     right: u64,
@@ -88,7 +88,7 @@ impl Sides {
         }
     }
 
-    /// So many bytes of each side, and how many, in one number.
+    /// Returns the nearest `left` and `right` bytes of the two sides, and these counts, in one number.
     #[inline]
     fn key(&self, left: usize, right: usize) -> u64 {
         let part = |side: u64, count: usize| side & !(u64::MAX << (8 * count)) | (count as u64) << 24;

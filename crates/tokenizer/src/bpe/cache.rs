@@ -1,7 +1,7 @@
-//! Words whose ids are known, for one thread.
+//! A cache of words whose ids are known, for one thread.
 //!
-//! A word lies in its entry whole, with its length, so that a hit is one comparison and no hash is trusted. The tables grow with the
-//! words that a text has, up to a limit: a page of prose needs little, texts in many languages have a million words.
+//! An entry stores the whole word with its length, so that a hit is one comparison and no hash is trusted. The tables grow with the number
+//! of words of a text, up to a limit: a page of prose needs little, texts in many languages have a million words.
 
 use super::entry::{Entry, LongEntry, ShortEntry, WordEntry, MAX_IDS};
 use super::keys::{Key, LongKey, ShortKey, MAX_KEY_BYTES, SHORT};
@@ -9,15 +9,15 @@ use super::long_words::LongWords;
 use super::table::Table;
 use std::ops::Range;
 
-/// Of either kind 2 and 1 MiB at first.
+/// Initial sizes: 2 MiB of short and 1 MiB of long words.
 const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
-/// And at most.
+/// Maximum sizes.
 const MAX_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
 
-/// What the tables may grow by together, in bytes, unless it is said otherwise.
+/// Bytes by which the tables may grow together, unless set otherwise.
 const ROOM: usize = 40 << 20;
 
-/// For how many words the tables have places, powers of two.
+/// Number of words for which the tables have slots, powers of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) short: usize,
@@ -32,7 +32,7 @@ pub(super) struct Cache {
     long: Table<LongEntry>,
     longer: LongWords,
     first: Sizes,
-    /// What the tables may grow by yet, in bytes.
+    /// Bytes by which the tables may still grow.
     room: usize,
 }
 
@@ -43,17 +43,17 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// Of tables that grow by so many bytes at most, together.
+    /// Returns a cache whose tables grow by at most `bytes` bytes together.
     pub(super) fn within(bytes: usize) -> Self {
         Self { room: bytes.min(ROOM), ..Self::default() }
     }
 
-    /// Of tables that never grow.
+    /// Returns a cache whose tables never grow.
     pub(super) fn of(sizes: Sizes) -> Self {
         Self { first: sizes, ..Self::within(0) }
     }
 
-    /// Takes the memory, unless it is there.
+    /// Allocates the tables, unless they are allocated.
     pub(super) fn open(&mut self) {
         if !self.long.is_filled() {
             self.short.fill(self.first.short);
@@ -61,14 +61,14 @@ impl Cache {
         }
     }
 
-    /// Fetches what is known of a word of more than [`SHORT`] bytes, so that it is at hand when it is needed.
+    /// Prefetches the entry of a word of more than [`SHORT`] bytes.
     #[inline]
     pub(super) fn fetch_long(&self, key: LongKey) {
         self.long.view().fetch(key.hash());
     }
 
-    /// Appends the ids of the word at this place of a text to those that are there, if it is known; `out` may have others behind them.
-    /// Its key is faster to make where the text goes on behind it.
+    /// Writes the ids of the word at this range of a text after the first `count` ids of `out`, if the word is known; `out` may have
+    /// further elements, which are overwritten. The key of a word is faster to compute where the text continues after it.
     #[inline(never)]
     pub(super) fn put(&mut self, text: &[u8], word: Range<usize>, count: &mut usize, out: &mut Vec<u32>) -> bool {
         let (at, length) = (word.start, word.len());
@@ -91,7 +91,7 @@ impl Cache {
         true
     }
 
-    /// Keeps the ids of the word at this place of a text, if it is not too long and they are few enough.
+    /// Stores the ids of the word at this range of a text, if it is not too long and they are few enough.
     pub(super) fn keep(&mut self, text: &[u8], word: Range<usize>, ids: &[u32]) {
         let (at, length) = (word.start, word.len());
         if length > MAX_KEY_BYTES {
@@ -113,7 +113,7 @@ impl Cache {
     }
 }
 
-/// Writes so many ids behind those that are there. For what comes next there is as much room as before.
+/// Writes ids after the first `count` elements and increases `count` by `more`. After a long list `out` has as much room as before.
 #[inline]
 fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
     if ids.len() > MAX_IDS {
@@ -125,13 +125,13 @@ fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
     *count += more;
 }
 
-/// Lets a table grow, if it is crowded and there is room.
+/// Enlarges a table, if it is crowded and there is room.
 #[inline]
 fn grow<E: Entry>(table: &mut Table<E>, most: usize, room: &mut usize) {
     if !table.is_crowded() {
         return;
     }
-    // Where one is too small, one of twice the size mostly is soon, too, and each has to be moved into.
+    // Where a table is too small, one of twice the size usually is soon as well, and each growth copies all entries.
     let more = |times: &usize| (times - 1) * table.bytes();
     let times = [4, 2].into_iter().find(|times| times * table.places() <= most && more(times) <= *room);
     if let Some(times) = times {
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
-        // As much as they want, a table less than that, nothing.
+        // Unlimited room, less room than the tables need, and none.
         let known = [ROOM, 6 << 20, 0].map(|room| known(Cache::within(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
     }
 
-    /// How many of some words are known that were met once, and then again.
+    /// Returns how many words are known when they occur a second time.
     fn known(mut cache: Cache) -> usize {
         cache.open();
         let room = cache.room;

@@ -1,5 +1,5 @@
-//! Classes of characters, exactly those of the reference: its pattern engine knows the same edition of Unicode as the crate that these
-//! come from, which is the one that it looks for whole words with.
+//! Classes of characters, identical to those of the reference: its pattern engine uses the same edition of Unicode as the crate that these
+//! come from, which the reference uses to find whole words.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
@@ -11,13 +11,13 @@ pub(super) const LETTER: u8 = 1;
 pub(super) const NUMBER: u8 = 2;
 /// `\s`.
 pub(super) const SPACE: u8 = 4;
-/// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: what can begin a word that begins with a capital.
+/// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can begin a word that begins with a capital.
 pub(super) const UPPER: u8 = 8;
-/// `\p{Ll}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: what such a word goes on with.
+/// `\p{Ll}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: characters that can continue such a word.
 pub(super) const LOWER: u8 = 16;
-/// `\w` of the `regex` crate, by which the reference tells whether an added token stands alone; its patterns have another.
+/// `\w` of the `regex` crate, by which the reference decides whether an added token is a whole word; its patterns use a different one.
 pub(super) const WORD: u8 = 32;
-/// No character: the text ends there.
+/// No character: the end of the text.
 pub(super) const END: u8 = 64;
 
 const CLASSES: [(&str, u8); 6] = [
@@ -29,7 +29,7 @@ const CLASSES: [(&str, u8); 6] = [
     (r"\w", WORD),
 ];
 
-/// Pages of 256 code points, each page kept once.
+/// Classes in pages of 256 code points, each distinct page stored once.
 pub(super) struct Classes {
     ascii: [u8; 128],
     numbers: Vec<u16>,
@@ -39,7 +39,7 @@ pub(super) struct Classes {
 static TABLE: LazyLock<Classes> = LazyLock::new(Classes::new);
 
 impl Classes {
-    /// The one table.
+    /// Returns the shared table.
     pub(super) fn get() -> &'static Self {
         &TABLE
     }
@@ -67,13 +67,13 @@ impl Classes {
         Self { ascii, numbers, pages }
     }
 
-    /// The classes of a character.
+    /// Returns the classes of a character.
     pub(super) fn of(&self, character: u32) -> u8 {
         let page = self.numbers.get(character as usize >> 8).and_then(|number| self.pages.get(usize::from(*number)));
         page.map_or(0, |page| page[character as usize & 255])
     }
 
-    /// The classes of the character at this place of a text, and its length; [`END`] and 0 behind the last.
+    /// Returns the classes of the character at this place of a text, and its length in bytes; [`END`] and 0 after the last.
     #[inline]
     pub(super) fn look(&self, text: &[u8], at: usize) -> (u8, usize) {
         match text.get(at) {
@@ -86,7 +86,7 @@ impl Classes {
         }
     }
 
-    /// Behind the last of the characters from here on that are in one of these classes.
+    /// Returns the end of the run of characters from `at` on that are in one of these classes.
     #[inline]
     pub(super) fn run(&self, text: &[u8], mut at: usize, classes: u8) -> usize {
         loop {
@@ -98,7 +98,7 @@ impl Classes {
         }
     }
 
-    /// [`run`](Self::run) of letters, sixteen at a time where they are ASCII.
+    /// Like [`run`](Self::run) for letters, sixteen at a time where they are ASCII.
     #[inline]
     pub(super) fn letters(&self, text: &[u8], mut at: usize) -> usize {
         loop {
@@ -109,7 +109,7 @@ impl Classes {
                     continue;
                 }
             }
-            // As long as characters have several bytes they are looked at one after the other.
+            // Consecutive characters of several bytes are examined one by one.
             loop {
                 let (class, length) = self.look(text, at);
                 if class & LETTER == 0 {
@@ -123,7 +123,7 @@ impl Classes {
         }
     }
 
-    /// [`run`](Self::run) of what is neither space nor letter nor number.
+    /// Like [`run`](Self::run) for characters that are neither space nor letter nor number.
     #[inline]
     pub(super) fn others(&self, text: &[u8], mut at: usize) -> usize {
         loop {
@@ -136,7 +136,7 @@ impl Classes {
     }
 }
 
-/// The character at this place of a text that is UTF-8, where it is not ASCII, and its length.
+/// Returns the character at this place of a UTF-8 text, where it is not ASCII, and its length in bytes.
 #[inline]
 pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     let byte = |offset: usize| text.get(at + offset).map_or(0, |byte| u32::from(*byte));
@@ -149,7 +149,7 @@ pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// How many of sixteen bytes are ASCII letters before the first that is not.
+/// Returns how many of sixteen bytes are ASCII letters before the first that is not.
 #[inline]
 fn ascii_letters(part: [u8; 16]) -> usize {
     let from_a = (u8x16::from(part) | u8x16::splat(0x20)) - u8x16::splat(b'a');

@@ -1,54 +1,54 @@
-//! A word and its ids, as a [`Table`](super::table::Table) has them: the word whole, so that no hash is trusted.
+//! A word and its ids, as stored in a [`Table`](super::table::Table): the whole word, so that no hash is trusted.
 
 use super::keys::{Key, LongKey, ShortKey};
 use bytemuck::Pod;
 
-/// Most ids of a short word beside it, and of a word at all.
+/// Maximum number of ids that are stored with a short word, and with any word.
 pub(super) const FEW: usize = 4;
 pub(super) const MAX_IDS: usize = 8;
 
-/// What is known of a word.
+/// The result of looking a word up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordEntry {
-    /// So many ids, and zeros or others behind them.
+    /// The number of ids, and the ids followed by zeros or other values.
     Ids(usize, [u32; MAX_IDS]),
-    /// That its ids are in another table.
+    /// The ids are in another table.
     Elsewhere,
     Nothing,
 }
 
-/// A place of a table; zeros are an empty one.
+/// A slot of a table; all zeros is an empty one.
 pub(super) trait Entry: Pod {
     type Key: Key;
 
-    /// Of a word and its ids; that these are elsewhere, if they do not fit.
+    /// Returns the entry of a word and its ids, or one that says that these are elsewhere, if they do not fit.
     fn new(key: Self::Key, ids: &[u32]) -> Self;
 
-    /// Most ids that fit.
+    /// Maximum number of ids that fit.
     const FIT: usize;
 
-    /// The word.
+    /// Returns the word; `None` for an empty slot.
     fn key(&self) -> Option<Self::Key>;
 
-    /// Whether no word is in the place.
+    /// Whether the slot is empty.
     fn is_empty(&self) -> bool;
 
-    /// What it says of this word.
+    /// Returns what the entry says about this word.
     fn known(&self, key: Self::Key) -> WordEntry;
 }
 
-/// Of a short word: two numbers of its key, then its ids. Above the length in the key, where a key has zeros, stands the number of ids.
-/// Of a word whose ids are elsewhere the length stands there, and zeros where it stands otherwise: that is the key of no word, so that
-/// it is found by who looks for it alone.
+/// The entry of a short word: two numbers of its key, then its ids. The number of ids is stored above the length in the key, where a key
+/// has zeros. For a word whose ids are elsewhere the length is stored there instead, and zeros in its usual place: no word has that key, so
+/// that only a search for it finds it.
 pub(super) type ShortEntry = [u64; 4];
 
-/// Bits of a key's second number below the length, and of the length.
+/// Position of the length in a key's second number, and its number of bits.
 const LENGTH_SHIFT: u32 = 56;
 const LENGTH_BITS: u32 = 4;
 const COUNT_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
 const BYTES: u64 = (1 << LENGTH_SHIFT) - 1;
 
-/// How many ids of this word there are, and these with zeros behind them; `None` if it is another word's, or they are elsewhere.
+/// Returns the number of ids of this word, and the ids followed by zeros; `None` if the entry is of another word, or its ids are elsewhere.
 #[inline]
 pub(super) fn ids_of([a, b, ids @ ..]: &ShortEntry, key: ShortKey) -> Option<(usize, [u32; FEW])> {
     let [c, d] = key.numbers();
@@ -84,7 +84,7 @@ impl Entry for ShortEntry {
         (length > 0).then(|| ShortKey::of([low, high & BYTES | length << LENGTH_SHIFT]))
     }
 
-    /// The length is never 0.
+    /// Whether the slot is empty: the length of a word is never 0.
     #[inline]
     fn is_empty(&self) -> bool {
         self[1] == 0
@@ -105,7 +105,7 @@ impl Entry for ShortEntry {
     }
 }
 
-/// Of a longer word: four numbers of its key, then its ids; how many there are stands above the first.
+/// The entry of a longer word: four numbers of its key, then its ids; their number is stored in the upper bits of the first.
 pub(super) type LongEntry = [u64; 8];
 
 const ID_BITS: u32 = 28;
@@ -130,7 +130,7 @@ impl Entry for LongEntry {
         (word != [0; 4]).then(|| LongKey::of(word))
     }
 
-    /// The length is never 0.
+    /// Whether the slot is empty: the length of a word is never 0.
     #[inline]
     fn is_empty(&self) -> bool {
         self[3] == 0

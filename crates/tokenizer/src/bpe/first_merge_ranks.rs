@@ -1,11 +1,10 @@
-//! Characters of several bytes that words may begin with as they are.
+//! Finds characters of several bytes that can be one symbol from the start of a word.
 //!
-//! A vocabulary that spells bytes joins the bytes of a character before the character takes part in anything, as a rule. Where that is
-//! so the character can stand for its bytes from the start, and a word of a script far from ASCII is a third as long.
+//! In a vocabulary that spells bytes, the bytes of a character are usually joined before the character takes part in any other merge. Where
+//! that is so the character can replace its bytes from the start, and a word of a script far from ASCII has a third as many symbols.
 //!
-//! It is so where every merge that has the character, or a part of it, together with something else comes later than the last of
-//! those that make the character. For up to then nothing happens to its bytes but what happens to them alone, and nothing else can
-//! tell whether it has happened yet.
+//! It is so where every merge that joins the character, or a part of it, to something else comes later than the last of those that make the
+//! character. Up to that merge its bytes are only joined to each other, and no other merge depends on whether that has happened yet.
 
 use super::pairs::{Pairs, APART};
 use super::symbols::{ByChar, NONE};
@@ -14,11 +13,11 @@ use std::collections::HashMap;
 /// The lowest rank at which something is joined to a character or to a part of one.
 #[derive(Debug, Default)]
 pub(super) struct FirstMergeRanks {
-    /// By character, and by the first and the last bytes of some.
+    /// By whole character, and by the first and the last bytes of characters.
     whole: Ranks,
     starts: Ranks,
     ends: Ranks,
-    /// Those that come of joining, alone, and the ranks of the joins.
+    /// Tokens that are one character, and the ranks of the merges that produce them.
     chars: Vec<(char, u32)>,
 }
 
@@ -27,7 +26,7 @@ pub(super) struct FirstMergeRanks {
 struct Ranks(HashMap<[u8; 5], u32>);
 
 impl Ranks {
-    /// Keeps the first rank of a part. No character has a longer one.
+    /// Adds the rank of a part, unless a lower one is stored. No character has a part of more than four bytes.
     fn add(&mut self, part: &[u8], rank: u32) {
         if let Some(key) = Self::key(part) {
             self.0.entry(key).or_insert(rank);
@@ -38,7 +37,7 @@ impl Ranks {
         Self::key(part).and_then(|key| self.0.get(&key)).is_none_or(|rank| *rank > last)
     }
 
-    /// The bytes, and how many there are.
+    /// Returns the bytes, followed by their number.
     fn key(part: &[u8]) -> Option<[u8; 5]> {
         let mut key = [0, 0, 0, 0, part.len() as u8];
         key.get_mut(..part.len()).filter(|_| part.len() <= 4)?.copy_from_slice(part);
@@ -47,12 +46,12 @@ impl Ranks {
 }
 
 impl FirstMergeRanks {
-    /// What a merge of this rank gives: a token's bytes. Merges come in the order of their ranks.
+    /// Adds the product of the merge of this rank, as bytes. Merges come in the order of their ranks.
     pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if token.is_ascii() {
             return;
         }
-        // Bytes that go on with a character which began before.
+        // Bytes that continue a character which began before the token.
         let before = token.iter().take_while(|byte| is_further(**byte)).count();
         if before == token.len() {
             return;
@@ -64,7 +63,7 @@ impl FirstMergeRanks {
         while at < token.len() {
             let length = length(token[at]);
             let Some(character) = token.get(at..at + length) else {
-                // A character that ends behind the token; nothing is joined to it where it is all there is.
+                // The character ends after the token; if it is the whole token, nothing is joined to it.
                 if at > 0 {
                     self.starts.add(&token[at..], rank);
                 }
@@ -81,7 +80,7 @@ impl FirstMergeRanks {
         }
     }
 
-    /// The characters that may stand for their bytes, whose ids are `bytes`.
+    /// Returns the characters that can replace their bytes; `bytes` are the ids of the bytes.
     pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> ByChar {
         let mut found = ByChar::default();
         for (character, rank) in &self.chars {
@@ -98,7 +97,7 @@ impl FirstMergeRanks {
     }
 }
 
-/// The highest rank of the merges that make a character of its bytes alone, if they do.
+/// Returns the highest rank of the merges that make a character of its bytes alone, if they do.
 fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option<u32> {
     let mut symbols: Vec<u32> = spelled.iter().map(|byte| bytes[usize::from(*byte)]).collect();
     let mut last = 0;
@@ -115,12 +114,12 @@ fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option
     (symbols == [id]).then_some(last)
 }
 
-/// Whether the byte is one behind the first of a character.
+/// Whether the byte continues a character.
 fn is_further(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
 
-/// Bytes of the character that begins with this one.
+/// Returns the number of bytes of the character that begins with this byte.
 fn length(first: u8) -> usize {
     match first {
         0..=0xdf => 1 + usize::from(first >= 0x80),

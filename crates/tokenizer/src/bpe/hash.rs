@@ -1,13 +1,13 @@
-//! Hashes that are only ever hints: what they lead to is always compared.
+//! Hashes that are only used as hints: what they lead to is always compared.
 
-/// Both halves of the product, one over the other.
+/// Returns the two halves of the product, combined by XOR.
 #[inline]
 pub(super) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// Of bytes of any length.
+/// Hashes bytes of any length.
 pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     let mut state = 0x2545_F491_4F6C_DD1D ^ bytes.len() as u64;
     let mut words = bytes.chunks_exact(8);

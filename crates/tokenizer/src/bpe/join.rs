@@ -1,4 +1,4 @@
-//! Words of which nothing is known -> ids, several side by side.
+//! Joins words that are not in the cache into ids, several at a time.
 
 use super::merge::{Joined, Lane, Merger, Steps};
 use super::model::Model;
@@ -7,47 +7,47 @@ use super::pieces::Pieces;
 use super::symbols::Start;
 use super::wide::WideMerger;
 
-/// So many words are joined side by side, of few symbols, of some, and of many.
+/// Number of words that are joined at a time: of few symbols, of some, and of many.
 const FEW: usize = 8;
 const SOME: usize = 8;
 const MANY: usize = 4;
 
-/// The ids of a word are not known yet.
+/// The value is not known yet.
 const LATER: usize = usize::MAX;
 
-/// A word of which nothing is known.
+/// A word that is not in the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheMiss {
-    /// Where it is among the bytes of all that wait.
+    /// Its range in the bytes of all waiting words.
     pub(super) at: usize,
     pub(super) end: usize,
-    /// So many ids are before it, not counting those of other cold words.
+    /// Number of ids before it, not counting those of other waiting words.
     pub(super) before: usize,
-    /// Where its ids are; [`LATER`] until they are known.
+    /// The range of its ids; [`LATER`] until they are known.
     from: usize,
     to: usize,
-    /// Where it is among the words that begin as pieces; [`LATER`] of others.
+    /// Its range among the words that begin as pieces; [`LATER`] for others.
     start: (usize, usize),
 }
 
 impl CacheMiss {
-    /// Of so many bytes.
+    /// Returns a word of `length` bytes without ids.
     pub(super) fn new(at: usize, length: usize, before: usize) -> Self {
         Self { at, end: at + length, before, from: LATER, to: LATER, start: (LATER, LATER) }
     }
 
-    /// Nothing is known of it any longer.
+    /// Marks its ids as unknown again.
     pub(super) fn forget(&mut self) {
         (self.from, self.to, self.start) = (LATER, LATER, (LATER, LATER));
     }
 
-    /// Its ids among those of all words that were joined.
+    /// Returns its ids, which are among those of all joined words.
     pub(super) fn ids<'a>(&self, all: &'a [u32]) -> &'a [u32] {
         all.get(self.from..self.to).unwrap_or_default()
     }
 }
 
-/// Memory to join words in.
+/// Buffers for joining words.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
     few: Box<[Lane<16>; FEW]>,
@@ -59,7 +59,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// Joins words that lie in `text`; their ids, or `None` where a symbol is missing.
+    /// Joins words whose bytes are in `text` and returns their ids, or `None` where a symbol is missing.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [CacheMiss]) -> Option<&[u32]> {
         let Self { few, some, many, merger, pieces, ids } = self;
         ids.clear();
@@ -97,19 +97,19 @@ struct MergeStep {
     placed: [PairSlot; 2],
 }
 
-/// The words that are not known yet, one after the other.
+/// The words whose ids are not known yet, in order.
 struct Queue<'a> {
     model: &'a Model,
     text: &'a [u8],
     cold: &'a mut [CacheMiss],
     pieces: &'a Pieces,
     next: usize,
-    /// Some had no room in a lane.
+    /// Whether some words had no room in a lane.
     has_more: bool,
 }
 
 impl Queue<'_> {
-    /// Begins with the next word that has room in a lane; which it is, `None` where there are no more. Fails where a symbol is missing.
+    /// Starts the next word that has room in a lane and returns its index, `None` where there are no more. Fails where a symbol is missing.
     #[inline]
     fn begin<L: Steps>(&mut self, lane: &mut L, ids: &mut Vec<u32>) -> Result<Option<usize>, ()> {
         while let Some(word) = self.cold.get_mut(self.next) {
@@ -137,7 +137,7 @@ impl Queue<'_> {
         Ok(None)
     }
 
-    /// Takes what became of a word.
+    /// Stores the ids of a finished word.
     #[inline]
     fn end<L: Steps>(&mut self, word: usize, lane: &L, ids: &mut Vec<u32>) {
         if let Some(word) = self.cold.get_mut(word) {
@@ -148,7 +148,7 @@ impl Queue<'_> {
     }
 }
 
-/// Begins with these symbols, each of which has the rank of the one before it and itself, if there is room.
+/// Starts a word with these symbols, each with the rank of the pair it forms with the one before it, if there is room.
 #[inline]
 fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Start {
     if symbols.len() > L::WIDEST {
@@ -161,10 +161,10 @@ fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Sta
     Start::Ready
 }
 
-/// Joins those that are not known yet and have room in a lane; whether that was all. `None` where a symbol is missing.
+/// Joins the words whose ids are not known yet and that have room in a lane; returns whether those were all. `None` where a symbol is
+/// missing.
 ///
-/// Each part of a step is done for all lanes before the next, so that what they wait for in memory comes together. The lanes that are
-/// at work are the first ones.
+/// Each part of a step is done for all lanes before the next, so that their memory accesses overlap. The active lanes are the first ones.
 #[inline(never)]
 fn side_by_side<L: Steps, const N: usize>(
     model: &Model,
@@ -218,7 +218,7 @@ fn side_by_side<L: Steps, const N: usize>(
     Some(!queue.has_more)
 }
 
-/// Joins a word by itself; `None` where a symbol is missing.
+/// Joins a single word; `None` where a symbol is missing.
 #[inline(never)]
 fn alone(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) -> Option<()> {
     if let Some(id) = model.whole(word) {

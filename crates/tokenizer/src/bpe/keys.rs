@@ -1,4 +1,4 @@
-//! Words as they are compared: their bytes and their lengths in a few numbers.
+//! Words in the form in which they are compared: their bytes and their lengths in a few numbers.
 
 use super::hash::fold;
 
@@ -6,21 +6,21 @@ use super::hash::fold;
 pub(super) const SHORT: usize = 15;
 pub(super) const MAX_KEY_BYTES: usize = 31;
 
-/// A word.
+/// A word in the form in which it is compared.
 pub(super) trait Key: Copy + Eq {
-    /// Bits that hang on all of it, the lowest as good as the others.
+    /// Returns bits that depend on the whole word; the lowest are as good as the others.
     fn hash(self) -> u64;
 }
 
-/// A word of at most [`SHORT`] bytes: these, zeros, its length.
+/// A word of at most [`SHORT`] bytes: its bytes, zeros, its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShortKey([u64; 2]);
 
-/// A word of any length that is kept.
+/// A word of at most [`MAX_KEY_BYTES`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LongKey([u64; 4]);
 
-/// The bits of words of each length.
+/// Masks for the bytes of words of each length.
 const KEPT_BITS: [[u64; 2]; 16] = {
     let mut kept = [[0; 2]; 16];
     let mut length = 0;
@@ -33,21 +33,21 @@ const KEPT_BITS: [[u64; 2]; 16] = {
 };
 
 impl ShortKey {
-    /// The key that has these numbers.
+    /// Returns the key that has these numbers.
     pub(super) fn of(numbers: [u64; 2]) -> Self {
         Self(numbers)
     }
 
-    /// Zeros are no word.
+    /// Returns the numbers of the key; zeros are no word.
     #[inline]
     pub(super) fn numbers(self) -> [u64; 2] {
         self.0
     }
 
-    /// That of no word.
+    /// The key of no word.
     pub(super) const NONE: Self = Self([u64::MAX; 2]);
 
-    /// Of the first so many of these bytes, at most [`SHORT`].
+    /// Returns the key of the first `length` bytes, at most [`SHORT`].
     #[inline]
     pub(super) fn first_of(bytes: &[u8; 16], length: usize) -> Self {
         let all = u128::from_le_bytes(*bytes);
@@ -55,7 +55,7 @@ impl ShortKey {
         Self([all as u64 & low, (all >> 64) as u64 & high | (length as u64) << 56])
     }
 
-    /// Of the word of this length, at most [`SHORT`], at this place.
+    /// Returns the key of the word of this length, at most [`SHORT`], at this place.
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
         if let Some(part) = text.get(at..).and_then(|part| part.first_chunk()) {
@@ -77,18 +77,18 @@ impl Key for ShortKey {
 }
 
 impl LongKey {
-    /// The key that has these numbers.
+    /// Returns the key that has these numbers.
     pub(super) fn of(numbers: [u64; 4]) -> Self {
         Self(numbers)
     }
 
-    /// Zeros are no word.
+    /// Returns the numbers of the key; zeros are no word.
     #[inline]
     pub(super) fn numbers(self) -> [u64; 4] {
         self.0
     }
 
-    /// Of the word of this length, at most [`MAX_KEY_BYTES`], at this place.
+    /// Returns the key of the word of this length, at most [`MAX_KEY_BYTES`], at this place.
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
         if length > SHORT {

@@ -1,18 +1,18 @@
-//! Words that are too long for a table: rules of dashes, indentations, addresses. There are few, but to join one takes as long as fifty
-//! others do, and many come again. Those of scripts without blanks hardly ever do: no word is kept before it came twice.
+//! A cache of words that are too long for a table: rules of dashes, indentations, addresses. There are few, but joining one takes as long
+//! as fifty others, and many recur. Those of scripts without blanks hardly ever do: a word is stored when it occurs for the second time.
 
 use super::hash::of_bytes;
 
-/// The longest word that is kept, in bytes.
+/// The longest word that is stored, in bytes.
 const MAX_WORD_BYTES: usize = 512;
 
-/// Places, a power of two; each word has one.
+/// Number of slots, a power of two; each word has one.
 const PLACES: usize = 1 << 12;
 
-/// Bytes of words, or of their ids, that are kept before all are forgotten.
+/// Bytes of words, or of their ids, above which the cache is cleared.
 const FULL: usize = 1 << 20;
 
-/// A word: where its bytes and its ids begin, and how many there are.
+/// A word: start and length of its bytes and of its ids.
 #[derive(Clone, Copy, Debug, Default)]
 struct StoredWord {
     hash: u64,
@@ -23,14 +23,14 @@ struct StoredWord {
 /// The words and their ids.
 #[derive(Debug, Default)]
 pub(super) struct LongWords {
-    /// None before the first word is kept.
+    /// Empty before the first word.
     places: Vec<StoredWord>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
 }
 
 impl LongWords {
-    /// The ids of a word, if it is known.
+    /// Returns the ids of a word, if it is known.
     pub(super) fn find(&self, word: &[u8]) -> Option<&[u32]> {
         if word.len() > MAX_WORD_BYTES {
             return None;
@@ -41,9 +41,9 @@ impl LongWords {
         part(&self.ids, *ids).filter(|_| is_same)
     }
 
-    /// Keeps the ids of a word, unless it is too long; of one that was not met before, only that it was met.
+    /// Stores the ids of a word, unless it is too long; at its first occurrence only its hash is stored.
     pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
-        // A word of bytes has no more ids than these; others are not worth it.
+        // A word that is spelled in bytes has at most one id for each byte; others are not worth storing.
         if word.len() > MAX_WORD_BYTES || ids.len() > word.len() {
             return;
         }
@@ -63,7 +63,7 @@ impl LongWords {
     }
 }
 
-/// Appends something; where it begins, and its length.
+/// Appends a slice; returns its start and its length.
 fn put<T: Copy>(all: &mut Vec<T>, more: &[T]) -> (u32, u32) {
     let start = all.len();
     all.extend_from_slice(more);
@@ -85,7 +85,7 @@ mod tests {
         let ids = |number: usize| -> Vec<u32> { (0..1 + number % 16).map(|at| (number * 7 + at) as u32).collect() };
         for round in 0..2 {
             for number in 0..3_000 {
-                // Some come in both rounds before all are forgotten, and some do not.
+                // Some occur in both rounds before the cache is cleared, and some do not.
                 let (word, ids) = (word(number), ids(number));
                 match longer.find(word.as_bytes()) {
                     Some(found) => {

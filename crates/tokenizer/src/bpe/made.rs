@@ -1,28 +1,29 @@
-//! Which tokens come of joining their own bytes.
+//! Finds which tokens result from joining their own bytes.
 //!
-//! A merge may never be reached: the bytes of its product may be joined otherwise. Whether its two parts come to stand side by side is
-//! found by going back from them: the later of the last joins of both is undone, and what stood side by side then must not have been
-//! joined earlier. For this a token has to come of joins in the order of their ranks, which is so where each merge comes later than all
-//! that make its two parts.
+//! A merge may be unreachable: the bytes of its product may be joined in another way. Whether its two parts become neighbours is found by
+//! going backwards from them: the later of the last joins of both is undone, and the two symbols that are neighbours then must not have
+//! been joined earlier. This requires that a token results from joins in the order of their ranks, which is so where each merge comes later
+//! than all merges that make its two parts.
 
 use super::pairs::{Merge, Pairs};
 use super::symbols::NONE;
 
-/// How a token comes of its bytes.
+/// How a token results from its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Token {
     left: u32,
     right: u32,
-    /// The rank of its last join, and one; 0 of a byte.
+    /// The rank of its last join plus one; 0 for a byte.
     made: u32,
 }
 
-/// Tokens that come of joining their bytes.
+/// Tokens that result from joining their bytes.
 #[derive(Debug)]
 pub(super) struct MergedTokens(Vec<Option<Token>>);
 
 impl MergedTokens {
-    /// Of the ids of bytes and the merges in the order of their ranks; `None` where a merge comes before one that makes a part of it.
+    /// Finds them from the ids of bytes and the merges in the order of their ranks; `None` where a merge comes before one that makes a part
+    /// of it.
     pub(super) fn new(bytes: &[u32; 256], merges: &[Merge], pairs: &Pairs) -> Option<Self> {
         let bytes = bytes.iter().copied().filter(|id| *id != NONE);
         let count = merges.iter().map(|merge| merge.product).chain(bytes.clone()).max()? as usize + 1;
@@ -58,18 +59,18 @@ impl MergedTokens {
         self.get(id).is_some()
     }
 
-    /// Whether two tokens come to stand side by side where there is nothing but their bytes.
+    /// Whether two tokens become neighbours in a text that consists of their bytes.
     fn meet(&self, pairs: &Pairs, mut left: u32, mut right: u32) -> bool {
         loop {
             let (Some(first), Some(second)) = (self.get(left), self.get(right)) else { return false };
-            // Of equal ranks the left was joined before the right.
+            // Of equal ranks the left one was joined before the right one.
             let is_right = second.made >= first.made;
             let made = first.made.max(second.made);
             if made == 0 {
                 return true;
             }
             (left, right) = if is_right { (left, second.left) } else { (first.right, right) };
-            // Of equal ranks the pair further left is joined first: what stood between them is to the left of a join in the right one.
+            // Of equal ranks the pair further left is joined first: these two are to the left of a join in the right token.
             if pairs.rank(left, right) < made - u32::from(!is_right) {
                 return false;
             }
@@ -83,7 +84,7 @@ mod tests {
     use crate::tests::Dice;
     use std::collections::HashMap;
 
-    /// Joins by the rule itself.
+    /// Joins symbols directly by the definition.
     fn joined(mut symbols: Vec<u32>, ranks: &HashMap<(u32, u32), u32>, merges: &[Merge]) -> Vec<u32> {
         loop {
             let known =
@@ -98,7 +99,8 @@ mod tests {
         let mut dice = Dice(3);
         let (mut reached, mut missed, mut refused) = (0, 0, 0);
         for round in 0..300 {
-            // Three bytes, and what some pairs of what is there become; now and then the same by another pair, or in another order.
+            // Three bytes, and products of random pairs of known tokens; sometimes the same product from another pair, or merges in another
+            // order.
             let mut bytes = [NONE; 256];
             (0..3).for_each(|byte| bytes[byte] = byte as u32);
             let mut spelled: Vec<Vec<u32>> = (0..3).map(|byte| vec![byte]).collect();

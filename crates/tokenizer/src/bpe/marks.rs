@@ -4,13 +4,13 @@ use super::model::Model;
 use super::split::ByEnd;
 use super::words::WordEncoder;
 
-/// What stands for a blank.
+/// The mark that replaces a blank.
 pub(super) const MARK: char = '▁';
 
-/// The same in bytes.
+/// The mark in UTF-8.
 const BYTES: [u8; 3] = [0xe2, 0x96, 0x81];
 
-/// Appends a text with marks in the place of blanks.
+/// Appends a text with blanks replaced by marks.
 pub(super) fn put(text: &str, out: &mut String) {
     let mut parts = text.split(' ');
     out.push_str(parts.next().unwrap_or_default());
@@ -20,8 +20,8 @@ pub(super) fn put(text: &str, out: &mut String) {
     }
 }
 
-/// Puts the ids of a text of marks and words. Where `is_split`, every mark begins a word; else the whole text is one to the
-/// reference, and may be cut before a mark behind another character if nothing is ever joined there.
+/// Encodes a text of marks and words. If `is_split`, every mark begins a word; otherwise the whole text is one word to the reference, and
+/// may be cut before a mark after another character if no merge crosses such a place.
 pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut WordEncoder) -> bool {
     if !is_split && !model.marks_begin {
         return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()));

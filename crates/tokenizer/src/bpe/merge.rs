@@ -1,62 +1,63 @@
-//! The joining of one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
+//! Joins one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
 
 use super::order::{Order, BLOCK};
 use super::pairs::{Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A word while it is joined, step by step, so that the steps of several can be done in turn: each waits for memory, and so they wait
-/// together. Nothing depends on what is found, so that the processor need not guess.
+/// A word while it is joined, step by step, so that the steps of several words can be interleaved: their memory accesses then overlap. No
+/// branch depends on the values found, so that none is mispredicted.
 pub(super) trait Steps {
-    /// Most symbols of a word.
+    /// Maximum number of symbols of a word.
     const WIDEST: usize;
 
-    /// Puts a symbol at its place, which is that behind the last: 0 at first. `rank` is that of the one before it and itself.
-    /// Those that have no room are put where nothing is.
+    /// Sets the symbol at a place, which is the one after the last: 0 at first. `rank` is that of the pair it forms with the symbol before
+    /// it. Symbols that have no room are put into an unused place.
     fn put(&mut self, place: usize, symbol: u32, rank: u32);
 
-    /// Begins, once so many symbols were put, at most [`WIDEST`](Self::WIDEST).
+    /// Starts the word, once `count` symbols were put, at most [`WIDEST`](Self::WIDEST).
     fn start(&mut self, count: usize);
 
-    /// The rank of the pair that is to be joined next, and its place.
+    /// Returns the rank and the place of the pair that is to be joined next.
     fn lowest(&self) -> Option<(u32, usize)>;
 
-    /// Joins the pair at this place to what it becomes; what that has beside it is to be looked up.
+    /// Joins the pair at this place into `product`; returns the neighbours, whose pairs with it have to be looked up.
     fn join(&mut self, at: usize, product: u32) -> Joined;
 
-    /// What was found for [`join`](Self::join): the rank of what is joined with the symbol before it, and with the one behind it.
+    /// Stores the ranks that were looked up after [`join`](Self::join): of the joined symbol with the one before it, and with the one after
+    /// it.
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
 
-    /// Appends what is left.
+    /// Appends the remaining symbols.
     fn finish(&self, out: &mut Vec<u32>);
 }
 
-/// The symbols beside one that came of joining; any where there is none.
+/// The neighbours of a joined symbol; any value where there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Joined {
     pub(super) left: u32,
     pub(super) right: u32,
-    /// The place of the left one.
+    /// The place of the left neighbour.
     pub(super) before: usize,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
 
-/// Over this, memory that a long word needed is given back.
+/// Capacity, in symbols, above which the buffers of a long word are freed.
 const MAX_KEPT_BYTES: usize = 1 << 16;
 
 /// There is no symbol before the first and none after the last.
 const NONE: u32 = u32::MAX;
 
-/// A word of few symbols, of whose places the last is where what is none is put; at most 64.
+/// A word of few symbols, with at most 64 places; the last place is the unused one.
 #[derive(Debug)]
 pub(super) struct Lane<const PLACES: usize> {
     symbols: [u32; PLACES],
-    /// By place of the left one.
+    /// By place of the left symbol of a pair.
     order: [Order; PLACES],
-    /// At which places symbols are.
+    /// A bit for each place that has a symbol.
     live: u64,
-    /// Places that are looked at, in blocks.
+    /// Number of blocks of places that are examined.
     blocks: usize,
 }
 
@@ -131,12 +132,12 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     }
 }
 
-/// Memory to join words in, one at a time.
+/// Buffers for joining words, one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     /// The symbols of a word.
     pub(super) many: Vec<u32>,
-    /// The rank of each with the one behind it.
+    /// The rank of the pair of each symbol and the one after it.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
@@ -144,7 +145,7 @@ pub(super) struct Merger {
 }
 
 impl Merger {
-    /// Joins all of `many`, whose `ranks` are there, and appends what is left to `out`.
+    /// Joins all of `many`, whose `ranks` are set, and appends the remaining symbols to `out`.
     #[inline(never)]
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
         let Self { many, ranks, next, before, heap, .. } = self;
@@ -165,7 +166,7 @@ impl Merger {
         before.extend(0..count.saturating_sub(1) as u32);
         while let Some(Reverse(lowest)) = heap.pop() {
             let (rank, at) = ((lowest >> 32) as u32, lowest as u32 as usize);
-            // The pair is another by now, or part of a longer symbol.
+            // The pair has changed, or is part of a longer symbol.
             if ranks[at] != rank {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What the spellings of merges tell, whatever ids they have.
+//! What can be derived from the spellings of merges, without their ids.
 
 use super::boundary_filter::BoundaryFilter;
 use super::first_merge_ranks::FirstMergeRanks;
@@ -10,7 +10,7 @@ use crate::file::{File, ModelFile};
 /// The spelling of a blank.
 const BLANK: char = 'Ġ';
 
-/// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
+/// Where words can be cut, and which symbols they can begin as, for a vocabulary that spells bytes.
 pub(crate) struct MergeStats {
     pub(super) cuts: BoundaryFilter,
     pub(super) early: PrefixMerges,
@@ -18,7 +18,7 @@ pub(crate) struct MergeStats {
 }
 
 impl MergeStats {
-    /// Of a file whose vocabulary spells bytes; of others there is nothing to tell.
+    /// Computes them for a file whose vocabulary spells bytes; `None` for others.
     pub(crate) fn of(file: &File<'_>) -> Option<Self> {
         let shape = SplitRules::of(&file.normalizer, &file.pre_tokenizer).ok()?;
         shape.is_of_bytes().then(|| Self::of_merges(&file.model))
@@ -37,8 +37,8 @@ impl MergeStats {
     }
 }
 
-/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes. Most tokens of ASCII are left out: they tell
-/// nothing of longer characters.
+/// Passes the rank and the bytes of the product of each merge to `put`, for a vocabulary that spells bytes. Most tokens of ASCII are left
+/// out: they say nothing about longer characters.
 pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     let is_plain = |spelled: &str| spelled.strip_prefix(BLANK).unwrap_or(spelled).is_ascii();
     let mut token = Vec::new();

@@ -1,7 +1,7 @@
-//! Tokenizers of byte pairs, read by code of our own: raw ids only.
+//! The fast reader for byte-pair tokenizers: raw ids only.
 //!
-//! What is known is known by its exact form: the byte-level splitting of GPT-2 and the patterns that GPT-4, Llama 3, Qwen 2 and
-//! GPT-4o made common ([`split`]), and vocabularies that spell a blank as `▁` ([`marks`]). Everything else is left to others.
+//! A file is accepted by its exact form: the byte-level splitting of GPT-2 and the patterns that GPT-4, Llama 3, Qwen 2 and GPT-4o made
+//! common ([`split`]), and vocabularies that spell a blank as `▁` ([`marks`]). Everything else is left to other readers.
 
 mod added;
 mod boundary_filter;
@@ -51,7 +51,7 @@ pub(super) use merge_stats::MergeStats;
 pub(super) use pairs::Merge;
 pub(super) use vocabulary::Lists;
 
-/// A tokenizer that is known.
+/// A tokenizer of an accepted form.
 #[derive(Debug)]
 pub(super) struct Bpe {
     model: Model,
@@ -59,41 +59,41 @@ pub(super) struct Bpe {
     shape: SplitRules,
 }
 
-/// What takes long to make of a file, and needs nothing but the file: others may read it meanwhile.
+/// The part of a tokenizer that takes long to build and needs only the file: other code may read the file at the same time.
 #[derive(Debug)]
 pub(super) struct Tables {
     model: Model,
     shape: SplitRules,
 }
 
-/// Memory of one thread; for one tokenizer.
+/// Buffers of one thread, for one tokenizer.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     words: WordEncoder,
-    /// A piece with a blank put before it, or marks in the place of blanks.
+    /// A piece with a blank put before it, or with blanks replaced by marks.
     piece: String,
 }
 
 impl Scratch {
-    /// With memory for known words that grows by so many bytes at most.
+    /// Returns buffers whose cache of words grows by at most `bytes` bytes.
     pub(super) fn within(bytes: usize) -> Self {
         Self { words: WordEncoder::within(bytes), ..Self::default() }
     }
 
-    /// Begins with other texts.
+    /// Starts a new batch of texts.
     pub(super) fn begin(&mut self) {
         self.words.begin();
     }
 
-    /// Puts the ids of a text there that others had to read.
+    /// Adds the ids of a text that another reader encoded.
     pub(super) fn put_ids(&mut self, ids: &[u32]) {
         self.words.put_text(ids);
     }
 }
 
 impl Tables {
-    /// Makes those of a `tokenizer.json` and its lists, if it could be read, with what its spellings tell where somebody asked them
-    /// before; why it is left to others, otherwise.
+    /// Builds the tables of a `tokenizer.json` and its lists, if it could be read; `spelt` is computed if it is not given. Otherwise
+    /// returns why the file is left to other readers.
     pub(super) fn new(
         file: Option<&File<'_>>,
         lists: Option<&Result<Lists<'_>, String>>,
@@ -111,13 +111,13 @@ impl Tables {
 }
 
 impl Bpe {
-    /// Made of the tables of a file and the added tokens as the reference has them.
+    /// Returns a tokenizer with the tables of a file and the added tokens of the reference.
     pub(super) fn new(tables: Tables, reference: &Raw) -> Result<Self, String> {
         let Tables { model, shape } = tables;
         Ok(Self { model, added: Added::new(reference)?, shape })
     }
 
-    /// Appends the raw ids of a text; `false` where it cannot be said what the reference gives, `out` being as it was.
+    /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the reference's result is not known.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
         scratch.begin();
         let is_done = self.put(text, scratch) && scratch.words.finish(&self.model);
@@ -127,8 +127,8 @@ impl Bpe {
         is_done
     }
 
-    /// The next of some texts, after [`begin`](Scratch::begin); `false` where it cannot be said what the reference gives: then
-    /// [`put_ids`](Scratch::put_ids) has to be next.
+    /// Adds the next text of a batch, after [`begin`](Scratch::begin); returns `false` where the reference's result is not known: then
+    /// [`put_ids`](Scratch::put_ids) must follow.
     pub(super) fn put(&self, text: &str, scratch: &mut Scratch) -> bool {
         let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
             Part::Token(id) => {
@@ -145,15 +145,15 @@ impl Bpe {
         is_done
     }
 
-    /// The ids of all texts that were put and where those of each end, in exchange for memory of such; behind the last there may be
-    /// others. `false` where a symbol is missing, and nothing can be said of any.
+    /// Swaps the ids of all texts of the batch, and where those of each end, with `ids` and `ends`; other values may follow the last id.
+    /// Returns `false` where a symbol is missing, and the result of no text is valid.
     pub(super) fn finish(&self, scratch: &mut Scratch, ids: &mut Vec<u32>, ends: &mut Vec<usize>) -> bool {
         let is_done = scratch.words.finish(&self.model);
         scratch.words.swap(ids, ends);
         is_done
     }
 
-    /// What lies between tokens that are looked for in the raw text.
+    /// Encodes the text between tokens that are searched for in the raw text.
     fn piece(&self, piece: &str, from: usize, scratch: &mut Scratch) -> bool {
         let normalized = self.normalized(piece);
         added::split(self.added.normalized.as_ref(), &normalized, |part| match part {
@@ -185,7 +185,7 @@ impl Bpe {
         }
     }
 
-    /// What lies between tokens, normalized.
+    /// Encodes normalized text between tokens.
     fn text(&self, text: &str, is_first: bool, scratch: &mut Scratch) -> bool {
         let Scratch { words, piece } = scratch;
         match self.shape.splitting {
@@ -236,13 +236,13 @@ impl Bpe {
     }
 }
 
-/// Whether normalizing to composed characters surely changes nothing.
+/// Whether normalizing to composed characters is known to change nothing.
 fn is_composed(text: &str) -> bool {
     // Below U+0300 everything is composed, and nothing combines.
     text.bytes().all(|byte| byte < 0xcc) || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Each number's character by itself, and what lies between them.
+/// Splits a text into single numeric characters and the parts between them.
 fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -258,7 +258,7 @@ fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Of a long text's memory nothing is kept.
+/// Frees the buffer of a long text.
 fn give_back(piece: &mut String) {
     if piece.capacity() > 1 << 20 {
         *piece = String::new();

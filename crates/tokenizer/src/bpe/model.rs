@@ -1,4 +1,4 @@
-//! The model of byte pairs, made from the file.
+//! The byte-pair model, built from the file.
 
 use super::boundary_filter::BoundaryFilter;
 use super::hash::of_bytes;
@@ -13,7 +13,7 @@ use crate::byte_level;
 use crate::file::{ModelFile, Spelling};
 use crate::lists::Vocab;
 
-/// What stands for a blank in vocabularies that spell characters.
+/// The mark that replaces a blank in vocabularies that spell characters.
 pub(super) const MARK: &str = "▁";
 
 /// How the vocabulary spells.
@@ -21,7 +21,7 @@ pub(super) const MARK: &str = "▁";
 enum Spelled {
     /// A character for each byte.
     Bytes,
-    /// Characters as they are.
+    /// Characters as themselves.
     Chars,
 }
 
@@ -33,17 +33,17 @@ pub(super) struct Model {
     whole: Option<Whole>,
     /// Where words that are no tokens can be cut.
     pub(super) cuts: Option<BoundaryFilter>,
-    /// No token that comes of joining has a mark behind another character.
+    /// Whether no token made by merging has a mark after another character.
     pub(super) marks_begin: bool,
-    /// The merges that are done in pieces of long words, where that is worth it.
+    /// The merges that are done in pieces of long words, where that pays off.
     pub(super) early: Option<PrefixMerges>,
 }
 
-/// Words that are tokens whatever the pairs say.
+/// Words that are tokens regardless of the pairs.
 #[derive(Debug)]
 struct Whole {
     index: Index,
-    /// Their bytes, one after the other.
+    /// Their bytes, concatenated.
     bytes: Vec<u8>,
     /// Where each ends, and its id.
     words: Vec<(u32, u32)>,
@@ -51,8 +51,8 @@ struct Whole {
 }
 
 impl Model {
-    /// The model of a file with these lists, of whose spellings something is told where they are of bytes; why it is not one of those
-    /// that are known, otherwise.
+    /// Builds the model of a file with these lists; `spelt` is given for a vocabulary of bytes. Otherwise returns why the file is not
+    /// accepted.
     pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<MergeStats>) -> Result<Self, String> {
         let spelled = if spelt.is_some() { Spelled::Bytes } else { Spelled::Chars };
         let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
@@ -82,7 +82,7 @@ impl Model {
             }
             None => (chars(vocabulary, file)?, None),
         };
-        // Those that come of their bytes anyway need not be looked for.
+        // Tokens that result from joining their bytes need not be looked up.
         let has_bytes = is_whole && spelled == Spelled::Bytes;
         let made = if has_bytes { MergedTokens::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
@@ -93,7 +93,7 @@ impl Model {
         Ok(Self { pairs, symbols, whole, cuts, marks_begin, early })
     }
 
-    /// The id of a word that is taken whole.
+    /// Returns the id of a word that is taken whole.
     #[inline]
     pub(super) fn whole(&self, word: &[u8]) -> Option<u32> {
         self.whole.as_ref()?.id(word)
@@ -105,7 +105,7 @@ impl Model {
     }
 }
 
-/// The ids of the bytes.
+/// Returns the ids of the bytes.
 fn bytes(vocabulary: &Vocabulary<'_>) -> [u32; 256] {
     let mut ids = [NONE; 256];
     for (text, id) in vocabulary.all.iter() {
@@ -117,7 +117,7 @@ fn bytes(vocabulary: &Vocabulary<'_>) -> [u32; 256] {
     ids
 }
 
-/// What characters become.
+/// Returns the symbols of characters.
 fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, String> {
     let mut bytes = Box::new([NONE; 256]);
     for (byte, place) in bytes.iter_mut().enumerate() {
@@ -145,7 +145,7 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
 }
 
 impl Whole {
-    /// Of the tokens that are wanted; `None` where there are none.
+    /// Indexes the wanted tokens; `None` where there are none.
     fn new(all: &Vocab<'_>, spelled: Spelled, is_wanted: impl Fn(u32) -> bool) -> Result<Option<Self>, String> {
         let mut whole = Self { index: Index::new(all.len()), bytes: Vec::new(), words: Vec::new(), longest: 0 };
         for (text, id) in all.iter().filter(|(_, id)| is_wanted(*id)) {

@@ -1,9 +1,9 @@
-//! Which of many pairs is the first to be joined.
+//! Finds the pair that is joined first.
 
 use super::pairs::{APART, RANK_BITS};
 use wide::f32x4;
 
-/// Places that are looked at together.
+/// Places that are compared together.
 pub(super) const BLOCK: usize = 16;
 
 /// Bits of a place, below those of a rank.
@@ -13,23 +13,23 @@ const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less 
 
 /// The rank of a pair, then its place: of two pairs the one to be joined first is less.
 ///
-/// Kept as the float that has these bits. Floats that are not negative compare as their bits do, and every processor has an
-/// instruction for the least of several, which for whole numbers of this size many have not.
+/// Stored as the float that has these bits. Floats that are not negative compare as their bits do, and every processor has an instruction
+/// for the minimum of several, which many lack for integers of this size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order(f32);
 
 impl Order {
-    /// Of a pair that is never joined; whatever place stands in it too.
+    /// The order of a pair that is never joined; its place does not matter.
     pub(super) const LAST: Self = Self(f32::from_bits(APART << PLACE_BITS));
 
-    /// Of the pair of this rank at this place, or never where that is so. The processor need not guess which.
+    /// Returns the order of the pair of this rank at this place, or of one that is never joined. It has no branch.
     #[inline]
     pub(super) fn new(rank: u32, place: usize, is_never: bool) -> Self {
         let never = u32::from(is_never).wrapping_neg() & APART;
         Self(f32::from_bits((rank | never) << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1)))
     }
 
-    /// The rank and the place, if the pair is ever joined.
+    /// Returns the rank and the place, if the pair is ever joined.
     #[inline]
     pub(super) fn get(self) -> Option<(u32, usize)> {
         let bits = self.0.to_bits();
@@ -45,7 +45,7 @@ impl Order {
         }
     }
 
-    /// The first of a block.
+    /// Returns the first of a block.
     #[inline]
     pub(super) fn first_of(block: &[Self; BLOCK]) -> Self {
         let [a, b, c, d] = Self::fours(block).map(f32x4::from);

@@ -1,13 +1,13 @@
-//! Which two tokens become which one, and in what order.
+//! The merges: which two tokens become which one, and in what order.
 
 use super::hash::fold;
 use prefetch_index::prefetch_index;
 use std::hint::select_unpredictable;
 
-/// No pair has this rank: the two stay apart.
+/// The rank of two tokens that are never joined.
 pub(super) const APART: u32 = (1 << RANK_BITS) - 1;
 
-/// Bits of a rank, and of an id: those of a rank and of two ids are those of an entry.
+/// Bits of a rank and of an id: an entry consists of a rank and two ids.
 pub(super) const RANK_BITS: u32 = 22;
 const ID_BITS: u32 = 21;
 
@@ -16,33 +16,33 @@ const _: () = assert!(RANK_BITS + 2 * ID_BITS == u64::BITS, "an entry is full");
 /// Ids below this one fit.
 pub(super) const IDS: u32 = 1 << ID_BITS;
 
-/// Pairs that share a pilot, on the average.
+/// Average number of pairs that share a pilot.
 const BUCKET: usize = 3;
 
-/// Of no pair: whatever is looked for, what is found is not joined.
+/// An empty entry: whatever pair is looked up, the result is not joined.
 const EMPTY: u64 = u64::MAX;
 
-/// Which pairs are joined.
+/// The pairs that are joined.
 ///
-/// Each pair has one place where it can be, so that there is one entry to look at and nothing for the processor to predict: pairs are
-/// dealt to buckets by their hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
+/// Each pair has one possible place, so that a lookup reads one entry and has no branch to predict: pairs are assigned to buckets by their
+/// hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pilots: Vec<u16>,
-    /// A pair, and its rank below.
+    /// A pair, with its rank in the lower bits.
     entries: Vec<u64>,
     products: Products,
 }
 
-/// What pairs become, by rank.
+/// The products of pairs, by rank.
 #[derive(Debug)]
 enum Products {
-    /// Their ids are in the order of the ranks, from this one on, as those of most trained vocabularies: nothing to look at.
+    /// Their ids are in the order of the ranks, starting with this one, as in most trained vocabularies: no table is needed.
     From(u32),
     Listed(Vec<u32>),
 }
 
-/// Two tokens and what they become.
+/// Two tokens and their product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -65,7 +65,8 @@ pub(super) struct PairSlot {
 }
 
 impl Pairs {
-    /// In the order of ranks; of two equal pairs the later counts.
+    /// Builds the table from merges in the order of ranks; of two equal pairs the later counts. Fails where there are too many merges, or
+    /// ids are too large.
     pub(super) fn new(merges: &[Merge]) -> Result<Self, String> {
         if merges.len() >= APART as usize {
             return Err("it has too many merges".into());
@@ -79,7 +80,7 @@ impl Pairs {
             entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
             products: Products::new(merges),
         };
-        // Each pair with its hash, as its entry will be, dealt to the buckets.
+        // Each pair with its hash, in the form of its entry, assigned to the buckets.
         let entries = || {
             merges.iter().zip(0_u64..).map(|(merge, rank)| {
                 let pair = packed(merge.left, merge.right);
@@ -91,7 +92,7 @@ impl Pairs {
         (0..buckets).for_each(|bucket| ends[bucket + 1] += ends[bucket]);
         let mut all = vec![(0, 0); merges.len()];
         for entry in entries() {
-            // Where the bucket before ends is where this one begins, and then, entry by entry, where it ends.
+            // The value is the end of the previous bucket, where this one begins; each entry advances it to its own end.
             let end = &mut ends[reduce(entry.0, buckets)];
             all[*end as usize] = entry;
             *end += 1;
@@ -101,12 +102,12 @@ impl Pairs {
         for end in ends.iter().take(buckets) {
             let (part, behind) = rest.split_at_mut((*end - done) as usize);
             (rest, done) = (behind, *end);
-            // Of a pair that is there twice the entries stand together, that of the higher rank last.
+            // Entries of equal pairs are adjacent, that of the higher rank last.
             part.sort_unstable_by_key(|(_, entry)| *entry);
             parts.push(last_of_equals(part));
         }
         let mut room = OccupancyBits::new(pairs.entries.len());
-        // The fullest while there is most room.
+        // The fullest buckets are placed while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         for part in parts.into_iter().take_while(|part| !part.is_empty()) {
             pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
@@ -129,8 +130,8 @@ impl Pairs {
         Some(())
     }
 
-    /// Begins to look up a pair: [`place`](Self::place) and then [`answer`](Self::answer) are next, and what each looks at is fetched
-    /// by the one before, so that who has other things to do between them need not wait.
+    /// Starts the lookup of a pair: [`place`](Self::place) and then [`answer`](Self::answer) follow. Each step prefetches what the next one
+    /// reads, so that a caller with other work between them does not wait.
     #[inline]
     pub(super) fn ask(&self, left: u32, right: u32) -> PairLookup {
         let pair = packed(left, right);
@@ -139,7 +140,7 @@ impl Pairs {
         PairLookup { pair, hash }
     }
 
-    /// Where the pair is, if it is anywhere.
+    /// Returns the place where the pair is, if it is in the table.
     #[inline]
     pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
         let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
@@ -148,20 +149,20 @@ impl Pairs {
         PairSlot { place, pair }
     }
 
-    /// The rank of the pair asked for, [`APART`] where the two are never joined.
+    /// Returns the rank of the pair, [`APART`] where the two are never joined.
     #[inline]
     pub(super) fn answer(&self, PairSlot { place, pair }: PairSlot) -> u32 {
         let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
         select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & APART, APART)
     }
 
-    /// All at once.
+    /// Does all three steps of a lookup.
     #[inline]
     pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
         self.answer(self.place(self.ask(left, right)))
     }
 
-    /// Fetches what [`product`](Self::product) looks at.
+    /// Prefetches what [`product`](Self::product) reads.
     #[inline]
     pub(super) fn fetch(&self, rank: u32) {
         if let Products::Listed(products) = &self.products {
@@ -169,7 +170,7 @@ impl Pairs {
         }
     }
 
-    /// What the pair of this rank becomes.
+    /// Returns the product of the pair of this rank.
     #[inline]
     pub(super) fn product(&self, rank: u32) -> u32 {
         match &self.products {
@@ -190,10 +191,10 @@ impl Products {
     }
 }
 
-/// Which places are taken, a bit for each: of the millions of places that are tried most are, and these bits stay near.
+/// A bit for each place that is taken: of the millions of places that are tried most are, and these bits stay in the cache.
 struct OccupancyBits {
     taken: Vec<u64>,
-    /// Those that a bucket would have with the pilot that is tried.
+    /// The places of a bucket with the pilot that is being tried.
     chosen: Vec<usize>,
 }
 
@@ -202,7 +203,7 @@ impl OccupancyBits {
         Self { taken: vec![0; places.div_ceil(64)], chosen: Vec::new() }
     }
 
-    /// Chooses a place, if it is free.
+    /// Chooses a place, if it is free; returns whether it was.
     #[inline]
     fn choose(&mut self, place: usize) -> bool {
         let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
@@ -213,7 +214,7 @@ impl OccupancyBits {
         is_new
     }
 
-    /// Takes what was chosen.
+    /// Marks the chosen places as taken and returns them.
     fn take(&mut self) -> impl Iterator<Item = usize> + '_ {
         for place in &self.chosen {
             if let Some(word) = self.taken.get_mut(place / 64) {
@@ -224,7 +225,7 @@ impl OccupancyBits {
     }
 }
 
-/// Those of which no equal pair comes later, moved to the front.
+/// Moves the last of each group of equal pairs to the front and returns these.
 fn last_of_equals(part: &mut [(u64, u64)]) -> &[(u64, u64)] {
     let mut kept = 0;
     for at in 0..part.len() {
@@ -246,13 +247,13 @@ fn hash(pair: u64) -> u64 {
     fold(pair ^ 0x51_7c_c1_b7_27_22_0a_95, 0x9E37_79B9_7F4A_7C15)
 }
 
-/// A number below `count`, by the high bits of a hash.
+/// Returns a number below `count`, from the high bits of a hash.
 #[inline]
 fn reduce(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
-/// The place of a hash with this pilot, among so many.
+/// Returns the place of a hash with this pilot, below `count`.
 #[inline]
 fn place(hash: u64, pilot: u16, count: usize) -> usize {
     reduce((hash ^ u64::from(pilot).wrapping_mul(0xD6E8_FEB8_6659_FD93)).wrapping_mul(0x2545_F491_4F6C_DD1D), count)

@@ -1,8 +1,8 @@
-//! What long words of scripts without blanks begin as: pieces that come again and again, joined as far as the first merges go.
+//! Splits long words of scripts without blanks into recurring pieces, each joined as far as the first merges go.
 //!
-//! As long as a pair of one of the first merges is left, it is joined before all others. So these merges are done before anything else
-//! is, and for each piece by itself where a word is cut at places over which none of their tokens reaches. Such pieces are short and
-//! few, so that most were met before; what is left to join is what the later merges join.
+//! While a pair of one of the first merges is left, it is joined before all others. So these merges can be done before anything else, and
+//! for each piece separately where a word is cut at places that none of their tokens crosses. Such pieces are short and few, so that most
+//! are already known; the later merges join the rest.
 
 use super::boundary_filter::{BoundaryFilter, LONG};
 use super::cache::{Cache, Sizes};
@@ -14,43 +14,43 @@ use super::pairs::{PairLookup, PairSlot, Pairs, APART};
 use super::symbols::NONE;
 use std::ops::RangeInclusive;
 
-/// So many tokens of the first merges reach over the beginning of a long character: more make longer pieces, each of which comes again
-/// less often; fewer leave more to be joined.
+/// Number of tokens of the first merges that cross the beginning of a long character: more make longer pieces, each of which recurs less
+/// often; fewer leave more to be joined.
 pub(super) const REACHING: usize = 250;
 
-/// Bytes of the filter for such tokens.
+/// Size of the filter for such tokens, as the total of their bytes.
 const FILTER: usize = 1 << 15;
 
-/// Places of which it is known whether they can be cut, a power of two.
+/// Number of places for which it is cached whether they can be cut, a power of two.
 const PLACES: usize = 1 << 13;
 
-/// Words of fewer bytes are joined as fast without this; of more they would take memory.
+/// Lengths of words, in bytes: shorter ones are joined as fast without this; longer ones would take memory.
 const WORDS: RangeInclusive<usize> = 16..=1 << 10;
 
 /// Pairs that are looked up together.
 const AT_ONCE: usize = 16;
 
-/// Pieces of either kind that are known: 256 and 128 KiB.
+/// Number of pieces of either kind that are cached: 256 and 128 KiB.
 const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
 
 /// The merges that are done in pieces.
 #[derive(Debug)]
 pub(super) struct PrefixMerges {
     cuts: BoundaryFilter,
-    /// Those of lower ranks.
+    /// The merges of lower ranks than this.
     below: u32,
-    /// So many more reaching tokens are wanted.
+    /// Number of further crossing tokens that are wanted.
     left: usize,
 }
 
 impl PrefixMerges {
-    /// As many as it takes for so many tokens that reach over the beginning of a long character; each is given to [`add`](Self::add) in
-    /// the order of ranks.
+    /// Returns an empty set that takes merges until `reaching` tokens cross the beginning of a long character; each is passed to
+    /// [`add`](Self::add) in the order of ranks.
     pub(super) fn until(reaching: usize) -> Self {
         Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
     }
 
-    /// The next merge, which makes this token.
+    /// Adds the next merge, which makes this token.
     pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if !self.is_full() {
             self.left -= usize::from(self.cuts.add(token));
@@ -58,7 +58,7 @@ impl PrefixMerges {
         }
     }
 
-    /// Whether that is all: of a vocabulary with fewer, words are joined as fast without this.
+    /// Whether enough tokens were added: with fewer, words are joined as fast without this.
     pub(super) fn is_full(&self) -> bool {
         self.left == 0
     }
@@ -69,24 +69,24 @@ impl PrefixMerges {
 struct PieceLookup {
     at: usize,
     end: usize,
-    /// Of no piece where it is too long for one of these.
+    /// [`ShortKey::NONE`] where the piece is too long for a short key.
     key: ShortKey,
     hash: u64,
 }
 
-/// Memory of one thread.
+/// Buffers of one thread.
 #[derive(Debug)]
 pub(super) struct Pieces {
     known: Cache,
-    /// For the bytes around places that were looked at: they, and whether a token reaches over; none before the first is.
+    /// For the bytes around places that were examined: these bytes, and whether a token crosses; empty before the first.
     crossed: Vec<u64>,
-    /// What words begin as, one behind the other, and room behind them.
+    /// The symbols that words begin as, concatenated, followed by room for more.
     symbols: Vec<u32>,
-    /// So many of them.
+    /// Number of symbols in use.
     count: usize,
-    /// The rank of each with the one before it.
+    /// The rank of the pair of each symbol and the one before it.
     ranks: Vec<u32>,
-    /// A piece while it is joined, and the rank of each symbol with the one behind it.
+    /// A piece while it is joined, and the rank of the pair of each symbol and the one after it.
     piece: Vec<u32>,
     with: Vec<u32>,
 }
@@ -106,17 +106,17 @@ impl Default for Pieces {
 }
 
 impl Pieces {
-    /// Forgets what words begin as, not what is known of pieces.
+    /// Removes the symbols of all words; cached pieces are kept.
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Whether a word is one of those that this is for.
+    /// Whether this is used for a word.
     pub(super) fn are_for(word: &[u8]) -> bool {
         WORDS.contains(&word.len()) && word.iter().any(|byte| *byte >= LONG)
     }
 
-    /// Puts what a word begins as behind what is there: from where to where. `None` where a symbol is missing.
+    /// Appends the symbols that a word begins as and returns their range. `None` where a symbol is missing.
     pub(super) fn put(&mut self, model: &Model, early: &PrefixMerges, word: &[u8]) -> Option<(usize, usize)> {
         self.known.open();
         let (from, mut at) = (self.count, 0);
@@ -126,7 +126,7 @@ impl Pieces {
             self.symbols.resize(room.next_power_of_two(), 0);
         }
         while at < word.len() {
-            // Found before they are looked up, so that what is known of them is at hand.
+            // Several pieces are found before they are looked up, so that their entries are prefetched.
             let mut found = [PieceLookup::default(); AT_ONCE];
             let mut pieces = 0;
             while let Some(place) = found.get_mut(pieces).filter(|_| at < word.len()) {
@@ -147,7 +147,7 @@ impl Pieces {
         Some((from, self.count))
     }
 
-    /// Puts a piece that is known at first sight.
+    /// Appends a piece whose entry is in its first slot; returns whether it is.
     #[inline]
     fn put_known(&mut self, piece: &PieceLookup) -> bool {
         let Self { known, symbols, count, .. } = self;
@@ -159,7 +159,7 @@ impl Pieces {
         true
     }
 
-    /// Looks up the ranks of all that were put.
+    /// Looks up the ranks of all symbols.
     pub(super) fn rank(&mut self, pairs: &Pairs) {
         let Self { symbols, ranks, count, .. } = self;
         ranks.clear();
@@ -179,12 +179,12 @@ impl Pieces {
         }
     }
 
-    /// The symbols of a word that was put, each with the rank of the one before it and itself; that of the first says nothing.
+    /// Returns the symbols of a word, each with the rank of the pair it forms with the one before it; the rank of the first is meaningless.
     pub(super) fn of(&self, (from, to): (usize, usize)) -> (&[u32], &[u32]) {
         (self.symbols.get(from..to).unwrap_or_default(), self.ranks.get(from..to).unwrap_or_default())
     }
 
-    /// Where the piece ends that begins here.
+    /// Returns the end of the piece that begins at `at`.
     #[inline]
     fn end(&mut self, early: &PrefixMerges, word: &[u8], at: usize) -> usize {
         let mut end = at;
@@ -215,7 +215,7 @@ impl Pieces {
         *known & 1 == 1
     }
 
-    /// Puts any piece, and keeps it.
+    /// Appends any piece, and caches it.
     fn piece(&mut self, model: &Model, early: &PrefixMerges, bytes: &[u8]) -> Option<()> {
         let Self { known, symbols, count, piece, with, .. } = self;
         if bytes.len() <= MAX_KEY_BYTES && known.put(bytes, 0..bytes.len(), count, symbols) {
@@ -236,7 +236,7 @@ impl Pieces {
     }
 }
 
-/// Joins what the first merges join; `ranks` are those of each symbol with the one behind it.
+/// Joins what the first merges join; `ranks` are those of the pairs of each symbol and the one after it.
 #[inline(never)]
 fn join(pairs: &Pairs, below: u32, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) {
     loop {

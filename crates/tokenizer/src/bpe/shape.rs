@@ -1,22 +1,22 @@
-//! Which normalizers and ways of splitting are known, by the exact form that the file gives them.
+//! The normalizers and ways of splitting that are accepted, by their exact form in the file.
 
 use super::split::Style;
 use serde_json::Value;
 
-/// What is done to a text and how it is split.
+/// How a text is normalized and split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SplitRules {
     pub(super) normal: Normal,
     pub(super) splitting: Splitting,
 }
 
-/// What is done to a text before it is split.
+/// How a text is normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Normal {
     Nothing,
     /// Characters are composed.
     Nfc,
-    /// Blanks become marks; where `is_before`, a mark is put before everything.
+    /// Blanks become marks; if `is_before`, a mark is put before the text.
     Marks {
         is_before: bool,
     },
@@ -28,18 +28,18 @@ pub(super) enum Splitting {
     /// By a pattern, and then spelled in bytes.
     Bytes {
         style: Style,
-        /// A blank is put before the text unless it has one.
+        /// Whether a blank is put before a text that does not begin with one.
         has_blank: bool,
-        /// Every digit is taken out before.
+        /// Whether digits are split off first, each by itself.
         has_digits: bool,
     },
     /// Blanks become marks.
     Marks { scheme: Scheme, is_split: bool },
-    /// Not at all.
+    /// The text is not split.
     Whole,
 }
 
-/// Before which pieces of a text a mark is put.
+/// The pieces of a text before which a mark is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Always,
@@ -54,7 +54,7 @@ impl Scheme {
 }
 
 impl SplitRules {
-    /// The shape that these parts of the file ask for; why it is not known, otherwise.
+    /// Returns the rules of these parts of the file; otherwise why they are not accepted.
     pub(super) fn of(normalizer: &Value, pre_tokenizer: &Value) -> Result<Self, String> {
         let normal = normal(normalizer).ok_or_else(|| unknown("normalizer", normalizer))?;
         let splitting = splitting(pre_tokenizer).ok_or_else(|| unknown("way of splitting", pre_tokenizer))?;
@@ -135,7 +135,7 @@ fn splitting(value: &Value) -> Option<Splitting> {
             has_pattern.then_some(Splitting::Bytes { style: Style::Gpt2, has_blank, has_digits: false })
         }
         "Metaspace" => metaspace(value),
-        // Blanks are marks by then, and nothing is left to split at.
+        // Blanks are already replaced by marks, so there is nothing to split at.
         "Split" if text(value, &["pattern", "String"]) == Some(" ") && is(value, "invert", false) => {
             (text(value, &["behavior"]) == Some("MergedWithPrevious")).then_some(Splitting::Whole)
         }
@@ -175,7 +175,7 @@ fn metaspace(value: &Value) -> Option<Splitting> {
             _ => return None,
         },
     };
-    // The older way to say never.
+    // The older form of `never`.
     let is_never = is(value, "add_prefix_space", false);
     let is_split = match value.get("split") {
         None | Some(Value::Null) => true,

@@ -7,10 +7,10 @@ use super::pairs::{Pairs, APART};
 /// There is no such symbol.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The first byte of a character of several bytes, at the least.
+/// The least first byte of a character of several bytes.
 const FIRST_OF_MANY: u8 = 0xc0;
 
-/// What the characters of words become.
+/// The symbols of the characters of words.
 #[derive(Debug)]
 pub(super) enum Symbols {
     /// Each byte is a symbol.
@@ -19,10 +19,10 @@ pub(super) enum Symbols {
     Chars(Box<Chars>),
 }
 
-/// How a lane begins.
+/// The result of starting a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// With all symbols of the word.
+    /// The lane has all symbols of the word.
     Ready,
     /// The word has more symbols than there are places.
     TooLong,
@@ -30,11 +30,12 @@ pub(super) enum Start {
     Missing,
 }
 
-/// Symbols of bytes, and of characters whose bytes are joined before they take part in anything else ([`FirstMergeRanks`](super::first_merge_ranks::Seeds)).
+/// Symbols of bytes, and of characters whose bytes are joined before they take part in any other merge
+/// ([`FirstMergeRanks`](super::first_merge_ranks::FirstMergeRanks)).
 #[derive(Debug)]
 pub(super) struct Bytes {
     ids: [u32; 256],
-    /// The rank of each two bytes.
+    /// The rank of each pair of bytes.
     ranks: Vec<u32>,
     seeds: ByChar,
 }
@@ -43,7 +44,7 @@ pub(super) struct Bytes {
 #[derive(Debug)]
 pub(super) struct Chars {
     ids: ByChar,
-    /// What stands for the others.
+    /// The symbols of other characters.
     pub(super) others: Others,
 }
 
@@ -54,19 +55,19 @@ pub(super) struct ByChar {
     pages: Vec<[u32; 256]>,
 }
 
-/// What stands for a character that the vocabulary does not have.
+/// The symbols of a character that the vocabulary does not have.
 #[derive(Debug)]
 pub(super) enum Others {
     /// A symbol for each of its bytes.
     Bytes(Box<[u32; 256]>),
-    /// The symbol of the unknown: one for each character, or one for a run of them.
+    /// The unknown token: one for each character, or one for a run of them.
     Unknown { id: u32, is_fused: bool },
-    /// Nothing.
+    /// The character is dropped.
     Nothing,
 }
 
 impl Symbols {
-    /// Begins with a word, if there is room for its symbols.
+    /// Starts a word, if there is room for its symbols.
     #[inline]
     pub(super) fn start<L: Steps>(&self, word: &[u8], pairs: &Pairs, lane: &mut L) -> Start {
         // Characters have at most four bytes.
@@ -95,7 +96,7 @@ impl Symbols {
             return Start::TooLong;
         }
         lane.start(count);
-        // An id that is missing is the only one with the highest bit.
+        // Only the id of a missing symbol has the highest bit set.
         if all == NONE {
             Start::Missing
         } else {
@@ -103,8 +104,7 @@ impl Symbols {
         }
     }
 
-    /// Appends the symbols of a word of any length, and the rank of each with the one behind it; `false` where one is
-    /// missing.
+    /// Appends the symbols of a word of any length, and the rank of each pair of neighbours; returns `false` where a symbol is missing.
     pub(super) fn spread(&self, word: &[u8], pairs: &Pairs, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) -> bool {
         match self {
             Self::Bytes(bytes) => {
@@ -128,7 +128,7 @@ impl Symbols {
 }
 
 impl Bytes {
-    /// Of these ids of the bytes and of characters.
+    /// Returns the symbols with these ids of the bytes and of characters.
     pub(super) fn new(ids: [u32; 256], seeds: ByChar, pairs: &Pairs) -> Self {
         let rank = |two: usize| match (ids[two >> 8], ids[two & 255]) {
             (NONE, _) | (_, NONE) => APART,
@@ -137,14 +137,15 @@ impl Bytes {
         Self { ids, ranks: (0..1 << 16).map(rank).collect(), seeds }
     }
 
-    /// The symbols of a word in their order, each with the rank of the one before it and itself; what is missing is [`NONE`].
+    /// Passes the symbols of a word to `put`, in order, each with the rank of the pair it forms with the one before it; a missing one is
+    /// [`NONE`].
     #[inline]
     fn of(&self, word: &[u8], pairs: &Pairs, mut put: impl FnMut(u32, u32)) {
-        // The symbol before, and its byte where it is no more than one.
+        // The previous symbol, and its byte if it is a single byte.
         let (mut left, mut single) = (NONE, None);
         let mut at = 0;
         while let Some(byte) = word.get(at) {
-            // The bytes of a character that is no seed are looked at one after the other.
+            // The bytes of a character that is no seed are processed one by one.
             let is_first = *byte >= FIRST_OF_MANY;
             let (code, length) = if is_first { decode(word, at) } else { (0, 1) };
             let seed = if is_first { self.seeds.get(code) } else { NONE };
@@ -165,13 +166,13 @@ impl Bytes {
         }
     }
 
-    /// Whether there are characters that stand for their bytes.
+    /// Whether there are characters that replace their bytes.
     #[inline]
     pub(super) fn has_seeds(&self) -> bool {
         !self.seeds.pages.is_empty()
     }
 
-    /// [`of`](Self::of) a word in which no character stands for its bytes.
+    /// Like [`of`](Self::of), for a word in which no character replaces its bytes.
     #[inline]
     fn one_by_one(&self, word: &[u8], mut put: impl FnMut(u32, u32)) {
         let mut left = 0;
@@ -190,7 +191,7 @@ impl Default for ByChar {
 }
 
 impl ByChar {
-    /// Gives a character this id.
+    /// Sets the id of a character.
     pub(super) fn put(&mut self, character: char, id: u32) {
         let code = u32::from(character) as usize;
         let Some(number) = self.numbers.get_mut(code >> 8) else { return };

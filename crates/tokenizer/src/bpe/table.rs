@@ -1,21 +1,21 @@
-//! A table of words and their ids, two places a word.
+//! A table of words and their ids, with two slots for each word.
 
 use super::entry::{Entry, WordEntry};
 use super::keys::Key;
 use gristmill_storage::pages::Pages;
 use prefetch_index::prefetch_index;
 
-/// A table is too small when for so many pairs of places one word gave way to another.
+/// A table is too small when more than one word was evicted for this many pairs of slots.
 const CROWDED: usize = 16;
 
 /// Words of one kind.
 #[derive(Debug)]
 pub(super) struct Table<E> {
-    /// Pairs of places side by side, a power of two of them; none before the first is wanted.
+    /// Pairs of adjacent slots, a power of two of them; empty until the first use.
     entries: Pages<E>,
-    /// Places, less one.
+    /// Number of slots, less one.
     mask: usize,
-    /// Words that gave way to others since the table has its size.
+    /// Words that were evicted since the table has its size.
     lost: usize,
 }
 
@@ -25,7 +25,7 @@ impl<E> Default for Table<E> {
     }
 }
 
-/// A table that is only looked at.
+/// A read-only view of a table.
 #[derive(Clone, Copy)]
 pub(super) struct View<'t, E> {
     entries: &'t [E],
@@ -33,13 +33,13 @@ pub(super) struct View<'t, E> {
 }
 
 impl<'t, E: Entry> View<'t, E> {
-    /// Fetches what [`first`](Self::first) looks at, so that it is at hand when it is needed.
+    /// Prefetches what [`first`](Self::first) reads.
     #[inline]
     pub(super) fn fetch(self, hash: u64) {
         prefetch_index(self.entries, hash as usize & self.mask);
     }
 
-    /// What stands in the first place of words of this hash.
+    /// Returns the entry in the first slot of words of this hash.
     #[inline]
     pub(super) fn first(self, hash: u64) -> Option<&'t E> {
         self.entries.get(hash as usize & self.mask)
@@ -47,17 +47,17 @@ impl<'t, E: Entry> View<'t, E> {
 }
 
 impl<E: Entry> Table<E> {
-    /// Takes the memory for so many words, a power of two.
+    /// Allocates slots for this many words, a power of two.
     pub(super) fn fill(&mut self, words: usize) {
         *self = Self { entries: Pages::new(words), mask: words - 1, lost: 0 };
     }
 
-    /// Bytes that are taken.
+    /// Returns the allocated bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.entries.all())
     }
 
-    /// Whether the memory is taken.
+    /// Whether the slots are allocated.
     pub(super) fn is_filled(&self) -> bool {
         !self.entries.all().is_empty()
     }
@@ -67,23 +67,23 @@ impl<E: Entry> Table<E> {
         View { entries: self.entries.all(), mask: self.mask }
     }
 
-    /// Places for words.
+    /// Returns the number of slots.
     pub(super) fn places(&self) -> usize {
         self.mask + 1
     }
 
-    /// Whether so many words gave way to others that more places would serve.
+    /// Whether enough words were evicted that more slots would help.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
         self.lost > self.mask / (2 * CROWDED)
     }
 
-    /// Takes so many times the memory, a power of two, and what is known with it.
+    /// Enlarges the table by this factor, a power of two, and keeps its entries.
     #[cold]
     pub(super) fn grow(&mut self, times: usize) {
         let mut larger = Self::default();
         larger.fill(times * self.places());
-        // Those in their second places first: who comes later has the first.
+        // Entries in their second slots come first: a later one takes the first slot.
         for is_first in [false, true] {
             for (place, entry) in self.entries.all().iter().enumerate() {
                 if let Some(key) = entry.key().filter(|key| (self.place(key.hash()) == place) == is_first) {
@@ -100,14 +100,14 @@ impl<E: Entry> Table<E> {
         hash as usize & self.mask
     }
 
-    /// The two places of words of this hash, and which of them is the first.
+    /// Returns the two slots of words of this hash, and which of them is the first.
     #[inline]
     fn both(&mut self, hash: u64) -> Option<(&mut [E; 2], usize)> {
         let place = self.place(hash);
         Some((self.entries.all_mut().get_mut(place & !1..)?.first_chunk_mut()?, place & 1))
     }
 
-    /// What is known of a word; it has the first place from now on.
+    /// Returns what is known of a word, and moves it to the first slot.
     pub(super) fn find(&mut self, key: E::Key) -> WordEntry {
         let Some((entries, first)) = self.both(key.hash()) else { return WordEntry::Nothing };
         match entries[first].known(key) {
@@ -121,13 +121,13 @@ impl<E: Entry> Table<E> {
         known
     }
 
-    /// Keeps the ids of a word, or that they are elsewhere if they do not fit, which is `false` then.
+    /// Stores the ids of a word; if they do not fit, stores that they are elsewhere and returns `false`.
     pub(super) fn keep(&mut self, key: E::Key, ids: &[u32]) -> bool {
         self.put(key, E::new(key, ids));
         ids.len() <= E::FIT
     }
 
-    /// Puts a word into its first place. Who was there takes the second, and who was in that one is gone.
+    /// Puts a word into its first slot. The previous entry moves to the second slot, and the one that was there is evicted.
     #[inline]
     fn put(&mut self, key: E::Key, entry: E) {
         let Some((entries, first)) = self.both(key.hash()) else { return };

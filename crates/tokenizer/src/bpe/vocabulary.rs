@@ -1,4 +1,4 @@
-//! The lists of a file, by numbers: its tokens found by their spellings, its merges as ids.
+//! The lists of a file as numbers: its tokens indexed by spelling, its merges as ids.
 
 use super::hash::of_bytes;
 use super::index::Index;
@@ -17,13 +17,14 @@ const PART: usize = 1 << 12;
 /// The lists of a file of byte pairs.
 pub(crate) struct Lists<'a> {
     pub(crate) vocabulary: Vocabulary<'a>,
-    /// In their order.
+    /// In the file's order.
     pub(crate) merges: Vec<Merge>,
 }
 
 impl<'a> Lists<'a> {
-    /// Those of a file, while something else is done that needs no ids; and what came of that. Whoever is done with his own goes on with
-    /// merges that nobody has begun. Fails where two tokens have one spelling or one id, and where a merge has or gives what is no token.
+    /// Reads the lists of a file, and at the same time runs a closure that needs no ids; returns both results. A thread that has finished
+    /// its own work continues with merges that no thread has begun. Fails where two tokens have one spelling or one id, and where a merge
+    /// has a part or a product that is no token.
     pub(crate) fn new<T: Send>(
         file: &'a ModelFile<'a>,
         together: Join2<'_>,
@@ -44,7 +45,7 @@ impl<'a> Lists<'a> {
         let Some((one, (told, other))) = both(together, put, || (beside(), put())) else {
             return (Err("they were not read".into()), None);
         };
-        // Parts are begun in their order, so that the first mistake of all is the first of one of the two.
+        // Parts are begun in order, so that the first mistake in the file is the first of one of the two threads.
         let mistakes = [one, other].into_iter().filter_map(Result::err);
         if let Some((_, why)) = mistakes.min_by_key(|(number, _): &(usize, String)| *number) {
             return (Err(why), Some(told));
@@ -61,7 +62,7 @@ pub(crate) struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Fails where two tokens have one spelling or one id.
+    /// Indexes the vocabulary; fails where two tokens have one spelling or one id.
     fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
         let all = &file.vocab;
         let mut index = Index::new(all.len());
@@ -86,12 +87,11 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { all, index })
     }
 
-    /// How many tokens there are.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Where a token is among all.
+    /// Returns the index of a token in the file's order.
     pub(crate) fn number(&self, text: &str) -> Option<usize> {
         let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known == text);
         self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
@@ -101,10 +101,11 @@ impl<'a> Vocabulary<'a> {
         self.all.get(self.number(text)?).map(|(_, id)| id)
     }
 
-    /// Puts merges, from this one on as many as there is room for, by their ids; fails where one has or gives what is no token.
+    /// Writes the merges from index `from` on as ids, as many as `out` has room for; fails where one has a part or a product that is no
+    /// token.
     ///
-    /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
-    /// so that they wait together.
+    /// Looking a token up waits for memory three times in sequence. Each step is done for many tokens before the next, so that these waits
+    /// overlap.
     fn put(&self, all: &Merges<'_>, from: usize, out: &mut [Merge]) -> Result<(), String> {
         let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
         let mut next = 0;
@@ -124,7 +125,7 @@ impl<'a> Vocabulary<'a> {
                 };
             }
             for (((left_text, right_text), [left, right]), out) in some.zip(ids.as_chunks().0).zip(out) {
-                // Most vocabularies have what comes of merges in the order of these.
+                // Most vocabularies have the products of merges in the order of the merges.
                 let is_next = |(text, _): &(&str, u32)| text.strip_prefix(left_text) == Some(right_text);
                 let product = match self.all.get(next).filter(is_next) {
                     Some((_, product)) => product,
@@ -142,7 +143,7 @@ impl<'a> Vocabulary<'a> {
         Ok(())
     }
 
-    /// Where tokens are among all, by the hashes of their spellings.
+    /// Returns the index of tokens by the hashes of their spellings.
     pub(crate) fn index(&self) -> &Index {
         &self.index
     }
@@ -155,7 +156,7 @@ mod tests {
     use crate::join::in_turn;
     use serde_json::json;
 
-    /// A file of all pairs of a hundred characters, with these merges in the place of others.
+    /// Returns a file of all pairs of a hundred characters, with these merges in the place of others.
     fn file(others: &[(usize, [&str; 2])]) -> Vec<u8> {
         let characters: Vec<String> = ('一'..).take(100).map(String::from).collect();
         let pairs = characters.iter().flat_map(|left| characters.iter().map(move |right| [left.as_str(), right]));
@@ -168,7 +169,7 @@ mod tests {
         json!({"version": "1.0", "model": {"type": "BPE", "vocab": vocab, "merges": merges}}).to_string().into()
     }
 
-    /// Says what comes of a file, in each way in which two pieces of work can be done.
+    /// Reads a file in each way in which two pieces of work can be done, and returns the results.
     fn of_all_ways(json: &[u8]) -> Vec<Result<Vec<Merge>, String>> {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);

@@ -1,25 +1,24 @@
-//! The joining of words of many symbols, several in turn.
+//! Joins words of many symbols, several in turn.
 
 use super::merge::{Joined, Steps};
 use super::order::{Order, BLOCK, PLACE_BITS};
 
-/// Places of symbols; the last is where what is none is put.
+/// Places of symbols; the last is the unused one.
 const PLACES: usize = 1 << PLACE_BITS;
 /// The place that no symbol has.
 const NOWHERE: u8 = (PLACES - 1) as u8;
 
-/// A word while it is joined. The first pair of each block of places is remembered, so that a step takes as long for many symbols as
-/// for few.
+/// A word while it is joined. The first pair of each block of places is stored, so that a step takes as long for many symbols as for few.
 #[derive(Debug)]
 pub(super) struct WideMerger {
     symbols: [u32; PLACES],
-    /// By place of the left one.
+    /// By place of the left symbol of a pair.
     order: [Order; PLACES],
-    /// The first of each block of those.
+    /// The first of each block of `order`.
     first: [Order; PLACES / BLOCK],
     next: [u8; PLACES],
     before: [u8; PLACES],
-    /// The place of the first symbol; of a word without any there is none.
+    /// The place of the first symbol; [`NOWHERE`] for a word without any.
     begin: u8,
 }
 
@@ -37,7 +36,7 @@ impl Default for WideMerger {
 }
 
 impl WideMerger {
-    /// Finds the first of a place's block again.
+    /// Updates the first pair of a place's block.
     #[inline]
     fn look_again(&mut self, place: u8) {
         let block = usize::from(place) / BLOCK;

@@ -1,8 +1,8 @@
-//! The words of some texts -> ids.
+//! Turns the words of some texts into ids.
 //!
-//! Most words of a text were met before, so this is the loop that counts: words are found some hundred at once, each with its key, and
-//! what is known of them is fetched from memory meanwhile; then the ids of all are put out. Words that nothing is known of wait for
-//! each other, those of one text for those of the next, to be joined side by side.
+//! Most words of a text are already in the cache, so this is the loop that determines the speed: some hundred words are found at once, each
+//! with its key, and their entries are prefetched meanwhile; then the ids of all are written. Words that are not in the cache wait, those
+//! of one text for those of the next, to be joined several at a time.
 
 use super::cache::Cache;
 use super::entry::{ids_of, ShortEntry, FEW, MAX_IDS};
@@ -13,44 +13,45 @@ use super::split::Scan;
 use super::table::View;
 use std::ops::Range;
 
-/// So many words are found before the first is looked up.
+/// Number of words that are found before the first is looked up.
 const AT_ONCE: usize = 256;
 
-/// Most words of a block, and bytes that are there from its beginning on: so many words end in it, and keys are made of sixteen bytes.
+/// Maximum number of words of a block, and bytes that must follow its beginning: that many words end in it, and keys are made of sixteen
+/// bytes.
 const OF_BLOCK: usize = 64;
 const WINDOW: usize = OF_BLOCK + 16;
 
-/// So many words of which nothing is known wait for each other.
+/// Number of waiting words at which they are joined.
 const WAITING: usize = 256;
 
-/// Over so many ids, memory that a long text needed is given back.
+/// Number of ids above which the buffers of a long text are freed.
 const MAX_KEPT_IDS: usize = 1 << 20;
 
-/// Most words are shorter than this.
+/// Most words are shorter than this, in bytes.
 const USUAL: usize = MAX_KEY_BYTES + 1;
 
-/// Memory of one thread, for one model.
+/// Buffers of one thread, for one model.
 #[derive(Debug)]
 pub(super) struct WordEncoder {
     cache: Cache,
     joiner: Joiner,
     found: Box<[WordLookup; AT_ONCE]>,
-    /// The ids of all texts, without those of words that wait, and room behind them.
+    /// The ids of all texts, without those of waiting words, and room for more.
     ids: Vec<u32>,
     count: usize,
-    /// Words that wait, and their bytes.
+    /// Waiting words, and their bytes.
     cold: Vec<CacheMiss>,
     spelled: Vec<u8>,
     /// Where the ids of each text end.
     ends: Vec<usize>,
-    /// Of the last texts: so many words waited when the text was over.
+    /// For each of the last texts the number of words that waited at its end.
     open: Vec<usize>,
 }
 
-/// A word in a text, which goes up to the next one.
+/// A word in a text, which extends to the next one.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordLookup {
-    /// Of no word where it is too long for one of these.
+    /// [`ShortKey::NONE`] where the word is too long for a short key.
     key: ShortKey,
     hash: u64,
     at: usize,
@@ -72,7 +73,7 @@ impl Default for WordEncoder {
     }
 }
 
-/// Where the next word begins, and where the one ends that is being cut.
+/// Where the next word begins, and where the word ends that is being cut.
 #[derive(Clone, Copy)]
 struct Cursor {
     at: usize,
@@ -80,12 +81,12 @@ struct Cursor {
 }
 
 impl WordEncoder {
-    /// Whose memory grows by so many bytes at most.
+    /// Returns an encoder whose cache grows by at most `bytes` bytes.
     pub(super) fn within(bytes: usize) -> Self {
         Self { cache: Cache::within(bytes), ..Self::default() }
     }
 
-    /// Begins with other texts.
+    /// Starts a new batch of texts.
     pub(super) fn begin(&mut self) {
         self.cache.open();
         if self.ids.len() > MAX_KEPT_IDS {
@@ -98,7 +99,7 @@ impl WordEncoder {
         self.open.clear();
     }
 
-    /// Puts an id behind those that are there.
+    /// Appends an id.
     pub(super) fn push(&mut self, id: u32) {
         if self.ids.len() <= self.count {
             self.ids.resize(self.count + MAX_IDS, 0);
@@ -109,7 +110,7 @@ impl WordEncoder {
         }
     }
 
-    /// Puts those of a whole text there, of which others know.
+    /// Appends the ids of a whole text that another reader encoded.
     pub(super) fn put_text(&mut self, ids: &[u32]) {
         self.ids.truncate(self.count);
         self.ids.extend_from_slice(ids);
@@ -117,37 +118,36 @@ impl WordEncoder {
         self.end_text();
     }
 
-    /// The text is over.
+    /// Ends a text.
     pub(super) fn end_text(&mut self) {
         self.ends.push(self.count);
         self.open.push(self.cold.len());
     }
 
-    /// Forgets what was put since the last text was over.
+    /// Removes what was added since the last text ended.
     pub(super) fn forget_text(&mut self) {
-        // Words that waited may have been joined meanwhile; then none that waits yet is of another text.
+        // Waiting words may have been joined in the meantime; then no word that still waits belongs to another text.
         self.cold.truncate(self.open.last().copied().unwrap_or(0));
         self.count = self.ends.last().copied().unwrap_or(0);
     }
 
-    /// Joins what waits yet; `false` where a symbol is missing, and nothing can be said of any text.
+    /// Joins the words that still wait; returns `false` where a symbol is missing, and the result of no text is valid.
     pub(super) fn finish(&mut self, model: &Model) -> bool {
         self.settle(model)
     }
 
-    /// The ids of all texts, once they are finished.
+    /// Returns the ids of all texts, once they are finished.
     pub(super) fn ids(&self) -> &[u32] {
         self.ids.get(..self.count).unwrap_or_default()
     }
 
-    /// The same and where those of each text end, in exchange for memory of such. There may be others behind the last.
+    /// Swaps the ids of all texts, and where those of each end, with the given vectors. Other values may follow the last id.
     pub(super) fn swap(&mut self, ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
         std::mem::swap(&mut self.ids, ids);
         std::mem::swap(&mut self.ends, ends);
     }
 
-    /// Puts the ids of all words of a part of a text. `false` where it is not known where a word ends, or where it cannot be said what
-    /// the ids are.
+    /// Appends the ids of all words of a part of a text. Returns `false` where it is not known where a word ends, or what its ids are.
     #[inline]
     pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan) -> bool {
         let mut place = Cursor { at: 0, until: 0 };
@@ -161,7 +161,7 @@ impl WordEncoder {
         true
     }
 
-    /// Finds the next words; how many, `None` where it is not known where one ends.
+    /// Finds the next words and returns their number, `None` where it is not known where one ends.
     #[inline]
     fn find(&mut self, model: &Model, text: &[u8], scan: &impl Scan, place: &mut Cursor) -> Option<usize> {
         let Self { cache, found, .. } = self;
@@ -221,7 +221,7 @@ impl WordEncoder {
         Some(words)
     }
 
-    /// Puts the ids of the first so many of the words found, the last of which ends at `end`, where they are known.
+    /// Appends the ids of the first `words` words found, the last of which ends at `end`; unknown words are added to those that wait.
     #[inline]
     fn put(&mut self, text: &[u8], words: usize, end: usize) {
         let Self { cache, found, cold, spelled, ids, count, .. } = self;
@@ -245,7 +245,7 @@ impl WordEncoder {
         *count = ready;
     }
 
-    /// Joins the words that waited and puts their ids where they belong; `false` where that cannot be done.
+    /// Joins the words that wait and inserts their ids; returns `false` where that cannot be done.
     #[inline(never)]
     fn settle(&mut self, model: &Model) -> bool {
         let Self { cache, joiner, cold, spelled, ids, count, ends, open, .. } = self;
@@ -254,16 +254,16 @@ impl WordEncoder {
             return true;
         }
         let Some(joined) = joiner.join(model, spelled, cold) else {
-            // The text that has what is missing may be taken back, and the others go on to wait.
+            // The text with the missing symbol may be removed, and the other words keep waiting.
             cold.iter_mut().for_each(CacheMiss::forget);
             return false;
         };
-        // Behind the last there is something, too.
+        // The key of the last word is faster to compute where bytes follow it.
         spelled.resize(spelled.len() + USUAL, 0);
         for word in cold.iter() {
             cache.keep(spelled, word.at..word.end, word.ids(joined));
         }
-        // Texts that ended behind words which waited have the ids of these, too.
+        // The end of a text moves by the ids of the words that waited before it.
         let (mut more, mut words) = (0, cold.iter());
         let (mut passed, first) = (0, ends.len().saturating_sub(open.len()));
         for (end, waited) in ends.iter_mut().skip(first).zip(open.drain(..)) {
@@ -271,7 +271,7 @@ impl WordEncoder {
             passed = waited;
             *end += more;
         }
-        // From the end on, so that everything is moved once.
+        // From the end backwards, so that everything is moved once.
         let mut behind = *count;
         *count += joined.len();
         let mut free = *count;
@@ -291,12 +291,12 @@ impl WordEncoder {
     }
 }
 
-/// Keeps the bytes of a word.
+/// Appends the bytes of a word.
 #[inline]
 fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
     let before = spelled.len();
     match text.get(at..at + USUAL) {
-        // So many at once, whatever is behind the word.
+        // Copies a fixed number of bytes, which is faster, and removes those after the word.
         Some(usual) if end - at <= USUAL => {
             spelled.extend_from_slice(usual);
             spelled.truncate(before + end - at);
@@ -305,7 +305,8 @@ fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
     }
 }
 
-/// Writes the ids of some of the words found behind those that are there, as long as they are known at first sight; of how many.
+/// Writes the ids of a range of the words found after the first `count`, up to the first word that is not in the first slot of its entry;
+/// returns the number of words written.
 #[inline]
 fn put_known(
     short: View<'_, ShortEntry>,

@@ -1,4 +1,4 @@
-//! Pieces by merging neighbours, the best pair first.
+//! Cuts text into pieces by merging neighbours, the best pair first.
 
 use super::charsmap::SPACE;
 use super::pieces::{char_length, Pieces};
@@ -6,21 +6,21 @@ use sentencepiece_model::Type;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Longer parts of a text are merged anew each time.
+/// Parts of a text longer than this, in bytes, are not cached.
 const MAX_KEPT_BYTES: usize = 64;
 
-/// When so many parts are kept, all are forgotten.
+/// Number of cached parts at which the cache is cleared.
 const MAX_KEPT: usize = 1 << 16;
 
-/// How texts are merged.
+/// The properties of a model that affect merging.
 #[derive(Debug)]
 pub(super) struct Bpe {
-    /// No piece has a space symbol after anything else, so that a text can be cut before such symbols without changing a merge.
+    /// Whether no piece has a space symbol after anything else, so that a text can be cut before such symbols without changing a merge.
     cuts_at_spaces: bool,
     has_unused: bool,
 }
 
-/// Buffers of one thread, and the pieces of parts that it met before.
+/// Buffers of one thread, and the cached pieces of parts.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     symbols: Vec<Symbol>,
@@ -31,7 +31,7 @@ pub(super) struct Scratch {
 /// Id and length of each piece of a part.
 type Cut = Box<[(u32, u32)]>;
 
-/// A part of the text: from where, how long (0: merged into the one before), its neighbours.
+/// A part of the text: start, length (0: merged into the one before), neighbours.
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
     start: u32,
@@ -41,10 +41,10 @@ struct Symbol {
     is_frozen: bool,
 }
 
-/// No neighbour.
+/// There is no neighbour.
 const NONE: u32 = u32::MAX;
 
-/// Two neighbours that make a piece.
+/// Two neighbours that form a piece.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     score: f32,
@@ -54,7 +54,7 @@ struct Pair {
 }
 
 impl Ord for Pair {
-    /// The greater score, then the one further left.
+    /// The greater score is greater; of equal scores the pair further left is.
     fn cmp(&self, other: &Self) -> Ordering {
         self.score.partial_cmp(&other.score).unwrap_or(Ordering::Equal).then_with(|| other.left.cmp(&self.left))
     }
@@ -134,7 +134,7 @@ impl Bpe {
             symbols.push(Symbol { start: start as u32, length: length as u32, before, after, is_frozen });
             start += length;
         }
-        // How pieces that must not come out were made, so that they can be taken apart again.
+        // The length of the left part of each unused piece, which is split into its parts again.
         let mut made: HashMap<&[u8], u32> = HashMap::new();
         let mut consider = |left: u32, right: u32, symbols: &[Symbol], agenda: &mut BinaryHeap<Pair>| {
             if left == NONE || right == NONE {

@@ -1,9 +1,9 @@
-//! Text as a SentencePiece model wants it: replaced by its own rules, white space squeezed and made visible.
+//! Normalizes text for a SentencePiece model: its own rules are applied, white space is squeezed and made visible.
 
 use super::pieces::{char_length, Pieces};
 use sentencepiece_model::SentencePieceModel;
 
-/// What stands for a space in pieces.
+/// The symbol that represents a space in pieces.
 pub(super) const SPACE: &[u8] = "▁".as_bytes();
 
 /// The model's rules for normalizing.
@@ -14,7 +14,7 @@ pub(super) struct Normalizer {
     puts_space_after: bool,
     squeezes: bool,
     escapes: bool,
-    /// Whether anything can begin with this byte that is not taken as it is.
+    /// Whether a text that begins with this byte may begin with something that is replaced or kept as a whole.
     is_special: Box<[bool; 256]>,
 }
 
@@ -26,7 +26,7 @@ struct Rules {
 }
 
 impl Normalizer {
-    /// Takes the rules out of a model; why they are not usable, otherwise.
+    /// Reads the rules of a model; otherwise returns why they are not usable.
     pub(super) fn new(model: &SentencePieceModel, pieces: &Pieces) -> Result<Self, String> {
         let spec = model.normalizer();
         let rules = Rules::new(spec.map_or(&[], |spec| spec.precompiled_charsmap()))?;
@@ -48,17 +48,17 @@ impl Normalizer {
         })
     }
 
-    /// Whether there are rules at all.
+    /// Whether there are any rules.
     pub(super) fn has_rules(&self) -> bool {
         !self.rules.units.is_empty()
     }
 
-    /// Whether decoded texts begin with a space of the model's own.
+    /// Whether a space is put before texts, which decoding removes.
     pub(super) fn puts_space_before(&self) -> bool {
         self.puts_space_before
     }
 
-    /// Puts the normalized text into `out`; for each of its bytes, and for its end, `origins` gets the place in `text`.
+    /// Writes the normalized text to `out`; for each of its bytes, and for its end, `origins` gets the place in `text`.
     pub(super) fn normalize(
         &self,
         text: &[u8],
@@ -127,7 +127,7 @@ impl Normalizer {
         }
     }
 
-    /// What the beginning of a text that is not empty becomes, and how much of it that takes.
+    /// Returns the replacement of the beginning of a non-empty text, and how many bytes it replaces.
     fn prefix<'a>(&'a self, text: &'a [u8], pieces: &Pieces) -> (&'a [u8], usize) {
         if self.is_special[usize::from(text[0])] {
             if let Some((length, _)) = pieces.user_defined.as_ref().and_then(|trie| trie.longest(text)) {
@@ -143,7 +143,7 @@ impl Normalizer {
 }
 
 impl Rules {
-    /// Size of the double array in bytes, the double array, the texts with a zero after each.
+    /// Parses the size of the double array in bytes, the double array, and the texts with a zero after each.
     fn new(blob: &[u8]) -> Result<Self, String> {
         if blob.is_empty() {
             return Ok(Self::default());
@@ -159,7 +159,7 @@ impl Rules {
         Ok(Self { units, texts: texts.to_vec() })
     }
 
-    /// The unit below the one at `at` by this byte, with its place.
+    /// Returns the unit below the one at `at` by this byte, with its place.
     fn step(&self, at: usize, byte: u8) -> Option<(usize, u32)> {
         let unit = *self.units.get(at)?;
         let below = at ^ offset(unit) ^ usize::from(byte);
@@ -172,7 +172,7 @@ impl Rules {
         self.step(0, byte).is_some()
     }
 
-    /// The replacement of the longest rule that the text begins with, and the rule's length.
+    /// Returns the replacement of the longest rule that the text begins with, and the rule's length.
     fn longest(&self, text: &[u8]) -> Option<(&[u8], usize)> {
         let (mut at, mut found) = (0, None);
         for (done, byte) in text.iter().enumerate() {

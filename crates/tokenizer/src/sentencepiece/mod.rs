@@ -1,4 +1,4 @@
-//! SentencePiece models: text -> ids as the C++ program gives them, in code of our own.
+//! SentencePiece models: turns text into ids, with the same result as the C++ program.
 
 mod bpe;
 mod charsmap;
@@ -16,10 +16,9 @@ use sentencepiece_model::{ModelType, SentencePieceModel, Type};
 use std::ops::Range;
 use unigram::Unigram;
 
-/// Longer texts would not fit the 32 bits that places have.
+/// Longer texts, in bytes, would not fit the 32 bits of places.
 const MAX_TEXT_BYTES: usize = 1 << 30;
 
-/// A SentencePiece model.
 #[derive(Debug)]
 pub(super) struct Model {
     pieces: Pieces,
@@ -45,7 +44,7 @@ pub(super) struct Scratch {
 }
 
 impl Model {
-    /// Reads a `.model` file; why it cannot be used, otherwise.
+    /// Reads a `.model` file; otherwise returns why it cannot be used.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let model = SentencePieceModel::from_slice(bytes).map_err(|_| "it is no SentencePiece model".to_owned())?;
         if model.pieces().is_empty() {
@@ -91,7 +90,7 @@ impl Model {
         self.pieces.all.get(id as usize).map(|piece| piece.text.as_str())
     }
 
-    /// User-defined and control pieces, which were added to what was learnt.
+    /// Returns user-defined and control pieces, which are added to the trained ones.
     pub(super) fn added(&self) -> Vec<AddedTokenFacts> {
         let all = self.pieces.all.iter().zip(0u32..);
         all.filter(|(piece, _)| matches!(piece.kind, Type::UserDefined | Type::Control))
@@ -128,7 +127,7 @@ impl Model {
         Ok(())
     }
 
-    /// Ids with their places in the text.
+    /// Returns ids with their ranges in the text.
     pub(super) fn spans(&self, text: &str, scratch: &mut Scratch) -> Outcome<Vec<TokenSpan>> {
         let mut origins = Vec::new();
         self.cut(text, scratch, Some(&mut origins))?;
@@ -141,7 +140,7 @@ impl Model {
             at += normalized.len();
             let is_unknown = *id == self.pieces.unknown;
             match (&self.pieces.bytes, spans.last_mut()) {
-                // As in the reference the last byte stands for the whole character.
+                // As in the reference, the last byte represents the whole character.
                 (Some(ids), _) if is_unknown => {
                     for (byte, left) in normalized.iter().zip((0..normalized.len()).rev()) {
                         spans.push(span(ids[usize::from(*byte)], start..if left == 0 { end } else { start }));
@@ -156,7 +155,7 @@ impl Model {
         Ok(spans)
     }
 
-    /// Normalizes a text and cuts it into pieces; both are in `scratch` then.
+    /// Normalizes a text and cuts it into pieces; both are written to `scratch`.
     fn cut(&self, text: &str, scratch: &mut Scratch, origins: Option<&mut Vec<usize>>) -> Outcome<()> {
         let Scratch { normalized, cut, best, bpe } = scratch;
         cut.clear();
@@ -185,7 +184,7 @@ impl Model {
         }
     }
 
-    /// The bytes that an id stands for; control pieces are spelled out.
+    /// Returns the bytes that an id represents; control pieces are spelled out.
     pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
         let Some(piece) = self.pieces.all.get(id as usize) else { return Vec::new() };
         match (piece.kind, byte_of(&piece.text)) {
@@ -195,7 +194,7 @@ impl Model {
         }
     }
 
-    /// The text of these ids, without the space that the model put before it.
+    /// Returns the text of these ids, without the space that the model put before it.
     pub(super) fn decode(&self, ids: &[u32]) -> String {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| self.bytes_of(*id)).collect();
         let text = String::from_utf8_lossy(&bytes);
@@ -206,7 +205,7 @@ impl Model {
     }
 }
 
-/// A word is what stands between space symbols, with the one before it.
+/// Returns the length of a word: the text up to the next space symbol, with the one that it begins with.
 fn word_length(text: &[u8]) -> usize {
     let first = char_length(text);
     first + memchr::memmem::find(&text[first..], SPACE).unwrap_or(text.len() - first)
@@ -216,12 +215,12 @@ fn span(id: u32, bytes: Range<usize>) -> TokenSpan {
     TokenSpan { id, chars: 0..0, bytes, is_template: false }
 }
 
-/// Fills in places in characters from those in bytes, which never go back.
+/// Computes ranges in characters from those in bytes, which never go back.
 fn count_chars(text: &str, spans: &mut [TokenSpan]) {
     let (mut bytes, mut chars) = (0, 0);
     let mut chars_at = |place: usize| {
         let from = text.as_bytes().get(bytes..place).unwrap_or_default();
-        // Every byte but those that continue a character begins one.
+        // Every byte begins a character, except those that continue one.
         chars += from.iter().filter(|byte| (**byte as i8) >= -0x40).count();
         bytes = bytes.max(place);
         chars

@@ -4,16 +4,16 @@ use super::trie::Trie;
 use sentencepiece_model::{SentencePieceModel, Type};
 use std::collections::HashMap;
 
-/// Vocabulary and what its pieces are, checked as the reference checks it.
+/// The vocabulary and the types of its pieces, checked as the reference checks it.
 #[derive(Debug)]
 pub(super) struct Pieces {
     /// Spelling, score and type by id.
     pub(super) all: Vec<VocabEntry>,
-    /// Normal, user-defined and unused pieces: those that text can be made of.
+    /// Normal, user-defined and unused pieces: those that text can consist of.
     pub(super) of_text: Trie,
-    /// Pieces with a meaning of their own: control, unknown and byte pieces.
+    /// Pieces with a special meaning: control, unknown and byte pieces.
     reserved: HashMap<Vec<u8>, u32>,
-    /// Pieces that are taken wherever they occur, where there are any.
+    /// Pieces that are taken wherever they occur; `None` if there are none.
     pub(super) user_defined: Option<Trie>,
     pub(super) unknown: u32,
     /// The id of each byte, where unknown characters are spelled in bytes.
@@ -29,7 +29,7 @@ pub(super) struct VocabEntry {
 }
 
 impl Pieces {
-    /// Takes the vocabulary out of a model; why it is not usable, otherwise.
+    /// Reads the vocabulary of a model; otherwise returns why it is not usable.
     pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
         let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());
         let all: Vec<VocabEntry> = model
@@ -74,19 +74,19 @@ impl Pieces {
         Ok(Self { of_text, reserved, user_defined, unknown, bytes, all })
     }
 
-    /// The id of a piece by its spelling, those with a meaning of their own first.
+    /// Returns the id of a piece by its spelling, those with a special meaning first.
     pub(super) fn id_of(&self, piece: &[u8]) -> Option<u32> {
         self.reserved.get(piece).copied().or_else(|| self.of_text.get(piece))
     }
 
-    /// The type of a piece.
+    /// Returns the type of a piece.
     pub(super) fn kind(&self, id: u32) -> Option<Type> {
         self.all.get(id as usize).map(|piece| piece.kind)
     }
 }
 
 impl VocabEntry {
-    /// Whether text can be made of it.
+    /// Whether text can consist of it.
     fn is_of_text(&self) -> bool {
         matches!(self.kind, Type::Normal | Type::UserDefined | Type::Unused)
     }
@@ -96,14 +96,15 @@ fn entries(all: &[VocabEntry]) -> impl Iterator<Item = (&[u8], u32)> + Clone {
     all.iter().zip(0u32..).map(|(piece, id)| (piece.text.as_bytes(), id))
 }
 
-/// The byte that a piece like `<0x0A>` stands for.
+/// Returns the byte that a piece like `<0x0A>` represents.
 pub(in super::super) fn byte_of(piece: &str) -> Option<u8> {
     let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
     let is_plain = digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b));
     u8::from_str_radix(digits, 16).ok().filter(|_| is_plain)
 }
 
-/// Bytes of the character that begins with this byte; as the reference counts, which trusts the first byte.
+/// Returns the number of bytes of the character that begins with the first byte; counted as in the reference, which does not check the
+/// others.
 pub(super) fn char_length(bytes: &[u8]) -> usize {
     let length = match bytes.first() {
         Some(0..=0xbf) => 1,

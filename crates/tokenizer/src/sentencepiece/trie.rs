@@ -1,23 +1,23 @@
-//! Pieces by their bytes, step by step.
+//! A trie of pieces.
 
-/// A set of byte strings with a number each. Walking down costs one look into a table for every byte.
+/// A set of byte strings, each with a number. Descending takes one table look-up for every byte.
 #[derive(Debug)]
 pub(super) struct Trie {
-    /// Open addressing: `node << 8 | byte`, plus one so that 0 is an empty place, and the node below.
+    /// Open addressing: `node << 8 | byte`, plus one so that 0 is an empty slot, and the node below.
     edges: Vec<(u64, u32)>,
     mask: usize,
     /// The number of the string that ends at a node; [`NONE`] where none does.
     values: Vec<u32>,
 }
 
-/// No string ends here.
+/// No string ends at the node.
 const NONE: u32 = u32::MAX;
 
 /// The node where every walk begins.
 pub(super) const ROOT: u32 = 0;
 
 impl Trie {
-    /// Builds the set; of equal strings the last one's number stays.
+    /// Builds the set; of equal strings the last one's number is kept.
     pub(super) fn new<'a>(strings: impl IntoIterator<Item = (&'a [u8], u32)> + Clone) -> Self {
         let edges: usize = strings.clone().into_iter().map(|(bytes, _)| bytes.len()).sum();
         let places = (edges * 2).next_power_of_two().max(16);
@@ -38,7 +38,7 @@ impl Trie {
         trie
     }
 
-    /// The place of an edge, or the empty one where it would be. The table is at most half full.
+    /// Returns the slot of an edge, or the empty one where it would be. The table is at most half full.
     fn place(&self, node: u32, byte: u8) -> usize {
         let key = key(node, byte);
         // The high bits of the product depend on all bits of the key.
@@ -49,19 +49,19 @@ impl Trie {
         place
     }
 
-    /// The node below `node` by this byte.
+    /// Returns the node below `node` by this byte.
     pub(super) fn step(&self, node: u32, byte: u8) -> Option<u32> {
         let (key, below) = self.edges[self.place(node, byte)];
         (key != 0).then_some(below)
     }
 
-    /// The number of the string that ends at this node.
+    /// Returns the number of the string that ends at this node.
     pub(super) fn value(&self, node: u32) -> Option<u32> {
         let value = self.values[node as usize];
         (value != NONE).then_some(value)
     }
 
-    /// The number of exactly this string.
+    /// Returns the number of exactly this string.
     pub(super) fn get(&self, bytes: &[u8]) -> Option<u32> {
         let mut node = ROOT;
         for byte in bytes {
@@ -70,7 +70,7 @@ impl Trie {
         self.value(node)
     }
 
-    /// Length and number of the longest string of the set that `bytes` begins with.
+    /// Returns length and number of the longest string of the set that `bytes` begins with.
     pub(super) fn longest(&self, bytes: &[u8]) -> Option<(usize, u32)> {
         let (mut node, mut found) = (ROOT, None);
         for (at, byte) in bytes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The most probable way to cut a text into pieces.
+//! Cuts a text into pieces in the most probable way.
 
 use super::pieces::{char_length, Pieces};
 use super::trie::ROOT;
@@ -7,19 +7,19 @@ use sentencepiece_model::Type;
 /// How much less an unknown character scores than the least probable piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// What a user-defined piece scores for every byte after its first, so that it is taken rather than what it is made of.
+/// Score of a user-defined piece for every byte after its first, so that it is preferred to its parts.
 const USER_DEFINED_SCORE: f32 = 0.1;
 
-/// Beyond this score counting starts again at 0, so that sums over long texts keep their precision.
+/// Above this score sums start again at 0, so that they keep their precision over long texts.
 const GREATEST_SUM: f32 = 100_000.0;
 
-/// Scores, prepared.
+/// The precomputed score of an unknown character.
 #[derive(Debug)]
 pub(super) struct Unigram {
     unknown_score: f32,
 }
 
-/// The best way to come to a place: its score, where its last piece starts, and that piece.
+/// The best way to cut the text before a place: its score, where its last piece starts, and that piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best {
     score: f32,
@@ -36,8 +36,8 @@ impl Unigram {
 
     /// Appends id and length of each piece of the normalized text.
     ///
-    /// Scores add up over the text in single precision, and an earlier way wins over an equal later one, as in the reference
-    /// (version 0.2.3): rounding decides between pieces of nearly equal score, so that a text cannot be cut into parts first.
+    /// Scores are summed over the text in single precision, and an earlier way is preferred to an equal later one, as in the reference
+    /// (version 0.2.3): rounding decides between pieces of nearly equal score, so a text cannot be cut into parts first.
     pub(super) fn cut(&self, text: &[u8], pieces: &Pieces, best: &mut Vec<Best>, out: &mut Vec<(u32, u32)>) {
         best.clear();
         best.resize(text.len() + 1, Best { score: 0.0, start: None, id: 0 });

@@ -1,4 +1,4 @@
-//! What the frame does whatever screen is shown.
+//! Behaviour of the frame that is independent of the screen.
 
 use super::*;
 use crate::tui::keymap::Context;
@@ -173,7 +173,7 @@ fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
     stage.app.jobs().add("prepare x".into(), "x".into(), running);
     stage.keys("J").assert_shows("reading");
     stage.app.tick();
-    // It ends between two ticks: one more is owed, and no further one.
+    // The job ends between two ticks: exactly one more tick is due.
     ended.store(true, Ordering::Relaxed);
     stage.app.take_changed();
     assert!(stage.app.needs_tick() && !stage.app.is_busy());
@@ -266,7 +266,7 @@ fn a_job_that_failed_is_started_again() {
     testing::wait("the second run ends", || stage.app.jobs().running() == 0);
     stage.keys("k").assert_shows("done");
     assert!(texts.with_file_name("clean").join("a.jsonl").is_file());
-    // The first one is selected; whoever starts it now finds the output there.
+    // The first job is selected; starting it again now finds the output in place.
     stage.keys("j r").assert_shows("it is done");
 }
 
@@ -370,7 +370,7 @@ fn a_notice_stands_in_the_place_of_the_bar_and_leaves_the_frame_whole() {
     assert!(after[23].contains("Ctrl-C again leaves"), "{}", after[23]);
 }
 
-/// A text field in which Tab completes.
+/// A text field with Tab completion.
 struct Expression;
 
 impl Screen for Expression {

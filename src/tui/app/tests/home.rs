@@ -1,4 +1,4 @@
-//! The home screen by keys.
+//! The home screen, driven by keys.
 
 use super::*;
 use gristmill_core::pack::NanosetsTarget;

@@ -1,4 +1,4 @@
-//! Whole screens at the sizes that matter.
+//! Whole screens at the supported sizes.
 
 use super::*;
 
@@ -121,7 +121,7 @@ fn without_colours_no_cell_has_one_and_the_selection_is_reversed() {
 fn in_ascii_everything_of_our_own_is_ascii() {
     let mut stage = Stage::new(ColourMode::None, true);
     with_jobs(&mut stage);
-    // The odd name has stand-ins of its own.
+    // Remove the file whose unusual name is not shown in ASCII.
     std::fs::remove_file(stage.folder.path().join("data/odd \u{202e}name\u{1b}[31m.txt")).unwrap();
     for keys in ["f5", "?", "esc :", "esc J", "enter", "esc q"] {
         stage.keys(keys);

@@ -1,9 +1,9 @@
-//! Keys of the browser, its contact sheet, and the text with what repeats in it.
+//! Keys of the browser, its contact sheet, and the text view that marks repetitions.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// See the module.
+/// The bindings; see the module.
 pub const BROWSE: &[Binding] = &[
     bar(C::Browse, A::FindKey, &["/"]),
     bar(C::Browse, A::GoToNumber, &["#"]),

@@ -1,9 +1,9 @@
-//! Keys of what is everywhere: lists, pages, questions, forms of one page, runs.
+//! Keys shared by many screens: lists, pages, questions, forms of one page, runs.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// See the module.
+/// The bindings; see the module.
 pub const GENERAL: &[Binding] = &[
     bar(C::Jobs, A::Close, &["esc"]),
     bar(C::Jobs, A::ShowProblems, &["enter"]),

@@ -1,10 +1,10 @@
-//! Keys of the guided commands: what all of them have, and what each has of its own. A digit alone jumps to a step only in the list
-//! of steps: elsewhere it is part of what is typed.
+//! Keys of the guided commands: the shared ones, and each command's own. A digit alone jumps to a step only in the list of steps: elsewhere
+//! it is part of the typed text.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context, Context as C};
 
-/// See the module.
+/// The bindings; see the module.
 pub const GUIDED: &[&[Binding]] = &[
     PREPARE,
     &typing(C::PrepareText),
@@ -23,7 +23,7 @@ pub const GUIDED: &[&[Binding]] = &[
     DEDUP_TEXT,
 ];
 
-/// In a step of a guided form.
+/// Bindings in a step of a guided form.
 const fn answering(context: Context) -> [Binding; 10] {
     [
         bar(context, A::Next, &["enter"]),
@@ -39,7 +39,7 @@ const fn answering(context: Context) -> [Binding; 10] {
     ]
 }
 
-/// In a text field of a step.
+/// Bindings in a text field of a step.
 const fn typing(context: Context) -> [Binding; 11] {
     [
         bar(context, A::Next, &["enter"]),
@@ -56,12 +56,12 @@ const fn typing(context: Context) -> [Binding; 11] {
     ]
 }
 
-/// In the list of steps.
+/// Bindings in the list of steps.
 const fn going(context: Context) -> [Binding; 1] {
     [bar(context, A::Accept, &["enter", "l", "right"])]
 }
 
-/// In the review.
+/// Bindings in the review.
 const fn reviewing(context: Context) -> [Binding; 4] {
     [
         bar(context, A::Run, &["enter", "R"]),

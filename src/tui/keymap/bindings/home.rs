@@ -3,7 +3,7 @@
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// See the module.
+/// The bindings; see the module.
 pub const HOME: &[Binding] = &[
     bar(C::Home, A::Open, &["enter"]),
     bar(C::Home, A::Find, &["/"]),

@@ -1,4 +1,4 @@
-//! The default keys, by the rooms of the program. The bottom bar shows the marked ones, nearest layer first.
+//! The default keys, by area of the program. The bottom bar shows the marked ones, nearest layer first.
 
 mod browse;
 mod general;
@@ -13,11 +13,11 @@ use super::{Action, Context};
 pub struct Binding {
     /// The layer it belongs to.
     pub context: Context,
-    /// What it does.
+    /// The action it runs.
     pub action: Action,
     /// Default keys, most typical first (`enter`, `ctrl-d`, `g g`).
     pub keys: &'static [&'static str],
-    /// Shown in the bottom bar, in table order.
+    /// Whether it is shown in the bottom bar, in table order.
     pub in_bar: bool,
 }
 
@@ -28,7 +28,7 @@ const fn key(context: Context, action: Action, keys: &'static [&'static str]) ->
     Binding { context, action, keys, in_bar: false }
 }
 
-/// The whole table. What one context has stands in its order.
+/// Returns the whole table. The bindings of one context are in display order.
 pub fn bindings() -> impl Iterator<Item = &'static Binding> {
     let rooms = [home::HOME, splits::SPLITS, browse::BROWSE, general::GENERAL];
     rooms.into_iter().chain(guided::GUIDED.iter().copied()).flatten()

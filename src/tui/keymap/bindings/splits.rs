@@ -1,9 +1,9 @@
-//! Keys of the split editor and what lies over it.
+//! Keys of the split editor and its popups.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context as C};
 
-/// See the module.
+/// The bindings; see the module.
 pub const SPLITS: &[Binding] = &[
     bar(C::SplitsExcludes, A::Exclude, &["x", "delete"]),
     bar(C::SplitsExcludes, A::Note, &["n"]),

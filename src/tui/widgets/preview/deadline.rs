@@ -1,4 +1,4 @@
-//! Decoding with a deadline: a decoder cannot be interrupted, so it gets a thread of its own and nobody waits for ever.
+//! Decoding with a deadline: a decoder cannot be interrupted, so it runs in a separate thread and the wait is limited.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc};
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 /// How long decoding one part may take.
 pub const DECODE_DEADLINE: Duration = Duration::from_secs(3);
-/// Decoders that did not end in time and still run; with so many no more are started, since each keeps a thread busy.
+/// Maximum number of decoders that missed their deadline and still run; at this number no more are started, since each keeps a thread busy.
 const MAX_STUCK: usize = 3;
 
-/// How many there are in this process.
+/// The number of such decoders in this process.
 static STUCK: AtomicUsize = AtomicUsize::new(0);
 
-/// Does `work` on a thread of its own and waits until `deadline`. What comes later is dropped; the thread ends by itself,
-/// since whatever decodes is limited. The error is in a user's words. Runs on a worker, never on the UI's thread.
+/// Runs `work` in a separate thread and waits until `deadline`. A later result is dropped; the thread ends by itself, since the input of
+/// decoders is limited. The error is in user-facing words. Call it on a worker, never on the UI's thread.
 pub fn within<T: Send + 'static>(deadline: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     within_of(&STUCK, deadline, work)
 }
 
-/// It runs, and somebody waits for it.
+/// It runs, and its result is awaited.
 const RUNS: u8 = 0;
 /// It runs, and is counted as stuck.
 const GIVEN_UP: u8 = 1;
 /// It has ended.
 const ENDED: u8 = 2;
 
-/// Dropped by the thread at its end, however it ends.
+/// Dropped by the thread at its end, including a panic.
 struct Running {
     state: Arc<AtomicU8>,
     stuck: &'static AtomicUsize,
@@ -52,7 +52,7 @@ fn within_of<T: Send + 'static>(
     let running = Running { state: Arc::clone(&state), stuck };
     let spawned = std::thread::Builder::new().name("decoder".into()).spawn(move || {
         let _running = running;
-        // Nobody may wait any more.
+        // The receiver may be gone.
         let _ = sender.send(work());
     });
     if spawned.is_err() {
@@ -64,7 +64,7 @@ fn within_of<T: Send + 'static>(
         Err(mpsc::RecvTimeoutError::Timeout) => {
             stuck.fetch_add(1, Ordering::SeqCst);
             if state.compare_exchange(RUNS, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst).is_err() {
-                // It has ended between the deadline and now.
+                // It has ended since the deadline.
                 stuck.fetch_sub(1, Ordering::SeqCst);
             }
             Err(format!("decoding took longer than {} seconds", deadline.as_secs_f64()))

@@ -1,4 +1,4 @@
-//! Draws what a preview holds.
+//! Draws the content of a preview.
 
 use super::rows::{piece_indent, Shows};
 use super::{Pixels, PreviewState};
@@ -18,24 +18,24 @@ use ratatui::text::{Line, Span};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What drawing a preview needs besides its state.
+/// What drawing a preview needs in addition to its state.
 #[derive(Clone, Copy)]
 pub struct PreviewLook<'a> {
     /// Styles and glyphs.
     pub ui: &'a Ui<'a>,
-    /// How pictures become cells.
+    /// The colour depth of pictures drawn as cells.
     pub depth: Depth,
 }
 
-/// Lines of notes above the body, at most.
+/// Maximum lines of notes above the body.
 const NOTE_LINES: usize = 3;
-/// Lines below the body, at most: facts, or the selected line of a tree in full.
+/// Maximum lines below the body: facts, or the selected line of a tree in full.
 const BELOW_LINES: usize = 4;
 
-/// Lines of the outline of a sound, at most.
+/// Maximum lines of a waveform.
 const WAVEFORM_LINES: u16 = 11;
 
-/// Draws something short: as much of it as fits, nothing to scroll. Pictures are drawn by [`Pixels::draw`].
+/// Draws something short: as much as fits, without scrolling. Pictures are drawn by [`Pixels::draw`].
 pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui) {
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     match drawable {
@@ -72,12 +72,12 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
 }
 
 impl PreviewState {
-    /// The title of the pane: kind, measures and size. Empty while nothing is shown.
+    /// Returns the title of the pane: kind, dimensions and size. Empty while nothing is shown.
     pub fn title(&self, ui: &Ui) -> String {
         self.preview().map(|p| with_glyphs(p.title.clone(), ui)).unwrap_or_default()
     }
 
-    /// Draws notes, the body and facts; the title is the pane's. Returns where the body is, for the mouse.
+    /// Draws notes, the body and facts; the title belongs to the pane. Returns the area of the body, for the mouse.
     pub fn draw(
         &mut self,
         buffer: &mut Buffer,
@@ -102,7 +102,7 @@ impl PreviewState {
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0);
         let mut body = Rect { height: area.height - foot_rows, ..area };
         if let Drawable::Picture(picture) = &preview.body {
-            // Facts stand right below the picture, not at the far end of the pane.
+            // Facts are drawn right below the picture, not at the bottom of the pane.
             body.height = body.height.min(fit(picture, body.width, body.height).1);
         }
         if matches!(preview.body, Drawable::Waveform(_)) {
@@ -176,7 +176,7 @@ impl PreviewState {
         self.draw_more(buffer, area, preview, ui);
     }
 
-    /// Goes to where the view is to begin. Lines above the text of a tree stay in view where they leave it half of the room.
+    /// Moves to the requested start of the view. Lines above the text of a tree stay in view if they take less than half of the rows.
     fn begin_view(&mut self) {
         let Some(row) = self.begin.take().and_then(|begin| self.rows.row_at(begin)) else { return };
         if self.tree().is_none() {
@@ -227,7 +227,7 @@ impl PreviewState {
         }
     }
 
-    /// A piece of a value that takes several rows.
+    /// Returns one row of a value that takes several rows.
     fn piece_row(&self, line: &TreeLine, piece: &Range<usize>, columns: usize, ui: &Ui) -> Line<'static> {
         let words = with_glyphs(line.value.get(piece.clone()).unwrap_or_default().to_owned(), ui);
         let found = self.search.as_ref().map(|s| s.in_line(&words)).unwrap_or_default();
@@ -244,7 +244,7 @@ impl PreviewState {
             (true, false) => ui.glyphs.open,
             (false, _) => " ",
         };
-        // Deep values would run out of the pane: beyond half of it the depth is told by a number.
+        // Deep values would be pushed out of the pane: beyond half of its width the depth is shown as a number.
         let indent = usize::from(line.depth) * 2;
         let lead = match indent + 2 > columns / 2 {
             true => format!("{}{} ", line.depth, ui.glyphs.ellipsis),
@@ -252,7 +252,7 @@ impl PreviewState {
         };
         let value = match line.inside {
             0 => line.value.clone(),
-            // A folded message shows how its text begins.
+            // A folded message shows the beginning of its text.
             inside => lines
                 .get(at + 1..=at + inside as usize)
                 .and_then(|inside| inside.iter().find(|line| line.is_bare))
@@ -291,7 +291,7 @@ impl PreviewState {
         Line::from(spans)
     }
 
-    /// The selected line of a tree in full: where it is, and its value where that is too long for its row.
+    /// Returns the selected line of a tree in full: its path, and its value if that is too long for its row.
     fn selected_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(path) = self.selected_path() else { return Vec::new() };
         let mut out = vec![Line::from(Span::styled(text::fit_middle(&path, columns, ui.glyphs), ui.theme.muted))];
@@ -307,7 +307,7 @@ impl PreviewState {
         out
     }
 
-    /// Little arrows on the right edge where rows are out of view, and how much there is on other pages.
+    /// Draws small arrows on the right edge if rows are out of view, and how much there is on other pages.
     fn draw_more(&self, buffer: &mut Buffer, area: Rect, preview: &PartPreview, ui: &Ui) {
         if area.width < 4 || area.height == 0 || self.rows.len() == 0 {
             return;
@@ -331,12 +331,12 @@ impl PreviewState {
     }
 }
 
-/// The outline of a sound: up from the middle what is above zero, down what is below.
+/// Draws the waveform of a sound: upwards from the middle for values above zero, downwards below.
 fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
     if area.is_empty() {
         return;
     }
-    // Quiet sounds are drawn as high as loud ones; the facts tell how loud they are.
+    // Quiet sounds are drawn as high as loud ones; the facts show the loudness.
     let scale = wave.loudest().max(0.001);
     let halves = f32::from(area.height) * 2.0;
     for (x, (low, high)) in (area.x..area.right()).zip(wave.columns(usize::from(area.width))) {
@@ -344,7 +344,7 @@ fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
         let bottom = halves / 2.0 * (1.0 - low / scale);
         for y in area.y..area.bottom() {
             let row = f32::from(y - area.y) * 2.0;
-            // A half is drawn when the line passes through it; silence is a thin line in the middle.
+            // A half cell is drawn if the line passes through it; silence is a thin line in the middle.
             let is_on = |from: f32| bottom > from + 0.05 && top < from + 0.95;
             let symbol = match (is_on(row), is_on(row + 1.0), ui.glyphs.ascii) {
                 (true, true, false) => "█",
@@ -359,7 +359,7 @@ fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
     }
 }
 
-/// The style of a piece of tokens. Where there are no colours, bold and plain tokens take turns.
+/// Returns the style of a run of tokens. Without colours, tokens are alternately bold and plain.
 fn token_style(tone: TokenTone, ui: &Ui) -> Style {
     match tone {
         TokenTone::Even => ui.theme.text,
@@ -372,7 +372,7 @@ fn token_style(tone: TokenTone, ui: &Ui) -> Style {
     }
 }
 
-/// A line of tokens, what was found in it marked.
+/// Returns a line of tokens, with search matches marked.
 pub fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>], ui: &Ui) -> Line<'static> {
     let mut spans = Vec::new();
     for (mark, tone) in tokens.within(&range) {
@@ -394,7 +394,7 @@ pub fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>
     Line::from(spans)
 }
 
-/// Text with places marked in it.
+/// Returns text with ranges marked in it.
 fn marked(line: &str, found: &[Range<usize>], style: Style, mark: Style) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -458,7 +458,7 @@ fn fact_lines(preview: &PartPreview, columns: usize, ui: &Ui) -> Vec<Line<'stati
         .collect()
 }
 
-/// Our own signs in the ASCII set where that is wanted.
+/// Replaces our own signs by ASCII ones if required.
 fn with_glyphs(words: String, ui: &Ui) -> String {
     if ui.glyphs.ascii {
         words.replace('×', "x").replace('…', "...")

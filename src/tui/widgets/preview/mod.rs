@@ -1,4 +1,4 @@
-//! Draws a part of a sample, and remembers where one is in it: scrolling, folding, searching, pages.
+//! Draws a part of a sample, and keeps the position in it: scrolling, folding, searching, pages.
 //!
 //! ```ignore
 //! state.show(Arc::new(preview::part("json", &bytes, &cancel)));   // the preview came from a worker
@@ -25,7 +25,7 @@ use search::Search;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is shown of one part, and where in it one is.
+/// The shown part, and the position in it.
 #[derive(Clone, Debug, Default)]
 pub struct PreviewState {
     preview: Option<Arc<PartPreview>>,
@@ -33,22 +33,22 @@ pub struct PreviewState {
     offset: usize,
     /// Selected row of a tree.
     selected: usize,
-    /// Rows in view when it was drawn last.
+    /// Rows in view when last drawn.
     height: usize,
     rows: Rows,
     folded: BTreeSet<usize>,
     search: Option<Search>,
-    /// Where the pages before this one began.
+    /// Starts of the pages before this one.
     earlier: Vec<u64>,
     wanted: Option<ReadFrom>,
-    /// What the view begins with once it is drawn: a byte of a text, a line of a tree.
+    /// The start of the view once it is drawn: a byte of a text, a line of a tree.
     begin: Option<usize>,
-    /// The page that comes is looked at from its end.
+    /// Whether the next page is shown from its end.
     from_end: bool,
 }
 
 impl PreviewState {
-    /// Shows another part from its beginning. What is being searched for stays.
+    /// Shows another part from its beginning. The search words are kept.
     pub fn show(&mut self, preview: Arc<PartPreview>) {
         let search = self.search.take().map(|s| s.words().to_owned());
         *self = Self { preview: Some(preview), height: self.height, ..Self::default() };
@@ -67,13 +67,13 @@ impl PreviewState {
         }
     }
 
-    /// Shows another page of the same part, as asked for by [`take_wanted_page`](Self::take_wanted_page).
+    /// Shows another page of the same part, as requested by [`take_wanted_page`](Self::take_wanted_page).
     pub fn show_page(&mut self, preview: Arc<PartPreview>) {
         let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
         self.show(preview);
         self.earlier = earlier;
         if from_end && self.begin.is_none() {
-            // The drawing knows how many rows there are.
+            // Drawing clamps it to the number of rows.
             self.offset = usize::MAX;
         }
     }
@@ -84,7 +84,7 @@ impl PreviewState {
         *self = Self { search, height: self.height, ..Self::default() };
     }
 
-    /// What is shown.
+    /// Returns the shown preview.
     pub fn preview(&self) -> Option<&Arc<PartPreview>> {
         self.preview.as_ref()
     }
@@ -104,7 +104,7 @@ impl PreviewState {
         self.is_reading() && (page.from > 0 || page.has_more())
     }
 
-    /// The line of a tree that is selected, when it holds a text.
+    /// Returns the selected line of a tree, if it holds a text.
     pub fn selected_text(&self) -> Option<usize> {
         let at = self.rows.tree_line(self.selected)?;
         self.tree()?.get(at).filter(|line| line.text.is_some()).map(|_| at)
@@ -117,7 +117,7 @@ impl PreviewState {
         }
     }
 
-    /// Long lists begin folded, so that the names beside them are seen at once.
+    /// Folds long lists at first, so that the names next to them are visible at once.
     fn fold_long(&mut self) {
         const LONG: u32 = 40;
         let Some(lines) = self.tree() else { return };
@@ -128,7 +128,7 @@ impl PreviewState {
         self.folded = long;
     }
 
-    /// Follows a moving or folding action. Returns whether it was one.
+    /// Handles a moving or folding action. Returns whether it was one.
     pub fn act(&mut self, action: Action) -> bool {
         let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
         match action {
@@ -148,7 +148,7 @@ impl PreviewState {
         true
     }
 
-    /// Moves by rows: the selection in trees, the view elsewhere. Beyond an end of a page another page is wanted.
+    /// Moves by rows: the selection in trees, the view elsewhere. Beyond an end of a page, another page is requested.
     fn step(&mut self, by: isize) {
         let count = self.rows.len();
         let is_tree = self.tree().is_some();
@@ -189,12 +189,12 @@ impl PreviewState {
         }
     }
 
-    /// Which other page is to be read; once.
+    /// Takes the request for another page.
     pub fn take_wanted_page(&mut self) -> Option<ReadFrom> {
         self.wanted.take()
     }
 
-    /// Moves the view by rows without a key, as the mouse wheel does.
+    /// Scrolls the view by rows without a key, as the mouse wheel does.
     pub fn scroll(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(self.height.max(1));
         self.offset = self.offset.min(last).saturating_add_signed(by).min(last);
@@ -202,8 +202,7 @@ impl PreviewState {
         self.selected = self.selected.clamp(self.offset, bottom.max(self.offset));
     }
 
-    /// Selects the row at a line of the drawn body (0 is its first). Returns whether it was selected before: then a
-    /// click folds.
+    /// Selects the row at a line of the drawn body (0 is its first). Returns whether it was selected before: then a click folds.
     pub fn click(&mut self, line: usize) -> bool {
         let row = self.offset.saturating_add(line);
         if self.tree().is_none() || row >= self.rows.len() {
@@ -214,8 +213,8 @@ impl PreviewState {
         again
     }
 
-    /// Folds (`Some(true)`), opens (`Some(false)`) or switches the selected line of a tree. A line without an inside
-    /// folds what it lies in.
+    /// Folds (`Some(true)`), opens (`Some(false)`) or toggles the selected line of a tree. For a line without children its parent is
+    /// folded.
     fn fold(&mut self, fold: Option<bool>) {
         let Some(lines) = self.tree() else { return };
         let Some(at) = self.rows.tree_line(self.selected) else { return };
@@ -236,7 +235,7 @@ impl PreviewState {
         self.rows.forget();
     }
 
-    /// Selects the line that the line `at` lies in.
+    /// Selects the parent of the line `at`.
     fn select_outer(&mut self, at: usize) {
         let Some(lines) = self.tree() else { return };
         let depth = lines.get(at).map_or(0, |l| l.depth);
@@ -246,7 +245,7 @@ impl PreviewState {
         }
     }
 
-    /// Folds everything that has an inside, or opens everything.
+    /// Folds every line that has children, or opens all of them.
     pub fn fold_all(&mut self, fold: bool) {
         self.folded.clear();
         if let Some(lines) = self.tree().filter(|_| fold) {
@@ -258,13 +257,13 @@ impl PreviewState {
         self.rows.forget();
     }
 
-    /// Where the selected line of a tree is, in the grammar of the field map; safe to show and to copy.
+    /// Returns the path of the selected line of a tree, in the grammar of the field map; safe to show and to copy.
     pub fn selected_path(&self) -> Option<String> {
         let (preview, lines) = (self.preview.as_ref()?, self.tree()?);
         Some(tree::path(&preview.name, lines, self.rows.tree_line(self.selected)?))
     }
 
-    /// The value of the selected line of a tree, or a whole short text; safe to show and to copy.
+    /// Returns the value of the selected line of a tree, or a whole short text; safe to show and to copy.
     pub fn selected_value(&self) -> Option<String> {
         match self.body()? {
             Drawable::Tree(lines) => {
@@ -285,8 +284,8 @@ impl PreviewState {
         }
     }
 
-    /// Searches for words, whatever their case; empty words end the search. Returns how many places there are on this
-    /// page, and goes to the first at or after the view.
+    /// Searches for words, ignoring case; empty words end the search. Returns the number of matches on this page, and moves to the first
+    /// one at or after the view.
     pub fn find(&mut self, words: &str) -> usize {
         self.search = (!words.is_empty()).then(|| Search::new(words, self.body()));
         if let Some(search) = &mut self.search {
@@ -302,7 +301,8 @@ impl PreviewState {
         self.matches()
     }
 
-    /// Goes on by a place in the pages of the reader; beyond those of this page, the next page with the words is wanted.
+    /// Moves to the next or previous match in the pages of the reader; beyond those of this page, the next page with the words is
+    /// requested.
     pub fn find_in_pages(&mut self, forward: bool) -> Option<(usize, usize)> {
         let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
         let is_part = self.is_reading_pages();
@@ -316,24 +316,24 @@ impl PreviewState {
         self.find_next(forward)
     }
 
-    /// Goes to the next place found, or the one before, around the ends. Returns its number from 1, and how many there are.
+    /// Moves to the next or previous match, wrapping around. Returns its number from 1, and the number of matches.
     pub fn find_next(&mut self, forward: bool) -> Option<(usize, usize)> {
         let place = self.search.as_mut()?.advance(forward)?;
         self.go_to_match();
         Some(place)
     }
 
-    /// Whether words are searched for.
+    /// Whether a search is active.
     pub fn is_searching(&self) -> bool {
         self.search.is_some()
     }
 
-    /// Places found on this page.
+    /// Returns the number of matches on this page.
     pub fn matches(&self) -> usize {
         self.search.as_ref().map_or(0, Search::len)
     }
 
-    /// Where the view begins: a byte of the text or of the bytes, a line of a tree.
+    /// Returns the start of the view: a byte of the text or of the bytes, a line of a tree.
     fn position(&self) -> usize {
         self.rows.position(if self.tree().is_some() { self.selected } else { self.offset })
     }

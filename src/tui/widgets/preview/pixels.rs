@@ -1,4 +1,4 @@
-//! Pictures on the screen: as pixels where the terminal can and they are encoded already, else as cells.
+//! Pictures on the screen: as pixels if the terminal supports it and they are already encoded, else as cells.
 
 use crate::tui::graphics::encode::{encode, Graphics};
 use crate::tui::graphics::{self, TerminalReply};
@@ -11,18 +11,18 @@ use ratatui::widgets::Widget;
 use ratatui_image::protocol::Protocol;
 use std::sync::Arc;
 
-/// Encoded pictures that are kept; the oldest go first.
+/// Maximum number of encoded pictures kept; the oldest are dropped first.
 const MAX_KEPT_PICTURES: usize = 24;
-/// Pictures kept as cells; the oldest go first.
+/// Maximum number of pictures kept as cells; the oldest are dropped first.
 const KEPT_GRIDS: usize = 12;
 
-/// A picture and the box of cells it is to fill.
+/// A picture and the box of cells to fill.
 #[derive(Clone, Debug)]
 pub struct PictureRequest {
     picture: Arc<Picture>,
     columns: u16,
     rows: u16,
-    /// What the terminal said it can show, where it said so after the worker was started.
+    /// The terminal's answer, if it arrived after the worker was started.
     answer: Option<TerminalReply>,
 }
 
@@ -32,7 +32,7 @@ impl PictureRequest {
     }
 }
 
-/// A picture ready to be sent to the terminal; without a protocol it stays a picture of cells.
+/// A picture ready to be sent to the terminal; without a protocol it is drawn as cells.
 #[derive(Clone)]
 pub struct Encoded {
     wanted: PictureRequest,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Encoded {
     }
 }
 
-/// What the terminal can show, and what was encoded for it.
+/// The terminal's graphics capabilities, and the pictures encoded for it.
 #[derive(Clone, Debug)]
 pub struct Pixels {
     graphics: Graphics,
@@ -62,12 +62,12 @@ impl Default for Pixels {
 }
 
 impl Pixels {
-    /// For a terminal that understands `graphics`, a cell of which has that many pixels.
+    /// Returns a store for a terminal that supports `graphics`, with cells of `cell` pixels.
     pub fn new(graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         Self { graphics, cell, ..Self::default() }
     }
 
-    /// How pictures are shown now: the terminal may have told since the beginning.
+    /// Returns the current protocol and cell size: the terminal may have answered since the start.
     fn graphics(&self) -> (Graphics, Option<(u16, u16)>) {
         match self.answer() {
             Some(answer) => (answer.graphics, answer.cell),
@@ -79,7 +79,7 @@ impl Pixels {
         graphics::answer().filter(|_| self.graphics == Graphics::Cells)
     }
 
-    /// The encoded picture for a box. One that is not there yet is wanted from now on.
+    /// Returns the encoded picture for a box. A missing one is requested.
     pub fn get(&mut self, picture: &Arc<Picture>, columns: u16, rows: u16) -> Option<&Protocol> {
         let (graphics, cell) = self.graphics();
         if graphics == Graphics::Cells || cell.is_none() {
@@ -98,13 +98,13 @@ impl Pixels {
         }
     }
 
-    /// What is to be encoded, for [`work`](Self::work); empty when nothing is.
+    /// Takes the pictures to encode, for [`work`](Self::work); may be empty.
     pub fn take_wanted(&mut self) -> Vec<PictureRequest> {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Encodes for a terminal that understands `graphics`, unless it said otherwise meanwhile. Takes milliseconds per
-    /// picture, so it runs on a worker.
+    /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
+    /// on a worker.
     pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
@@ -113,14 +113,14 @@ impl Pixels {
         wanted.into_iter().map(encode_one).collect()
     }
 
-    /// Takes what was encoded.
+    /// Stores encoded pictures.
     pub fn put(&mut self, encoded: Vec<Encoded>) {
         self.ready.extend(encoded);
         let too_many = self.ready.len().saturating_sub(MAX_KEPT_PICTURES);
         self.ready.drain(..too_many);
     }
 
-    /// Draws a picture into the top left of `area`, its shape kept. Returns the columns and rows it took.
+    /// Draws a picture into the top left of `area`, with its aspect ratio. Returns the columns and rows it took.
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
         let (columns, rows) = cells::fit(picture, area.width, area.height);
         let stays = matches!(self.graphics().0, Graphics::Sixel | Graphics::Iterm2);
@@ -145,7 +145,7 @@ impl Pixels {
         (columns, rows)
     }
 
-    /// The cells of a picture for a box; scaled once.
+    /// Returns the cells of a picture for a box; scaled once.
     fn grid(&mut self, picture: &Arc<Picture>, area: Rect, depth: Depth) -> Arc<CellGrid> {
         let known = self.grids.iter().find(|(w, d, _)| *d == depth && w.is(picture, area.width, area.height));
         if let Some((_, _, grid)) = known {

@@ -1,4 +1,4 @@
-//! What a preview's body is row by row, for the width it has.
+//! The rows of a preview's body, for the available width.
 
 use gristmill_ops::preview::hex::HexView;
 use gristmill_ops::preview::tensor::TensorView;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
-/// The rows of a body. They are made when it is drawn for the first time, or in another width.
+/// The rows of a body. They are computed when it is first drawn, or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     made: Option<(usize, Kind)>,
@@ -21,13 +21,13 @@ pub(super) struct Rows {
 enum Kind {
     /// Byte ranges of a text.
     Text(Arc<[Range<usize>]>),
-    /// Lines of a tree that no fold hides, long values wrapped.
+    /// Lines of a tree that are not hidden by a fold, with long values wrapped.
     Tree(Arc<[TreeRow]>),
-    /// Bytes to a row, and rows.
+    /// Bytes per row, and number of rows.
     Hex(usize, usize),
-    /// Lines that are made for the width.
+    /// Lines formatted for the width.
     Lines(Arc<[String]>),
-    /// It fills the room it is given.
+    /// It fills the available area.
     Whole,
 }
 
@@ -36,26 +36,26 @@ enum Kind {
 pub(super) struct TreeRow {
     /// The line of the tree.
     pub(super) line: usize,
-    /// What of the line it shows.
+    /// The displayed part of the line.
     pub(super) shows: Shows,
 }
 
-/// What a row shows of a line.
+/// The part of a line that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shows {
     /// All of it.
     Whole,
     /// Its label; its value is in the rows below.
     Label,
-    /// A piece of its value, as bytes of it.
+    /// A piece of its value, as a byte range.
     Piece(Range<usize>),
 }
 
-/// Bytes of the values of one tree that are wrapped; longer ones after them take a row each.
+/// Bytes of the values of one tree that are wrapped; after them each long value takes one row.
 const MAX_WRAPPED_BYTES: usize = 256 << 10;
 
 impl Rows {
-    /// Makes the rows for `width` columns, unless they are there.
+    /// Computes the rows for `width` columns, unless they exist.
     pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize, ascii: bool) {
         (self.width, self.ascii) = (width, ascii);
         if self.made.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
@@ -76,12 +76,12 @@ impl Rows {
         self.made = Some((width, kind));
     }
 
-    /// Makes the rows for the width they had last.
+    /// Computes the rows for their last width.
     pub(super) fn prepare_as_before(&mut self, body: &Drawable, folded: &BTreeSet<usize>) {
         self.prepare(body, folded, if self.width == 0 { 80 } else { self.width }, self.ascii);
     }
 
-    /// The folds changed.
+    /// Discards the rows, because the folds changed.
     pub(super) fn forget(&mut self) {
         self.made = None;
     }
@@ -90,7 +90,7 @@ impl Rows {
         self.made.as_ref().map(|(_, kind)| kind)
     }
 
-    /// How many there are.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         match self.kind() {
             Some(Kind::Text(ranges)) => ranges.len(),
@@ -101,7 +101,7 @@ impl Rows {
         }
     }
 
-    /// The text of a row, as a range of the whole.
+    /// Returns the text of a row, as a range of the whole.
     pub(super) fn text_range(&self, row: usize) -> Option<Range<usize>> {
         match self.kind()? {
             Kind::Text(ranges) => ranges.get(row).cloned(),
@@ -109,7 +109,7 @@ impl Rows {
         }
     }
 
-    /// The tree line of a row.
+    /// Returns the tree line of a row.
     pub(super) fn tree_line(&self, row: usize) -> Option<usize> {
         match self.kind()? {
             Kind::Tree(rows) => rows.get(row).map(|row| row.line),
@@ -117,7 +117,7 @@ impl Rows {
         }
     }
 
-    /// The row of a tree.
+    /// Returns the row of a tree.
     pub(super) fn tree_row(&self, row: usize) -> Option<&TreeRow> {
         match self.kind()? {
             Kind::Tree(rows) => rows.get(row),
@@ -125,7 +125,7 @@ impl Rows {
         }
     }
 
-    /// The first row of a tree line, unless a fold hides it.
+    /// Returns the first row of a tree line, unless a fold hides it.
     pub(super) fn row_of_line(&self, line: usize) -> Option<usize> {
         match self.kind()? {
             Kind::Tree(rows) => {
@@ -136,7 +136,7 @@ impl Rows {
         }
     }
 
-    /// Bytes to a row of digits.
+    /// Returns the bytes per row of a hex view.
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(Kind::Hex(bytes, _)) => *bytes,
@@ -144,7 +144,7 @@ impl Rows {
         }
     }
 
-    /// What a row begins with: a byte of the text or of the bytes, a line of the tree.
+    /// Returns the start of a row: a byte of the text or of the bytes, a line of the tree.
     pub(super) fn position(&self, row: usize) -> usize {
         match self.kind() {
             Some(Kind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
@@ -155,7 +155,7 @@ impl Rows {
         }
     }
 
-    /// The row in which a position lies.
+    /// Returns the row that contains a position.
     pub(super) fn row_at(&self, position: usize) -> Option<usize> {
         match self.kind()? {
             Kind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
@@ -166,7 +166,7 @@ impl Rows {
         }
     }
 
-    /// A row that was made for the width.
+    /// Returns a row formatted for the width.
     pub(super) fn line(&self, row: usize) -> Option<&str> {
         match self.kind()? {
             Kind::Lines(lines) => lines.get(row).map(String::as_str),
@@ -174,7 +174,7 @@ impl Rows {
         }
     }
 
-    /// All rows that were made for the width.
+    /// Returns all rows formatted for the width.
     pub(super) fn lines(&self) -> &[String] {
         match self.kind() {
             Some(Kind::Lines(lines)) => lines,
@@ -194,7 +194,7 @@ fn tensor_lines(views: &[TensorView], width: usize, ascii: bool) -> Vec<String> 
     out
 }
 
-/// The column in which the pieces of a value begin.
+/// Returns the column at which the pieces of a value begin.
 pub(super) fn piece_indent(line: &TreeLine, width: usize) -> usize {
     let indent = usize::from(line.depth) * 2 + if line.is_bare { 2 } else { 4 };
     if indent > width / 2 {

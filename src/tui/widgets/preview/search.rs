@@ -1,29 +1,29 @@
-//! Words searched for in a preview, whatever their case.
+//! Searches words in a preview, ignoring case.
 
 use gristmill_ops::preview::Drawable;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Places that are kept at most.
+/// Maximum number of matches kept.
 const MAX_PLACES: usize = 10_000;
 
-/// A search and what it found.
+/// A search and its matches.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     words: String,
-    /// Bytes of a text or of bytes; in trees, of the line whose number is the start.
+    /// Byte ranges of a text or of bytes; in trees, the start is the number of the line.
     places: Vec<Range<usize>>,
     current: Option<usize>,
 }
 
 impl Search {
-    /// Looks for `words` in a body.
+    /// Searches a body for `words`.
     pub(super) fn new(words: &str, body: Option<&Drawable>) -> Self {
         let places = body.map(|body| places(words, body)).unwrap_or_default();
         Self { words: words.to_owned(), places, current: None }
     }
 
-    /// Looks for the words in rows as they are shown.
+    /// Searches rows as displayed.
     pub(super) fn in_rows(&mut self, rows: &[String]) {
         let Some(pattern) = pattern(&self.words) else { return };
         let hits = rows.iter().enumerate().filter(|(_, row)| pattern.is_match(row));
@@ -38,7 +38,7 @@ impl Search {
         self.places.len()
     }
 
-    /// Makes the first place at or after a position the current one, else the first of all.
+    /// Makes the first match at or after a position the current one, else the first of all.
     pub(super) fn go_from(&mut self, position: usize) {
         let next = self.places.partition_point(|p| p.start < position);
         self.current = match self.places.len() {
@@ -47,7 +47,7 @@ impl Search {
         };
     }
 
-    /// Goes on by one, around the ends. Returns the number of the place from 1, and how many there are.
+    /// Moves to the next or previous match, wrapping around. Returns its number from 1, and the number of matches.
     pub(super) fn advance(&mut self, forward: bool) -> Option<(usize, usize)> {
         let count = self.places.len();
         if count == 0 {
@@ -63,7 +63,7 @@ impl Search {
         Some((next + 1, count))
     }
 
-    /// Whether there is no place beyond the current one.
+    /// Whether there is no match beyond the current one.
     pub(super) fn is_last(&self, forward: bool) -> bool {
         match self.current {
             _ if self.places.is_empty() => true,
@@ -73,19 +73,19 @@ impl Search {
         }
     }
 
-    /// Where the current place begins.
+    /// Returns the start of the current match.
     pub(super) fn position(&self) -> Option<usize> {
         self.places.get(self.current?).map(|p| p.start)
     }
 
-    /// The places that touch a range of a text or of bytes.
+    /// Returns the matches that touch a range of a text or of bytes.
     pub(super) fn within(&self, range: &Range<usize>) -> &[Range<usize>] {
         let from = self.places.partition_point(|p| p.end <= range.start);
         let to = self.places.partition_point(|p| p.start < range.end);
         self.places.get(from..to).unwrap_or_default()
     }
 
-    /// Where in a shown line of a tree the words are.
+    /// Returns the ranges of the words in a displayed line of a tree.
     pub(super) fn in_line(&self, line: &str) -> Vec<Range<usize>> {
         pattern(&self.words).map(|p| p.find_iter(line).map(|m| m.range()).collect()).unwrap_or_default()
     }
@@ -119,12 +119,12 @@ fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
             .and_then(|p| regex::bytes::RegexBuilder::new(&p).unicode(false).case_insensitive(true).build().ok())
             .map(|p| p.find_iter(&view.bytes).take(MAX_PLACES).map(|m| m.range()).collect())
             .unwrap_or_default(),
-        // Arrays are searched as they are shown; see `in_rows`.
+        // Arrays are searched as displayed; see `in_rows`.
         Drawable::Tensors(_) | Drawable::Picture(_) | Drawable::Waveform(_) => Vec::new(),
     }
 }
 
-/// What words mean among bytes: themselves, and pairs of digits with spaces between them (`ff d8`) also the bytes.
+/// Returns the pattern of words among bytes: the words themselves, and for pairs of digits separated by spaces (`ff d8`) also these bytes.
 fn bytes_of(words: &str) -> Option<String> {
     let pairs: Vec<&str> = words.split(' ').collect();
     let is_pair = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());

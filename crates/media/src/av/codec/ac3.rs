@@ -8,10 +8,10 @@ const RATES: [u32; 3] = [48_000, 44_100, 32_000];
 const KILOBITS: [u32; 19] = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640];
 /// Channels without the low-frequency one, by coding mode.
 const CHANNELS: [u32; 8] = [2, 1, 2, 3, 3, 4, 4, 5];
-/// Samples of one audio block.
+/// Samples per channel of one audio block.
 const BLOCK: u32 = 256;
 
-/// What the frame of AC-3 or E-AC-3 at the start of `bytes` holds (eight bytes are enough); `None` where none starts.
+/// Reads the AC-3 or E-AC-3 frame header at the start of `bytes` (eight bytes are enough); `None` if there is none.
 pub fn ac3_frame(bytes: &[u8]) -> Option<FrameHeader> {
     let head = bytes.first_chunk::<8>()?;
     if head[..2] != [0x0b, 0x77] {
@@ -25,7 +25,7 @@ pub fn ac3_frame(bytes: &[u8]) -> Option<FrameHeader> {
     }
 }
 
-/// `width` bits at `at`, counted from the first bit of the frame.
+/// Returns `width` bits at `at`, counted from the first bit of the frame.
 fn field(bits: u64, at: u32, width: u32) -> u32 {
     ((bits >> (64 - at - width)) & ((1 << width) - 1)) as u32
 }
@@ -34,11 +34,11 @@ fn ac3(bits: u64) -> Option<FrameHeader> {
     let rate = *RATES.get(field(bits, 32, 2) as usize)?;
     let size_code = field(bits, 34, 6);
     let kilobits = *KILOBITS.get((size_code / 2) as usize)?;
-    // Versions 9 and 10 are the same at half and a quarter of the rate.
+    // Versions 9 and 10 have half and a quarter of the rate, but are otherwise identical.
     let shift = field(bits, 40, 5).saturating_sub(8);
     let mode = field(bits, 48, 3);
     let mut at = 51;
-    // Mixing levels of the centre, of the surround channels, and the mark of Dolby Surround precede the last flag.
+    // Mix levels of the centre and surround channels, and the Dolby Surround flag, precede the low-frequency flag.
     at += if mode & 1 == 1 && mode != 1 { 2 } else { 0 };
     at += if mode & 4 == 4 { 2 } else { 0 };
     at += if mode == 2 { 2 } else { 0 };

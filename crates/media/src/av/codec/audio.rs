@@ -1,10 +1,10 @@
-//! How many samples the packets of an audio codec hold.
+//! Determines the number of samples in the packets of an audio codec.
 
 use super::bits::Bits;
 use super::vorbis::Setup;
 use super::{ac3_frame, mp3_frame, opus_packet_samples};
 
-/// Audio codecs whose packets are understood, and the rest.
+/// Audio codecs, by whether and how their packets are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AudioCodec {
     /// ISO/IEC 14496-3.
@@ -23,42 +23,42 @@ pub enum AudioCodec {
     Vorbis,
     /// RFC 9639.
     Flac,
-    /// Plain samples of so many bytes.
+    /// Uncompressed samples, of the given number of bytes each.
     Pcm(u32),
-    /// Packets of a fixed number of samples.
+    /// Packets of a fixed number of samples per channel.
     Fixed(u32),
     /// Blocks of 34 bytes per channel with 64 samples.
     ImaQt,
-    /// WavPack blocks as Matroska keeps them.
+    /// WavPack blocks as stored in Matroska.
     Wavpack,
-    /// TTA frames: all but the last are equally long.
+    /// TTA frames: all but the last have the same length.
     Tta,
-    /// A codec whose packets are as long as the container says.
+    /// A codec whose packet durations come from the container.
     Other,
-    /// No codec that anybody knows.
+    /// An unknown codec.
     Unknown,
 }
 
-/// A stream's codec, set up to count the samples of its packets.
+/// The codec of a stream, configured to count the samples of its packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AudioSetup {
-    /// Which codec.
+    /// The codec.
     pub codec: AudioCodec,
-    /// Samples per second; 0 where it is not known.
+    /// Samples per second; 0 if unknown.
     pub rate: u32,
-    /// Number of channels; 0 where it is not known.
+    /// Number of channels; 0 if unknown.
     pub channels: u32,
-    /// Samples of a packet, where all hold the same number; 0 else.
+    /// Samples per packet if all packets have the same number; 0 otherwise.
     pub frame: u32,
     /// Samples that the decoder itself drops at the beginning.
     pub preskip: Option<u32>,
-    /// Samples of the whole stream that are still to come, where the codec needs to know.
+    /// Samples of the stream that are still to come, for codecs whose last packet is shorter.
     pub left: u64,
     vorbis: Option<(Setup, Option<u32>)>,
 }
 
 impl AudioSetup {
-    /// As the container tells it.
+    /// Creates a setup from the values in the container.
     pub fn new(codec: AudioCodec, rate: u32, channels: u32) -> Self {
         let frame = match codec {
             AudioCodec::Aac => 1024,
@@ -70,8 +70,8 @@ impl AudioSetup {
         Self { codec, rate, channels, frame, preskip: None, left: 0, vorbis: None }
     }
 
-    /// Takes in the decoder's configuration as FFmpeg keeps it: an AudioSpecificConfig, an `OpusHead`, a FLAC
-    /// STREAMINFO, an ALAC cookie, the three Vorbis headers.
+    /// Applies the decoder configuration in FFmpeg's form: an AudioSpecificConfig, an `OpusHead`, a FLAC STREAMINFO, an ALAC cookie, or the
+    /// three Vorbis headers.
     pub fn configure(&mut self, config: &[u8]) {
         match self.codec {
             AudioCodec::Aac => self.aac(config).unwrap_or(()),
@@ -83,7 +83,7 @@ impl AudioSetup {
         }
     }
 
-    /// Bytes from the beginning of a packet that [`samples`](Self::samples) looks at.
+    /// Number of bytes at the beginning of a packet that [`samples`](Self::samples) requires.
     pub fn looks_at(&self) -> usize {
         match self.codec {
             AudioCodec::Mpeg | AudioCodec::Wavpack => 4,
@@ -96,8 +96,8 @@ impl AudioSetup {
         }
     }
 
-    /// Samples per channel of the frame that a decoder gives for a packet of `len` bytes that begins with `head`;
-    /// `None` where only the container knows.
+    /// Returns the samples per channel that a decoder outputs for a packet of `len` bytes that begins with `head`; `None` if only the
+    /// container determines them.
     pub fn samples(&mut self, head: &[u8], len: u64) -> Option<i64> {
         match self.codec {
             AudioCodec::Aac | AudioCodec::Ac3 | AudioCodec::Fixed(_) => Some(i64::from(self.frame)),
@@ -125,7 +125,7 @@ impl AudioSetup {
         }
     }
 
-    /// ISO/IEC 14496-3 §1.6.2.1.
+    /// Reads an AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1).
     fn aac(&mut self, config: &[u8]) -> Option<()> {
         let mut bits = Bits::new(config);
         let mut kind = aac_object(&mut bits)?;
@@ -175,7 +175,7 @@ impl AudioSetup {
         Some(())
     }
 
-    /// RFC 7845 §5.1.
+    /// Reads an identification header (RFC 7845 §5.1).
     fn opus(&mut self, config: &[u8]) -> Option<()> {
         let channels = u32::from(*config.get(9)?);
         if channels > 0 {
@@ -185,7 +185,7 @@ impl AudioSetup {
         Some(())
     }
 
-    /// RFC 9639 §8.2.
+    /// Reads a STREAMINFO block (RFC 9639 §8.2).
     fn flac(&mut self, config: &[u8]) -> Option<()> {
         let info = if config.starts_with(b"fLaC") { config.get(8..)? } else { config };
         let mut bits = Bits::new(info.get(10..)?);
@@ -196,7 +196,7 @@ impl AudioSetup {
         Some(())
     }
 
-    /// The magic cookie: frame length, …, channels, …, rate.
+    /// Reads the magic cookie: frame length, …, channels, …, rate.
     fn alac(&mut self, config: &[u8]) -> Option<()> {
         self.frame = u32::from_be_bytes(config.get(..4)?.try_into().ok()?);
         let channels = u32::from(*config.get(9)?);
@@ -207,7 +207,7 @@ impl AudioSetup {
         Some(())
     }
 
-    /// The three headers, laced as in Matroska (`2`, two lengths, the headers).
+    /// Reads the three headers, laced as in Matroska (`2`, two lengths, the headers).
     fn vorbis(&mut self, config: &[u8]) -> Option<()> {
         let setup = Setup::from_private(config)?;
         (self.channels, self.rate) = (setup.channels, setup.rate);
@@ -215,7 +215,7 @@ impl AudioSetup {
         Some(())
     }
 
-    /// Half of what two blocks overlap; nothing for the first block.
+    /// Returns the samples from the overlap of two blocks; 0 for the first block.
     fn vorbis_samples(&mut self, head: &[u8]) -> Option<i64> {
         let (setup, last) = self.vorbis.as_mut()?;
         let Some(block) = setup.block(head) else { return Some(0) };
@@ -240,7 +240,7 @@ fn aac_rate(bits: &mut Bits) -> Option<u32> {
     }
 }
 
-/// A program config element: the channels that it names.
+/// Reads a program config element, and returns the number of its channels.
 fn aac_elements(bits: &mut Bits) -> Option<u32> {
     bits.skip(4 + 2 + 4)?;
     let counts = [bits.number(4)?, bits.number(4)?, bits.number(4)?];
@@ -259,8 +259,7 @@ fn aac_elements(bits: &mut Bits) -> Option<u32> {
     Some(channels)
 }
 
-/// The extension behind the configuration that older decoders do not see: the doubled rate, and whether stereo is coded
-/// parametrically.
+/// Reads the backward compatible extension after the configuration: the doubled rate, and whether parametric stereo is used.
 fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
     while bits.left() > 15 {
         if bits.clone().number(11)? != 0x2b7 {
@@ -278,7 +277,7 @@ fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
     Some((None, false))
 }
 
-/// The last frame of an ALAC stream tells its own length.
+/// Returns the length in an ALAC frame; only the last frame of a stream specifies it.
 fn alac_samples(head: &[u8]) -> Option<u32> {
     let mut bits = Bits::new(head);
     bits.skip(3 + 4 + 12)?;
@@ -291,13 +290,13 @@ fn alac_samples(head: &[u8]) -> Option<u32> {
     }
 }
 
-/// RFC 9639 §9.1.
+/// Returns the samples of a FLAC frame (RFC 9639 §9.1).
 fn flac_samples(head: &[u8]) -> Option<u32> {
     if *head.first()? != 0xff || head.get(1)? & 0xfc != 0xf8 {
         return None;
     }
     let code = head.get(2)? >> 4;
-    // The coded number is as long as its first byte says.
+    // The first byte of the coded number determines its length.
     let number = match head.get(4)?.leading_ones() {
         0 => 1,
         ones => ones as usize,

@@ -1,6 +1,6 @@
-//! Bits of a codec's header, most significant first. Behind the end there is nothing: every read says so.
+//! Reads the bits of a codec header, most significant first. Every read past the end returns `None`.
 
-/// Reads bits.
+/// A cursor over bits.
 #[derive(Clone)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
@@ -9,12 +9,12 @@ pub struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// From the first bit of `bytes`.
+    /// Starts at the first bit of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// One bit.
+    /// Reads one bit.
     pub fn bit(&mut self) -> Option<bool> {
         let byte = self.bytes.get(self.at / 8)?;
         let bit = byte >> (7 - self.at % 8) & 1;
@@ -22,7 +22,7 @@ impl<'a> Bits<'a> {
         Some(bit == 1)
     }
 
-    /// `count` bits (at most 32) as a number.
+    /// Reads `count` bits (at most 32) as a number.
     pub fn number(&mut self, count: u32) -> Option<u32> {
         let mut number = 0_u64;
         for _ in 0..count.min(32) {
@@ -31,18 +31,18 @@ impl<'a> Bits<'a> {
         u32::try_from(number).ok()
     }
 
-    /// Passes over `count` bits.
+    /// Skips `count` bits.
     pub fn skip(&mut self, count: usize) -> Option<()> {
         self.at = self.at.checked_add(count).filter(|&at| at <= self.bytes.len().saturating_mul(8))?;
         Some(())
     }
 
-    /// Bits that are left.
+    /// Number of bits that are left.
     pub fn left(&self) -> usize {
         (self.bytes.len() * 8).saturating_sub(self.at)
     }
 
-    /// An unsigned Exp-Golomb number (H.264 §9.1).
+    /// Reads an unsigned Exp-Golomb number (H.264 §9.1).
     pub fn ue(&mut self) -> Option<u32> {
         let mut zeros = 0;
         while !self.bit()? {
@@ -55,14 +55,14 @@ impl<'a> Bits<'a> {
         u32::try_from((1_u64 << zeros) - 1 + u64::from(low)).ok()
     }
 
-    /// A signed Exp-Golomb number.
+    /// Reads a signed Exp-Golomb number.
     pub fn se(&mut self) -> Option<i32> {
         let code = i64::from(self.ue()?);
         i32::try_from(if code % 2 == 0 { -(code / 2) } else { (code + 1) / 2 }).ok()
     }
 }
 
-/// The bytes of a NAL unit without the third byte of each `00 00 03` (H.264 §7.4.1).
+/// Returns the bytes of a NAL unit without the third byte of each `00 00 03` (H.264 §7.4.1).
 pub fn without_emulation(unit: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(unit.len());
     let mut zeros = 0;

@@ -8,7 +8,7 @@ const RATES_1: [[u16; 15]; 3] = [
     [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
     [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
 ];
-/// Bit rates in kbit/s of MPEG 2 and 2.5: of layer I, and of layers II and III.
+/// Bit rates in kbit/s of MPEG 2 and 2.5: layer I, and layers II and III.
 const RATES_2: [[u16; 15]; 2] = [
     [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
     [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
@@ -25,10 +25,10 @@ pub enum Layer {
     III,
 }
 
-/// A frame header of MPEG audio, in full.
+/// All fields of an MPEG audio frame header that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MpegHeader {
-    /// Which layer.
+    /// The layer.
     pub layer: Layer,
     /// Whether it is MPEG 2 or 2.5: half the sampling rates.
     pub low_rate: bool,
@@ -40,14 +40,14 @@ pub struct MpegHeader {
     pub rate: u32,
     /// Bits per second; `None` in free format.
     pub bit_rate: Option<u32>,
-    /// Whether the frame is one unit longer than the bit rate gives.
+    /// Whether the frame is one unit longer than the bit rate implies.
     pub padding: bool,
     /// One or two.
     pub channels: u32,
 }
 
 impl MpegHeader {
-    /// Reads a header; `None` where the bits are none. The emphasis is not looked at.
+    /// Parses a header; `None` if the bits are invalid. The emphasis is ignored.
     pub fn parse(bytes: [u8; 4]) -> Option<Self> {
         let bits = u32::from_be_bytes(bytes);
         let field = |shift: u32, width: u32| (bits >> shift) & ((1 << width) - 1);
@@ -102,7 +102,7 @@ impl MpegHeader {
         }
     }
 
-    /// Length of the frame in bytes, header included; `None` in free format.
+    /// Length of the frame in bytes, including the header; `None` in free format.
     pub fn bytes(&self) -> Option<u32> {
         let (bit_rate, padding) = (self.bit_rate?, u32::from(self.padding));
         Some(match self.layer {
@@ -113,7 +113,7 @@ impl MpegHeader {
     }
 }
 
-/// What the frame of MPEG audio that starts with these bytes holds; `None` where none starts.
+/// Reads the MPEG audio frame header in these bytes; `None` if it is invalid.
 pub fn mp3_frame(bytes: &[u8; 4]) -> Option<FrameHeader> {
     let header = MpegHeader::parse(*bytes)?;
     Some(FrameHeader { samples: header.samples(), rate: header.rate, channels: header.channels, bytes: header.bytes() })

@@ -3,7 +3,7 @@
 /// The longest packet, in samples at 48 kHz: 120 ms.
 const MAX_PACKET_SAMPLES: u32 = 5760;
 
-/// Samples per channel at 48 kHz that a packet decodes to; `None` where it is not a packet of Opus.
+/// Returns the samples per channel at 48 kHz of a packet; `None` if it is not an Opus packet.
 pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
     let (&toc, rest) = packet.split_first()?;
     let frames = match toc & 3 {
@@ -15,7 +15,7 @@ pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
     (frames > 0 && samples <= MAX_PACKET_SAMPLES).then_some(samples)
 }
 
-/// Samples of one frame, by the configuration in the first five bits.
+/// Returns the samples of one frame, by the configuration in the first five bits.
 fn frame_samples(toc: u8) -> u32 {
     let config = toc >> 3;
     match config {

@@ -1,39 +1,39 @@
-//! Adds up what a decoder gives for the packets of an audio stream, as FFmpeg trims it.
+//! Sums up the decoded samples of an audio stream, trimmed like in FFmpeg.
 
 use crate::av::rational::{rescale_base, seconds, Rational};
 
-/// One packet, as a container gives it.
+/// One packet, as provided by a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Time stamp in the stream's time base, if it has one.
+    /// Time stamp in the stream's time base, if present.
     pub pts: Option<i64>,
     /// In the stream's time base.
     pub duration: i64,
-    /// Samples per channel that the decoder gives for it: 0 where it gives no frame.
+    /// Samples per channel that the decoder outputs for the packet; 0 if it outputs no frame.
     pub samples: i64,
-    /// Decoded, but not to be heard.
+    /// Whether the decoded samples are discarded.
     pub discard: bool,
     /// Samples to be cut from its end.
     pub padding: i64,
 }
 
-/// Sum of the decoded samples, and where the last frame ends.
+/// The sum of the decoded samples, and the end of the last frame.
 #[derive(Clone, Debug)]
 pub struct Tally {
     base: Rational,
     rate: i64,
     /// Samples still to be cut at the beginning.
     skip: i64,
-    /// To be cut from the first packet on; lost when that gives no frame.
+    /// Samples to be cut from the first packet on; discarded if the decoder outputs no frame for that packet.
     pending: Option<i64>,
-    /// Samples heard so far.
+    /// Samples per channel that are output so far.
     samples: u64,
-    /// Where the last frame with a time stamp ends.
+    /// The end of the last frame with a time stamp.
     end: Option<i64>,
 }
 
 impl Tally {
-    /// For a stream of this time base and sampling rate (1/s), whose first `skip` samples are cut.
+    /// Creates a tally for a stream with this time base and sampling rate (1/s), whose first `skip` samples are cut.
     pub fn new(base: Rational, rate: u32, skip: i64) -> Self {
         Self { base, rate: i64::from(rate), skip: 0, pending: (skip > 0).then_some(skip), samples: 0, end: None }
     }
@@ -87,7 +87,7 @@ impl Tally {
         self.samples
     }
 
-    /// Seconds from `start` to the end of the last frame, or of the stream (`otherwise`, in ticks) where there is none.
+    /// Returns the seconds from `start` to the end of the last frame, or to the end of the stream (`otherwise`, in ticks) without one.
     pub fn duration(&self, start: Option<i64>, otherwise: Option<i64>) -> Option<f64> {
         let end = self.end.or(otherwise)?;
         Some(seconds(end.saturating_sub(start.unwrap_or(0)), self.base))

@@ -1,14 +1,14 @@
-//! How fast the frames of a video stream follow each other, and how far they are reordered, by the codec's own headers.
+//! Reads the frame rate and the amount of reordering of a video stream from the codec's own headers.
 
 use super::bits::Bits;
 use crate::av::rational::{Rational, INT_MAX};
 
-/// What the headers of a video codec tell of time.
+/// The timing information in the headers of a video codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// Frames per second, as FFmpeg takes them from the headers: of MPEG-4 part 2 it may be the resolution of the clock.
+    /// Frames per second according to FFmpeg's interpretation of the headers; for MPEG-4 part 2, possibly the resolution of the clock.
     pub rate: Option<Rational>,
-    /// Frames by which the order of decoding may differ from the order of showing.
+    /// Maximum number of frames by which decoding order differs from presentation order.
     pub reorder: u32,
 }
 
@@ -17,7 +17,7 @@ fn rate(frames: u64, seconds: u64) -> Option<Rational> {
     (frames > 0 && seconds > 0).then(|| Rational::reduced(frames, seconds, INT_MAX))
 }
 
-/// What precedes the timing in the usability information of H.264 and H.265: shape and colours.
+/// Skips the fields before the timing in the usability information of H.264 and H.265: aspect ratio and colours.
 fn appearance(bits: &mut Bits) -> Option<()> {
     if bits.bit()? && bits.number(8)? == 255 {
         bits.skip(32)?;
@@ -38,7 +38,7 @@ fn appearance(bits: &mut Bits) -> Option<()> {
     Some(())
 }
 
-/// H.264 §E.1.1, from the flag on that says whether it is there.
+/// Reads H.264 §E.1.1, starting at the flag for its presence.
 pub fn h264(bits: &mut Bits) -> Timing {
     let mut timing = Timing::default();
     let _ = h264_usability(bits, &mut timing);
@@ -51,7 +51,7 @@ fn h264_usability(bits: &mut Bits, timing: &mut Timing) -> Option<()> {
     }
     appearance(bits)?;
     if bits.bit()? {
-        // Two ticks make a frame.
+        // A frame lasts two ticks.
         let (ticks, scale) = (bits.number(32)?, bits.number(32)?);
         timing.rate = rate(u64::from(scale), 2 * u64::from(ticks));
         bits.skip(1)?;
@@ -74,7 +74,7 @@ fn h264_usability(bits: &mut Bits, timing: &mut Timing) -> Option<()> {
     Some(())
 }
 
-/// H.264 §E.1.2.
+/// Skips H.264 §E.1.2.
 fn buffering(bits: &mut Bits) -> Option<()> {
     let count = bits.ue()?;
     bits.skip(8)?;
@@ -86,7 +86,7 @@ fn buffering(bits: &mut Bits) -> Option<()> {
     bits.skip(20)
 }
 
-/// H.265 §7.3.2.2, from behind the conformance window on. Scaling lists and predicted reference sets are not gone through.
+/// Reads H.265 §7.3.2.2, starting after the conformance window. Stops at scaling lists and predicted reference sets.
 pub fn hevc(bits: &mut Bits, layers: u32) -> Timing {
     let mut timing = Timing::default();
     let _ = hevc_sequence(bits, layers, &mut timing);
@@ -140,7 +140,7 @@ fn hevc_sequence(bits: &mut Bits, layers: u32, timing: &mut Timing) -> Option<()
     Some(())
 }
 
-/// H.265 §7.3.7: those that are not predicted from another one.
+/// Skips the reference sets of H.265 §7.3.7; `None` if one is predicted from another.
 fn reference_sets(bits: &mut Bits) -> Option<()> {
     for set in 0..bits.ue()?.min(64) {
         if set > 0 && bits.bit()? {
@@ -155,7 +155,7 @@ fn reference_sets(bits: &mut Bits) -> Option<()> {
     Some(())
 }
 
-/// ISO/IEC 13818-2 §6.2.2: the code in the sequence header, stretched by its extension.
+/// Reads ISO/IEC 13818-2 §6.2.2: the code in the sequence header, scaled by its extension.
 pub fn mpeg2(bytes: &[u8]) -> Option<Timing> {
     let at = bytes.windows(4).position(|four| four == [0, 0, 1, 0xb3])?;
     let mut bits = Bits::new(bytes.get(at + 4..)?);
@@ -182,7 +182,7 @@ pub fn mpeg2(bytes: &[u8]) -> Option<Timing> {
     Some(Timing { rate: rate(frames, seconds), reorder })
 }
 
-/// ISO/IEC 14496-2 §6.2.3: ticks per second, and how many a frame lasts where all last as long.
+/// Reads ISO/IEC 14496-2 §6.2.3: ticks per second, and ticks per frame if they are fixed.
 pub fn mpeg4(bits: &mut Bits, resolution: u32, fixed: bool) -> Option<Timing> {
     let width = 32 - resolution.saturating_sub(1).leading_zeros().min(31);
     let ticks = if fixed { bits.number(width)? } else { 1 };
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn usability_information_that_ends_early_tells_what_it_holds() {
-        // Nothing of shape and colours, one tick of a fiftieth of a second.
+        // No aspect ratio or colours, one tick of 1/50 s.
         let bits = [0b1000_0100, 0, 0, 0, 0b0000_1000, 0, 0, 0b0000_0001, 0b1001_0000];
         assert_eq!(h264(&mut Bits::new(&bits)).rate, Some(Rational::new(25, 1)));
         assert_eq!(h264(&mut Bits::new(&bits[..6])), Timing::default());

@@ -1,9 +1,9 @@
-//! The size of the first picture, from a codec's own headers.
+//! Reads the size of the first frame from a codec's own headers.
 
 use super::bits::{without_emulation, Bits};
 use super::timing::{self, Timing};
 
-/// Video codecs whose headers are understood, and the rest.
+/// Video codecs, by whether and how their headers are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VideoCodec {
     /// ITU-T H.264.
@@ -20,13 +20,13 @@ pub enum VideoCodec {
     Mpeg4,
     /// MPEG-1 and MPEG-2 video.
     Mpeg2,
-    /// Pictures that are JPEG files.
+    /// Frames that are JPEG files.
     Mjpeg,
     /// SMPTE RDD 36.
     Prores,
-    /// A codec whose size the container tells.
+    /// A codec whose size comes from the container.
     Other,
-    /// No codec that anybody knows.
+    /// An unknown codec.
     Unknown,
 }
 
@@ -34,7 +34,7 @@ pub enum VideoCodec {
 pub type Size = (u32, u32);
 
 impl VideoCodec {
-    /// The size as a decoder's configuration (`avcC`, `hvcC`, `av1C`, an MPEG-4 header …) tells it.
+    /// Reads the size from a decoder configuration (`avcC`, `hvcC`, `av1C`, an MPEG-4 header …).
     pub fn size_in_config(self, config: &[u8]) -> Option<Size> {
         match self {
             Self::Av1 => av1(config.get(4..)?),
@@ -43,7 +43,7 @@ impl VideoCodec {
         }
     }
 
-    /// What a decoder's configuration, or the beginning of the first packet, tells of time.
+    /// Reads the timing from a decoder configuration, or from the beginning of the first packet.
     pub fn timing(self, headers: &[u8]) -> Option<Timing> {
         self.sequence(headers).map(|sequence| sequence.timing)
     }
@@ -61,7 +61,7 @@ impl VideoCodec {
         }
     }
 
-    /// The size as the beginning of the first packet tells it.
+    /// Reads the size from the beginning of the first packet.
     pub fn size_in_packet(self, packet: &[u8]) -> Option<Size> {
         match self {
             Self::Vp8 => vp8(packet),
@@ -75,13 +75,13 @@ impl VideoCodec {
         }
     }
 
-    /// Whether [`size_in_packet`](Self::size_in_packet) may tell more than the container.
+    /// Whether [`size_in_packet`](Self::size_in_packet) supports this codec.
     pub fn needs_packet(self) -> bool {
         matches!(self, Self::Vp8 | Self::Vp9 | Self::Av1 | Self::Mpeg4 | Self::Mpeg2 | Self::Mjpeg | Self::Prores)
     }
 }
 
-/// What the header of a sequence of pictures tells.
+/// The fields of a sequence header.
 struct Sequence {
     size: Option<Size>,
     timing: Timing,
@@ -95,7 +95,7 @@ fn be16(bytes: &[u8], at: usize) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?)))
 }
 
-/// ISO/IEC 14496-15 §5.3.3: the first sequence parameter set.
+/// Reads the first sequence parameter set of an `avcC` (ISO/IEC 14496-15 §5.3.3).
 fn avcc(config: &[u8]) -> Option<Sequence> {
     if config.first() != Some(&1) || config.get(5)? & 31 == 0 {
         return None;
@@ -104,7 +104,7 @@ fn avcc(config: &[u8]) -> Option<Sequence> {
     h264_sps(config.get(8..8 + len)?)
 }
 
-/// ISO/IEC 14496-15 §8.3.3: the first sequence parameter set of the arrays.
+/// Reads the first sequence parameter set in the arrays of an `hvcC` (ISO/IEC 14496-15 §8.3.3).
 fn hvcc(config: &[u8]) -> Option<Sequence> {
     if config.first() == Some(&0) && config.get(1) == Some(&0) {
         return None;
@@ -126,7 +126,7 @@ fn hvcc(config: &[u8]) -> Option<Sequence> {
     None
 }
 
-/// The first answer for a NAL unit between start codes.
+/// Returns the first result of `read` for a NAL unit between start codes.
 fn annex_b(bytes: &[u8], read: impl Fn(&[u8]) -> Option<Sequence>) -> Option<Sequence> {
     let starts: Vec<usize> =
         bytes.windows(3).enumerate().filter(|(_, three)| *three == [0, 0, 1]).map(|(at, _)| at + 3).take(64).collect();
@@ -191,7 +191,7 @@ fn h264_sps(unit: &[u8]) -> Option<Sequence> {
     Some(Sequence { size: cropped(width, height, crop, across, down), timing: timing::h264(&mut bits) })
 }
 
-/// What is cut off: left, right, above, below.
+/// Returns the cropping: left, right, top, bottom.
 fn window(bits: &mut Bits) -> Option<[u32; 4]> {
     match bits.bit()? {
         true => Some([bits.ue()?, bits.ue()?, bits.ue()?, bits.ue()?]),
@@ -199,7 +199,7 @@ fn window(bits: &mut Bits) -> Option<[u32; 4]> {
     }
 }
 
-/// What is left of a picture, cut in units of so many pixels. A crop that leaves nothing is not believed.
+/// Returns the size after cropping, in units of `across` × `down` pixels. A crop that leaves nothing is ignored.
 fn cropped(width: u32, height: u32, crop: [u32; 4], across: u32, down: u32) -> Option<Size> {
     let [left, right, above, below] = crop;
     let cut = |one: u32, other: u32, unit: u32| one.checked_add(other)?.checked_mul(unit);
@@ -290,7 +290,7 @@ fn vp9(packet: &[u8]) -> Option<Size> {
     positive(bits.number(16)? + 1, bits.number(16)? + 1)
 }
 
-/// AV1 §5.5: the sequence header among the first units.
+/// AV1 §5.5: the sequence header, which must be among the first 16 units.
 fn av1(units: &[u8]) -> Option<Size> {
     let mut rest = units;
     for _ in 0..16 {

@@ -1,6 +1,6 @@
-//! Vorbis headers and packets (Vorbis I specification §4): how many samples each packet gives.
+//! Vorbis headers and packets (Vorbis I specification §4): determines the number of samples of each packet.
 
-/// The headers of a stream, as far as packets are counted by them.
+/// The fields of a stream's headers that are required to count samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Number of channels.
@@ -9,23 +9,23 @@ pub struct Setup {
     pub rate: u32,
     /// Sizes of a short and of a long block, in samples.
     pub blocks: [u32; 2],
-    /// Of each mode, whether its blocks are long.
+    /// For each mode, whether its blocks are long.
     pub modes: Vec<bool>,
 }
 
-/// What an audio packet tells of itself.
+/// The fields of an audio packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its size in samples.
+    /// Size of the block in samples.
     pub size: u32,
-    /// Whether it is a long one.
+    /// Whether the block is long.
     pub long: bool,
-    /// Size of the block before it, in samples, where the packet says so (long blocks do).
+    /// Size of the previous block in samples, if the packet specifies it (long blocks do).
     pub before: Option<u32>,
 }
 
 impl Setup {
-    /// Reads the identification and the setup header; `None` where a decoder refuses them.
+    /// Reads the identification and the setup header; `None` if a decoder would refuse them.
     pub fn from_headers(identification: &[u8], setup: &[u8]) -> Option<Self> {
         let (channels, rate, blocks) = identify(identification)?;
         let mut bits = Bits::new(setup.strip_prefix(b"\x05vorbis")?);
@@ -33,7 +33,7 @@ impl Setup {
         Some(Self { channels, rate, blocks, modes })
     }
 
-    /// Reads the private data of a track in Matroska: three headers behind a count and their lengths.
+    /// Reads the private data of a Matroska track: a count, the lengths, and the three headers.
     pub fn from_private(private: &[u8]) -> Option<Self> {
         let (2, mut rest) = private.split_first().map(|(count, rest)| (*count, rest))? else {
             return None;
@@ -53,9 +53,9 @@ impl Setup {
         Self::from_headers(identification, rest.get(lengths[1]..)?)
     }
 
-    /// What an audio packet tells of itself; `None` where it is a header or broken.
+    /// Reads the fields of an audio packet; `None` if it is a header or broken.
     pub fn block(&self, packet: &[u8]) -> Option<Block> {
-        // Up to 64 modes: their number, and the flag behind it, lie in the first byte.
+        // With at most 64 modes, the mode number and the flag after it are in the first byte.
         let first = u32::from(*packet.first()?);
         if first & 1 == 1 {
             return None;
@@ -67,16 +67,16 @@ impl Setup {
         Some(Block { size: self.blocks[usize::from(long)], long, before })
     }
 
-    /// Samples per channel that a packet gives behind a block of `before` samples; `None` where it is no audio packet.
+    /// Returns the samples per channel of a packet that follows a block of `before` samples; `None` if it is not an audio packet.
     ///
-    /// The first packet of a stream gives none, whatever is said here: it has nothing to be laid over.
+    /// The first packet of a stream yields no samples, whatever the result: there is no previous block to overlap with.
     pub fn samples(&self, packet: &[u8], before: u32) -> Option<u32> {
         let block = self.block(packet)?;
         Some((block.before.unwrap_or(before) + block.size) / 4)
     }
 }
 
-/// Channels, rate and block sizes of the identification header.
+/// Returns channels, rate and block sizes of the identification header.
 fn identify(header: &[u8]) -> Option<(u32, u32, [u32; 2])> {
     let fields = header.strip_prefix(b"\x01vorbis")?.first_chunk::<23>()?;
     let [0, 0, 0, 0, channels, a, b, c, d, .., blocks, framing] = *fields else {
@@ -88,12 +88,12 @@ fn identify(header: &[u8]) -> Option<(u32, u32, [u32; 2])> {
     fine.then_some((u32::from(channels), rate, [1 << short, 1 << long]))
 }
 
-/// Bits that are needed to write `value`.
+/// Returns the number of bits of `value`.
 fn log2(value: u32) -> u32 {
     32 - value.leading_zeros()
 }
 
-/// Bits from the lowest of each byte on.
+/// Reads bits, least significant first in each byte.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: u64,
@@ -108,7 +108,7 @@ impl<'a> Bits<'a> {
         (self.bytes.len() as u64 * 8).saturating_sub(self.at)
     }
 
-    /// Up to 32 bits.
+    /// Reads up to 32 bits.
     fn take(&mut self, width: u32) -> Option<u32> {
         if u64::from(width) > self.left() {
             return None;
@@ -136,7 +136,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// Reads all that precedes the modes, which have no place of their own, and the modes.
+/// Reads the modes, which have no fixed offset, and everything before them.
 fn modes(bits: &mut Bits, channels: u32) -> Option<Vec<bool>> {
     let books = bits.take(8)? + 1;
     for _ in 0..books {
@@ -168,7 +168,7 @@ fn modes(bits: &mut Bits, channels: u32) -> Option<Vec<bool>> {
     bits.flag()?.then_some(modes)
 }
 
-/// `index`, if there are more than so many.
+/// Returns `index` if it is less than `count`.
 fn below(index: u32, count: u32) -> Option<u32> {
     (index < count).then_some(index)
 }
@@ -206,7 +206,7 @@ fn codebook(bits: &mut Bits) -> Option<()> {
     bits.skip(1 + values * width)
 }
 
-/// The largest number whose power of so many dimensions is no more than the number of entries.
+/// Returns the largest number whose power of `dimensions` is at most `entries`.
 fn lattice(entries: u32, dimensions: u32) -> u64 {
     let fits = |root: u64| {
         let mut power = 1_u64;
@@ -260,7 +260,7 @@ fn floor_1(bits: &mut Bits, books: u32) -> Option<()> {
             below(bits.take(8)?, books)?;
         }
         for _ in 0..1 << subclasses {
-            // One more than the number of a book; 0 is none.
+            // The number of a book plus one; 0 for none.
             below(bits.take(8)?, books + 1)?;
         }
     }

@@ -1,23 +1,23 @@
-//! FLAC frames: their headers, and where they end.
+//! FLAC frames: parses their headers, and finds their ends.
 
-/// What the header of a frame tells.
+/// The fields of a frame header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Samples per channel.
     pub samples: u32,
-    /// Samples per second; `None` where only the header of the file tells.
+    /// Samples per second; `None` if only the file header specifies it.
     pub rate: Option<u32>,
     /// Number of channels.
     pub channels: u32,
-    /// Bits of a sample; `None` where only the header of the file tells.
+    /// Bits of a sample; `None` if only the file header specifies them.
     pub bits: Option<u32>,
-    /// Whether `number` counts samples; else it counts frames.
+    /// Whether `number` counts samples; otherwise it counts frames.
     pub counts_samples: bool,
-    /// Where in the sound the frame begins.
+    /// Position of the frame in the sound.
     pub number: u64,
     /// Length of the header in bytes.
     pub header_len: usize,
-    /// Which channel holds the difference of two, with one more bit a sample.
+    /// The channel that stores a difference of channels, with one more bit per sample.
     difference: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ pub struct Frame {
 pub const MAX_HEADER_BYTES: usize = 16;
 
 impl Frame {
-    /// Reads the header that `bytes` begin with; `None` where they begin with none: the checksum is looked at.
+    /// Parses the header at the beginning of `bytes`; `None` if there is none or its checksum is wrong.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let [0xff, second, sizes, layout, rest @ ..] = bytes else { return None };
         if second & 0xfe != 0xf8 || layout & 1 != 0 {
@@ -71,12 +71,12 @@ impl Frame {
         })
     }
 
-    /// The length in bytes of the frame that `bytes` begin with; `default_bits` is the file's.
+    /// Returns the length in bytes of the frame at the beginning of `bytes`; `default_bits` is the file's bits per sample.
     ///
-    /// `work` is how many samples may be passed before it is given up.
+    /// `work` limits the number of samples that are skipped, and is reduced by them.
     ///
     /// # Errors
-    /// `None` where it does not end within `bytes`, or holds what no frame holds.
+    /// `None` if the frame does not end within `bytes`, is invalid, or `work` is exhausted.
     pub fn len(&self, bytes: &[u8], default_bits: u32, work: &mut u64) -> Option<usize> {
         let bits = self.bits.unwrap_or(default_bits);
         let mut reader = Bits { bytes: bytes.get(self.header_len..)?, at: 0 };
@@ -90,7 +90,7 @@ impl Frame {
     }
 }
 
-/// The number of a frame or sample, coded as UTF-8 codes characters; and how many bytes it takes.
+/// Returns the number of a frame or sample, coded like a UTF-8 character, and its length in bytes.
 fn number(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
     let ones = first.leading_ones();
@@ -110,7 +110,7 @@ fn number(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, ones as usize))
 }
 
-/// The sample rate, `None` inside where the file's holds; and how many bytes it takes.
+/// Returns the sample rate (an inner `None` if that of the file applies), and its length in bytes.
 fn rate(code: u8, bytes: &[u8]) -> Option<(Option<u32>, usize)> {
     const RATES: [u32; 11] = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
     let two = || Some(u32::from(u16::from_be_bytes(*bytes.first_chunk()?)));
@@ -130,7 +130,7 @@ fn crc8(bytes: &[u8]) -> u8 {
         .fold(0, |crc, byte| (0..8).fold(crc ^ byte, |crc, _| if crc & 0x80 != 0 { crc << 1 ^ 7 } else { crc << 1 }))
 }
 
-/// Reads bits, the highest of each byte first.
+/// Reads bits, most significant first.
 struct Bits<'a> {
     bytes: &'a [u8],
     /// In bits.
@@ -138,7 +138,7 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    /// The next `count` bits, at most 32.
+    /// Reads the next `count` bits, at most 32.
     fn take(&mut self, count: u32) -> Option<u32> {
         let first = self.at / 8;
         let mut window = [0; 8];
@@ -159,7 +159,7 @@ impl Bits<'_> {
         (end <= self.bytes.len() * 8).then(|| self.at = end)
     }
 
-    /// Passes zeros and the one behind them; returns how many zeros.
+    /// Skips a run of zeros and the one bit after it; returns the number of zeros.
     fn zeros(&mut self) -> Option<u32> {
         let mut zeros = 0;
         loop {
@@ -176,7 +176,7 @@ impl Bits<'_> {
     }
 }
 
-/// Passes the samples of one channel.
+/// Skips the samples of one channel.
 fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
     if bits.take(1)? != 0 {
         return None;
@@ -209,7 +209,7 @@ fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
     }
 }
 
-/// Passes what a prediction left over.
+/// Skips the residual of a prediction.
 fn residual(bits: &mut Bits, order: u32, samples: u32) -> Option<()> {
     let width = match bits.take(2)? {
         0 => 4,

@@ -1,7 +1,7 @@
-//! FLAC: the header, the picture in it, and the last frame.
+//! FLAC: the header, the picture, and the last frame.
 //!
-//! The peer counts what it decodes. The last frame says where it stands, so the sound ends where the last frame ends,
-//! whatever the header says; a last frame that is cut off makes the peer give the file up.
+//! The reference program counts the samples that it decodes. The last frame contains its position, so the sound ends where the last frame
+//! ends, regardless of the header; the reference program refuses a file whose last frame is cut off.
 
 mod frame;
 
@@ -13,54 +13,54 @@ use crate::{ProbeError, Reader};
 use frame::{Frame, MAX_HEADER_BYTES};
 use gristmill_core::AvFacts;
 
-/// The kinds of metadata blocks that are looked at.
+/// The types of metadata blocks that are read.
 const STREAMINFO: u8 = 0;
 const CUESHEET: u8 = 5;
 const PICTURE: u8 = 6;
 /// Length of the header block, in bytes.
 const STREAMINFO_LEN: u64 = 34;
-/// Metadata blocks that are walked through before a file is given up.
+/// The maximum number of metadata blocks.
 const BLOCKS: u32 = 1 << 12;
-/// The first look for the last frame, in bytes.
+/// Length of the first read in search of the last frame, in bytes.
 const TAIL: usize = 32 << 10;
-/// Samples that are passed in search of the last frame before a file is given up.
+/// The maximum number of samples that are skipped in search of the last frame.
 const WORK: u64 = 1 << 24;
-/// The shortest block of samples that a header may state.
+/// The shortest block of samples that a header may specify.
 const SHORTEST_BLOCK: u32 = 16;
 
-/// Samples per channel of the frame that `bytes` begin with; `None` where they begin with none.
+/// Returns the samples per channel of the frame at the beginning of `bytes`; `None` if there is none.
 pub fn frame_samples(bytes: &[u8]) -> Option<u32> {
     frame::Frame::parse(bytes).map(|frame| frame.samples)
 }
 
-/// Whether these first bytes are a FLAC file.
+/// Whether these first bytes belong to a FLAC file.
 pub fn matches(first: &[u8]) -> bool {
     first.starts_with(b"fLaC")
 }
 
-/// What the header block says.
+/// The fields of the header block.
 struct Info {
     rate: u32,
     bits: u32,
-    /// Samples per channel; 0 where that is not told.
+    /// Samples per channel; 0 if not specified.
     samples: u64,
-    /// The longest frame in bytes; 0 where that is not told.
+    /// The longest frame in bytes; 0 if not specified.
     longest_frame: usize,
     /// The longest block in samples.
     longest_block: u32,
 }
 
-/// Where the sound begins, and the picture.
+/// The header, the picture, and the offset of the first frame.
 struct Layout {
     info: Info,
     cover: Option<Cover>,
     frames_at: u64,
 }
 
-/// Reads the sound's facts, and those of its cover.
+/// Reads the facts of the sound and of its cover.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where the header is none, there is no sound, or the last frame is cut off.
+/// [`ProbeError::Broken`] if the header is invalid, there is no sound, or the last frame is cut off.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let start = after_id3(reader)?;
     let Layout { info, cover, frames_at } = layout(reader, start)?;
@@ -97,7 +97,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     Ok(AvProbed { facts, remarks })
 }
 
-/// Walks the metadata blocks.
+/// Reads the metadata blocks.
 fn layout(reader: &mut Reader, start: u64) -> Result<Layout, ProbeError> {
     if reader.up_to(start, 4)? != b"fLaC" {
         return Err(ProbeError::broken("there is something before the FLAC header", start));
@@ -145,7 +145,8 @@ fn streaminfo(reader: &mut Reader, at: u64) -> Result<Info, ProbeError> {
     Ok(info)
 }
 
-/// The peer refuses a file whose list of tracks makes no sense: none but the lead-out, a track without a point, too short.
+/// Checks a cue sheet. The reference program refuses a file whose cue sheet is too short, has no track but the lead-out, or has a track
+/// without an index point.
 fn cuesheet(reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
     let broken = || ProbeError::broken("its cue sheet makes no sense", at);
     if len < 431 {
@@ -167,7 +168,7 @@ fn cuesheet(reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
     Ok(())
 }
 
-/// The picture in a block; `None` where the peer passes it over.
+/// Returns the picture in a block; `None` if the reference program ignores it.
 fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<Cover>, ProbeError> {
     let end = at + len;
     let mut next = at + 4;
@@ -187,15 +188,15 @@ fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<Cover>, Prob
     Cover::new(reader, &mime, next + 4, picture_len)
 }
 
-/// Where the sound ends.
+/// The end of the sound.
 struct Last {
     /// In samples per channel.
     end: u64,
-    /// The same as time stamps tell it.
+    /// The same according to the time stamps.
     timed_end: u64,
 }
 
-/// Finds the last frame, in one read where the file is as others are.
+/// Finds the last frame; a single read suffices for typical files.
 fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -> Result<Last, ProbeError> {
     let len = reader.len();
     let mut look = if info.longest_frame > 0 { info.longest_frame.saturating_add(1 << 10) } else { TAIL };
@@ -213,8 +214,8 @@ fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -
     }
 }
 
-/// Follows the frames in `bytes`, which end with the file. The outer `None`: there is no whole frame in them;
-/// the inner one: behind whole frames there is one that is cut off.
+/// Follows the frames in `bytes`, which end with the file. The outer `None` means that they contain no complete frame, the inner one that
+/// complete frames are followed by one that is cut off.
 fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<Last>> {
     let fits = |frame: &Frame| {
         (frame.channels, frame.bits, frame.rate, frame.counts_samples)
@@ -228,7 +229,7 @@ fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<Last>> {
         at = here + 1;
         let Some(frame) = Frame::parse(rest).filter(fits) else { continue };
         let Some(len) = frame.len(rest, info.bits, &mut work) else {
-            // Behind a frame that ended right here, this one is real: it is the last, and cut off.
+            // A header that continues the previous frame is genuine: this frame is the last one, and cut off.
             if found.is_some_and(|before| follows(&before, &frame)) {
                 return Some(None);
             }
@@ -245,7 +246,7 @@ fn next_frame(bytes: &[u8], from: usize) -> Option<&[u8]> {
     memchr::memchr(0xff, rest).and_then(|found| rest.get(found..))
 }
 
-/// Whether one frame comes right behind another.
+/// Whether one frame directly follows another.
 fn follows(before: &Frame, frame: &Frame) -> bool {
     let step = if frame.counts_samples { u64::from(before.samples) } else { 1 };
     before.number.checked_add(step) == Some(frame.number)
@@ -254,7 +255,7 @@ fn follows(before: &Frame, frame: &Frame) -> bool {
 fn ends(last: &Frame, first: &Frame) -> Last {
     let start = if last.counts_samples { last.number } else { last.number.saturating_mul(u64::from(first.samples)) };
     let end = start.saturating_add(u64::from(last.samples));
-    // Where the frames do not say the rate, they have no duration, and the last one no time stamp.
+    // Without a rate in their headers, the frames have no duration, and the last one has no time stamp.
     let timed_end =
         if last.rate.is_some() || last.counts_samples { end } else { start.saturating_sub(u64::from(first.samples)) };
     Last { end, timed_end }

@@ -1,17 +1,17 @@
-//! Boxes, and tables of numbers in them, both read by position.
+//! Reads boxes, and tables of numbers in them, by offset.
 
 use crate::{ProbeError, Reader};
 
-/// Where a box is. Its content never reaches beyond the box around it.
+/// The location of a box. Its content never extends past the enclosing box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Its type.
+    /// The type of the box.
     pub kind: [u8; 4],
-    /// Where it begins, header included.
+    /// Offset of the box, including its header, in bytes.
     pub at: u64,
-    /// Where its content begins.
+    /// Offset of its content.
     pub body: u64,
-    /// Where it ends.
+    /// Offset of its end.
     pub end: u64,
 }
 
@@ -22,7 +22,7 @@ impl Head {
     }
 }
 
-/// The box at `at`, where the one around it ends at `end`; `None` where there is no further one.
+/// Reads the box at `at`, inside a box that ends at `end`; `None` if there are no further boxes.
 pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, ProbeError> {
     let room = end.saturating_sub(at);
     if room < 8 {
@@ -44,7 +44,7 @@ pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, Prob
     Ok(Some(Head { kind: [k, l, m, n], at, body: at + header, end: at.saturating_add(size).min(end) }))
 }
 
-/// Big-endian words of 32 bits, read in pieces.
+/// Reads big-endian 32-bit words, a piece of the table at a time.
 #[derive(Clone, Debug, Default)]
 pub struct WordReader {
     at: u64,
@@ -53,19 +53,19 @@ pub struct WordReader {
     done: usize,
 }
 
-/// Bytes of a table that are read at once.
+/// Bytes of a table that are read at a time.
 const PIECE: u64 = 32 << 10;
 
 impl WordReader {
-    /// `count` words from `at`.
+    /// Creates a reader of `count` words from `at`.
     pub fn new(at: u64, count: u64) -> Self {
         Self { at, left: count, piece: Vec::new(), done: 0 }
     }
 
-    /// The next word; `None` behind the last one.
+    /// Reads the next word; `None` after the last one.
     ///
     /// # Errors
-    /// Broken where the file ends before the table does.
+    /// [`ProbeError::Broken`] if the file ends before the table.
     pub fn next(&mut self, reader: &mut Reader) -> Result<Option<u32>, ProbeError> {
         if self.left == 0 {
             return Ok(None);
@@ -88,7 +88,7 @@ impl WordReader {
         Ok(word)
     }
 
-    /// The next two words.
+    /// Reads the next two words.
     pub fn pair(&mut self, reader: &mut Reader) -> Result<Option<(u32, u32)>, ProbeError> {
         match (self.next(reader)?, self.next(reader)?) {
             (Some(one), Some(other)) => Ok(Some((one, other))),
@@ -97,12 +97,12 @@ impl WordReader {
     }
 }
 
-/// A number of `N` bytes at `at`.
+/// Reads a big-endian number of four bytes at `at`.
 pub fn be32(reader: &mut Reader, at: u64) -> Result<u32, ProbeError> {
     Ok(u32::from_be_bytes(reader.array(at)?))
 }
 
-/// A number of eight bytes at `at`.
+/// Reads a big-endian number of eight bytes at `at`.
 pub fn be64(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
     Ok(u64::from_be_bytes(reader.array(at)?))
 }

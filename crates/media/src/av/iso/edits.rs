@@ -1,4 +1,4 @@
-//! Edit lists: which samples are read, and when they are shown.
+//! Edit lists: determine which samples are read, and when they are presented.
 
 use super::samples::{overrun, Sample, Samples};
 use super::track::{Kind, Track};
@@ -6,38 +6,38 @@ use crate::av::codec::AudioCodec;
 use crate::av::rational::{rescale, Rounding};
 use crate::{ProbeError, Reader};
 
-/// Samples that are gone through for one track, over all its edits, before it is given up.
+/// The maximum number of samples that are visited for one track, over all its edits; exceeding it is an error.
 const STEPS: u64 = 10_000_000;
 
-/// What the edits of a track come to.
+/// The result of applying the edits of a track.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// Number of samples, those before and after each edit that decoding needs included.
+    /// Number of samples, including those before and after each edit that are required for decoding.
     pub count: u64,
     /// Decoding time of the first sample.
     pub first: i64,
-    /// Presentation time at which the track begins, where the edits or the tables tell.
+    /// Presentation time at which the track begins, if the edits or the tables determine it.
     pub start: Option<i64>,
     /// In ticks.
     pub duration: i64,
     /// Samples of audio to be cut at the beginning.
     pub cut: i64,
-    /// What lies between decoding and presentation times at the beginning: to be taken off before a search.
+    /// Difference between presentation and decoding times at the beginning, in ticks; subtracted from a time before seeking.
     pub lead: i64,
-    /// Whether a sample lies behind the end of the file.
+    /// Whether a sample starts after the end of the file.
     pub beyond: bool,
     /// Whether the edits were applied, rather than only shifting times.
     pub applied: bool,
-    /// Where the discarded samples before each edit begin.
+    /// For each edit, the time at which its discarded samples begin.
     prefixes: Vec<i64>,
-    /// Taken off all times of video.
+    /// Subtracted from all times of a video track.
     shift: i64,
 }
 
-/// Whom samples are given to; `false` ends it.
+/// A callback for samples; iteration stops when it returns `false`.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
 
-/// The timeline of a track of the header.
+/// Computes the timeline of a track from the header.
 pub fn timeline(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeError> {
     if !track.usable {
         return Ok(Timeline { duration: track.duration, ..Timeline::default() });
@@ -67,7 +67,7 @@ pub fn timeline(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeErr
     Ok(line)
 }
 
-/// What the first edits shift all times by, where they are not applied: the media time less the pause.
+/// Returns the shift of all times by the first edits if they are not applied: the media time minus the initial pause.
 pub fn offset(track: &Track) -> Option<i64> {
     let pause = track.edits.first().filter(|edit| edit.time == -1).map_or(0, |edit| edit.duration);
     let start = media_start(track);
@@ -83,7 +83,7 @@ fn media_start(track: &Track) -> i64 {
     track.edits.get(first).map_or(0, |edit| edit.time.max(0))
 }
 
-/// The samples of AAC to be cut, where a single edit says so and is not applied.
+/// Returns the number of AAC samples to be cut if a single edit that is not applied specifies it.
 pub fn single_start(track: &Track) -> Option<i64> {
     let pauses = usize::from(track.edits.first().is_some_and(|edit| edit.time == -1));
     let aac = track.entry.as_ref().is_some_and(|entry| entry.audio.codec == AudioCodec::Aac);
@@ -92,7 +92,7 @@ pub fn single_start(track: &Track) -> Option<i64> {
         .filter(|&start| start > 0)
 }
 
-/// Goes through the samples of a track as its timeline has them.
+/// Visits the samples of a track according to its timeline.
 pub fn visit(track: &Track, line: &Timeline, reader: &mut Reader, visitor: &mut Visitor) -> Result<(), ProbeError> {
     if !track.usable {
         return Ok(());
@@ -133,7 +133,7 @@ fn tangled() -> ProbeError {
     ProbeError::broken("its edit lists are too long to be followed", 0)
 }
 
-/// Goes through the edits in turn. Without a timeline it finds out what they come to; with one it tells the samples.
+/// Processes the edits in order. Without a timeline, it computes their result; with one, it passes the samples to the visitor.
 struct Walk<'a> {
     track: &'a Track,
     line: Option<&'a Timeline>,
@@ -145,20 +145,20 @@ struct Walk<'a> {
     pauses: i64,
     cut: i64,
     end: i64,
-    /// Edits of sound so far: only before the first one is anything cut.
+    /// Number of audio edits so far: samples are cut only before the first one.
     sound_edits: u32,
     steps: u64,
     beyond: bool,
 }
 
-/// One edit on its way.
+/// The state of one edit.
 struct EditSegment {
     time: i64,
     duration: i64,
     /// Decoding time of the next sample.
     now: i64,
     begun: bool,
-    /// Durations of the samples before the beginning.
+    /// Total duration of the samples before the beginning of the edit.
     before: i64,
     key_behind: bool,
 }
@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The index of the sample at which decoding begins for an edit.
+    /// Returns the index of the sample at which decoding begins for an edit.
     fn entry_point(&mut self, reader: &mut Reader, time: i64) -> Result<u64, ProbeError> {
         let sound = self.track.kind == Kind::Audio;
         let mut samples = Samples::new(self.track, reader, 0)?;
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
         while let Some(sample) = samples.next(reader)? {
             if index == 0 {
                 if sound {
-                    // Decoders of sound need what comes before: up to a second.
+                    // Audio decoders require preceding data, up to one second.
                     wanted = wanted.saturating_sub(i64::from(self.track.scale)).max(sample.time);
                 }
                 wanted = wanted.saturating_sub(self.track.early);
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
         mut edit: EditSegment,
         visitor: &mut Visitor,
     ) -> Result<bool, ProbeError> {
-        // Each edit goes through the tables from their beginning: many edits of long tables are a trap.
+        // Each edit reads the tables from their beginning, so a large number of edits of long tables would take quadratic time.
         if reader.bytes_read() / 16 > reader.len() + (1 << 20) {
             return Err(tangled());
         }
@@ -307,7 +307,7 @@ impl<'a> Walk<'a> {
             }
         }
         if self.prefixes.len() == index {
-            // Nothing of it is shown: all its samples keep the time at which it begins.
+            // No sample of the edit is presented: all of them keep the time at which it begins.
             self.prefixes.push(edit.now);
         }
         if self.first.is_none() && self.count > 0 {
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// Whether a sample is decoded without being shown; what is cut from the first one that is heard.
+    /// Whether a sample is decoded without being presented; updates the amount cut before the first presented sample.
     fn place(&mut self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
         if shown >= edit.time && shown < edit.duration.saturating_add(edit.time) {
             let at = edit.now.saturating_add(sample.shift + self.track.early);

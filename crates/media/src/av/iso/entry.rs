@@ -1,4 +1,4 @@
-//! Sample descriptions: which codec, and how it is set up.
+//! Sample descriptions: determine the codec and its configuration.
 
 use super::boxes::{self, be32, Head};
 use super::track::Kind;
@@ -6,34 +6,34 @@ use super::Brand;
 use crate::av::codec::{AudioCodec, AudioSetup, VideoCodec};
 use crate::{ProbeError, Reader};
 
-/// Bytes of a decoder's configuration that are kept.
+/// The maximum number of bytes of a decoder configuration that are kept.
 const CONFIG: u64 = 64 << 10;
 
 /// A sample description.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Four characters that name the format.
+    /// The four-character code of the format.
     pub format: [u8; 4],
-    /// In pixels, as told here.
+    /// Width and height in pixels in the description.
     pub size: (u32, u32),
-    /// How pictures are coded.
+    /// The video codec.
     pub video: VideoCodec,
-    /// How sound is coded.
+    /// The audio codec and its configuration.
     pub audio: AudioSetup,
-    /// The decoder's configuration.
+    /// The decoder configuration.
     pub config: Vec<u8>,
-    /// Bytes of one sample of all channels of plain audio; 0 for other codecs.
+    /// Bytes of one sample of all channels of uncompressed audio; 0 for other codecs.
     pub sample_size: u32,
-    /// Samples of a frame, of QuickTime's old codecs; 0 or 1 else.
+    /// Samples per frame of QuickTime's legacy codecs; 0 or 1 for others.
     pub samples_per_frame: u32,
     /// Bytes of such a frame.
     pub bytes_per_frame: u32,
-    /// It can be read only with a key.
+    /// Whether the samples are encrypted.
     pub encrypted: bool,
 }
 
 impl Entry {
-    /// Reads the description of a track of this kind; a track of no certain kind takes it from its format.
+    /// Reads the description of a track of this kind; a track of unknown kind gets its kind from the format.
     pub fn read(
         reader: &mut Reader,
         head: &Head,
@@ -123,7 +123,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Boxes in the description, and in `wave` and `sinf` in it.
+    /// Reads the boxes in the description, including those nested in `wave`.
     fn children(&mut self, reader: &mut Reader, at: u64, end: u64) -> Result<(), ProbeError> {
         let mut stack = vec![(at, end)];
         while let Some((at, end)) = stack.pop() {
@@ -174,7 +174,7 @@ impl Entry {
         Ok(())
     }
 
-    /// ISO/IEC 14496-1 §7.2.6.5: the object type, and the configuration behind it.
+    /// Reads the object type and the configuration after it (ISO/IEC 14496-1 §7.2.6.5).
     fn elementary(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let bytes =
             reader.up_to(head.body + 4, usize::try_from(head.len().saturating_sub(4).min(CONFIG)).unwrap_or(0))?;
@@ -202,7 +202,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Once all is read: a rate that is not told is the one that time is counted in.
+    /// Completes the description once everything is read: a missing sample rate is replaced by the time scale.
     pub fn settle(&mut self, scale: u32) {
         if self.audio.rate == 0 && scale > 1 {
             self.audio.rate = scale;
@@ -219,7 +219,7 @@ fn dolby_channels(mode: u32, low: u32) -> u32 {
     [2, 1, 2, 3, 3, 4, 4, 5][mode as usize & 7] + low
 }
 
-/// The object type of an elementary stream and its configuration.
+/// Returns the object type of an elementary stream and its configuration.
 fn descriptor(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (tag, mut rest) = tagged(bytes)?;
     if tag == 3 {
@@ -248,7 +248,7 @@ fn descriptor(bytes: &[u8]) -> Option<(u8, &[u8])> {
     Some((object, specific))
 }
 
-/// A descriptor's tag and content.
+/// Returns the tag and the content of a descriptor.
 fn tagged(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (&tag, mut rest) = bytes.split_first()?;
     let mut len = 0_usize;
@@ -331,7 +331,7 @@ fn video_codec(format: &[u8; 4]) -> VideoCodec {
     }
 }
 
-/// Formats whose size is the one of the description.
+/// Whether the size in the description is valid for this format.
 fn other_video(format: &[u8; 4]) -> bool {
     const KNOWN: &[&[u8; 4]] = &[
         b"raw ", b"yuv2", b"2vuy", b"2Vuy", b"UYVY", b"YV12", b"I420", b"v210", b"v308", b"v408", b"v410", b"y408",

@@ -1,4 +1,4 @@
-//! From tracks to facts: what the peer finds by going through all packets and decoding the sound.
+//! Derives facts from tracks, as the reference program does by reading all packets and decoding the sound.
 
 use super::edits::{self, Timeline};
 use super::fragments;
@@ -11,16 +11,16 @@ use crate::av::rational::{rescale, rescale_base, seconds, Rational, Rounding, IN
 use crate::av::AvProbed;
 use crate::{ProbeError, Reader};
 
-/// What is known of a stream's samples.
+/// A summary of a stream's samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Overview {
     count: u64,
-    /// Times of the first sample: decoding and presentation.
+    /// Decoding and presentation time of the first sample.
     first: Option<(i64, i64)>,
     beyond: bool,
 }
 
-/// The facts of the first video and the first audio stream.
+/// Returns the facts of the first video and the first audio stream.
 pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbed, ProbeError> {
     let mut probed = AvProbed::default();
     let video = movie.tracks.iter().position(|track| matches!(track.kind, Kind::Video | Kind::Cover));
@@ -39,7 +39,7 @@ pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbed, ProbeErro
     Ok(probed)
 }
 
-/// Whether a stream can be decoded at all.
+/// Checks that a stream can be decoded.
 fn check(movie: &Movie, index: usize) -> Result<(), ProbeError> {
     let Some(track) = movie.tracks.get(index) else { return Ok(()) };
     if track.kind == Kind::Cover {
@@ -68,7 +68,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// All samples of a track, those of the header first.
+    /// Visits all samples of a track, those of the header first.
     fn visit(
         &self,
         reader: &mut Reader,
@@ -113,8 +113,8 @@ impl Stage<'_> {
         Ok(view)
     }
 
-    /// Fills in the facts of a video stream. Gives the time (in ticks, with its base) that a search for the beginning
-    /// comes to, which decides where decoding of the sound begins.
+    /// Adds the facts of a video stream. Returns the time (in ticks, with its base) to which seeking to the beginning leads; it determines
+    /// where decoding of the sound begins.
     fn video(
         &self,
         reader: &mut Reader,
@@ -158,7 +158,7 @@ impl Stage<'_> {
         Ok(Some((found, base)))
     }
 
-    /// The last sample that can be decoded alone and is not after `wanted`, else the first one.
+    /// Returns the index and time of the last sample that is a key frame and not after `wanted`, otherwise those of the first sample.
     fn search(
         &self,
         reader: &mut Reader,
@@ -177,7 +177,7 @@ impl Stage<'_> {
         Ok(found)
     }
 
-    /// Where the last packet ends, for a stream whose duration is not told.
+    /// Returns the end of the last packet, for a stream of unknown duration.
     fn last_end(&self, reader: &mut Reader, index: usize, line: &Timeline) -> Result<Option<i64>, ProbeError> {
         let early = self.movie.tracks.get(index).map_or(0, |track| track.early);
         let mut end = None;
@@ -208,7 +208,7 @@ impl Stage<'_> {
         Ok(told.unwrap_or(entry.size))
     }
 
-    /// A cover counts as a video stream without frames.
+    /// Adds the facts of a cover, which counts as a video stream without frames.
     fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbed) -> Result<(), ProbeError> {
         let Some((mime, at, end)) = track.cover else { return Ok(()) };
         let Some(cover) = Cover::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else { return Ok(()) };
@@ -300,12 +300,12 @@ fn frame_rate(track: &Track) -> Option<f64> {
     rate.is_positive().then(|| rate.as_f64())
 }
 
-/// The sound on its way through the decoder.
+/// Counts the samples that the audio decoder outputs.
 struct AudioTally<'a> {
     track: &'a Track,
     setup: AudioSetup,
     tally: Tally,
-    /// A sample whose duration shows only with the next one.
+    /// The last sample, whose duration depends on the next one.
     pending: Option<Sample>,
     base: Rational,
 }
@@ -353,7 +353,7 @@ impl AudioTally<'_> {
             let head = reader.sparse(sample.at, count)?.to_vec();
             self.setup.samples(&head, size).unwrap_or(told)
         };
-        // MPEG audio is taken apart only where time is counted in its samples.
+        // MPEG audio is split into frames only if the time scale is its sample rate.
         let parsed =
             parsed(self.setup.codec) && (self.setup.codec != AudioCodec::Mpeg || scale == i64::from(self.setup.rate));
         let duration = if (parsed || duration == 0) && self.setup.rate > 0 {

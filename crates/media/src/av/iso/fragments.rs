@@ -1,4 +1,4 @@
-//! Movie fragments: runs of samples behind the header (ISO/IEC 14496-12 §8.8).
+//! Movie fragments: runs of samples after the header (ISO/IEC 14496-12 §8.8).
 
 use super::boxes::{self, be32, be64, Head, WordReader};
 use super::edits;
@@ -16,20 +16,20 @@ struct Defaults {
     flags: u32,
 }
 
-/// Where a track is on its way through the fragments.
+/// The state of a track while its fragments are read.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Decoding time that the fragment tells.
+    /// Decoding time specified by the fragment.
     told: Option<i64>,
-    /// Where the run before ends.
+    /// End of the previous run.
     next: Option<i64>,
-    /// Where the track ends so far.
+    /// End of the track so far.
     end: i64,
     /// Decoding time of the last sample.
     last: Option<i64>,
 }
 
-/// The fragment that is being read.
+/// The current fragment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     moof: u64,
@@ -43,7 +43,7 @@ struct Current {
     flags: u32,
 }
 
-/// Reads fragments in the order of the file.
+/// Reads fragments in file order.
 #[derive(Clone, Debug, Default)]
 pub struct Fragments {
     defaults: Vec<Defaults>,
@@ -51,12 +51,12 @@ pub struct Fragments {
     current: Current,
 }
 
-/// Tracks whose fragments are followed.
+/// The maximum number of tracks whose fragments are read.
 const TRACKS: usize = 1024;
-/// Samples of all fragments together.
+/// The maximum number of samples of all fragments together.
 const SAMPLES: u64 = 10_000_000;
 
-/// Gives the samples that all fragments have of the track at `index`, one after the other.
+/// Passes the samples in all fragments of the track at `index` to `visitor`.
 pub fn visit(
     reader: &mut Reader,
     fragments: &Fragments,
@@ -96,7 +96,7 @@ pub fn visit(
     Ok(())
 }
 
-/// Whom samples are given to, with the track's position in the list.
+/// A callback for samples, with the index of the track.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, usize, Sample) -> Result<(), ProbeError> + 'a;
 
 impl Fragments {
@@ -105,13 +105,13 @@ impl Fragments {
         !self.defaults.is_empty()
     }
 
-    /// From the beginning again, for another pass.
+    /// Returns a copy that starts from the beginning, for another pass.
     pub fn again(&self, tracks: &[Track]) -> Self {
         let states = tracks.iter().map(|track| State { end: track.end, ..State::default() }).collect();
         Self { defaults: self.defaults.clone(), states, current: Current::default() }
     }
 
-    /// `trex`.
+    /// Reads `trex`.
     pub fn announce(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         if self.defaults.len() < TRACKS {
             let at = head.body + 4;
@@ -126,7 +126,7 @@ impl Fragments {
         Ok(())
     }
 
-    /// A fragment begins.
+    /// Starts a fragment.
     pub fn begin(&mut self, head: &Head) {
         self.current = Current { moof: head.at, implicit: head.at, ..Current::default() };
         for state in &mut self.states {
@@ -134,7 +134,7 @@ impl Fragments {
         }
     }
 
-    /// Takes in a box of a fragment. Boxes that say nothing here are passed over.
+    /// Reads a box of a fragment; irrelevant boxes are skipped.
     pub fn take(
         &mut self,
         reader: &mut Reader,

@@ -1,4 +1,4 @@
-//! The first sample of the video that can be decoded alone.
+//! Locates the first key frame of a video track.
 
 use super::fragments;
 use super::samples::{Sample, Samples};
@@ -8,10 +8,10 @@ use crate::av::codec::VideoCodec;
 use crate::av::key_frame::{FrameSpan, LOOKED_AT};
 use crate::{ProbeError, Reader};
 
-/// Where the first key frame of the first video track lies; `None` where that is not of `codec`, or has none.
+/// Returns the location of the first key frame of the first video track; `None` if the track is not of `codec` or has none.
 ///
 /// # Errors
-/// Broken where the header or a table on the way cannot be read, or the video is encrypted.
+/// [`ProbeError::Broken`] if the header or a required table cannot be read, or the video is encrypted.
 pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameSpan>, ProbeError> {
     let movie = Movie::read(reader)?;
     let video = movie.tracks.iter().enumerate().find(|(_, track)| track.kind == Kind::Video);

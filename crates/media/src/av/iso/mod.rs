@@ -1,6 +1,6 @@
-//! MP4, MOV, M4A, M4V, 3GP: files of boxes (ISO/IEC 14496-12), as FFmpeg reads them.
+//! MP4, MOV, M4A, M4V, 3GP: files of boxes (ISO/IEC 14496-12), read like in FFmpeg.
 //!
-//! Boxes are visited by position, and tables of samples are gone through in pieces: nothing is kept per sample.
+//! Boxes are visited by offset, and sample tables are read in pieces: memory does not grow with the number of samples.
 
 mod boxes;
 mod edits;
@@ -18,7 +18,7 @@ use fragments::Fragments;
 pub use key_frame::key_frame;
 use track::{Kind, Track};
 
-/// Whether these first bytes are a file of boxes.
+/// Whether these first bytes belong to a file of boxes.
 pub fn matches(first: &[u8]) -> bool {
     let mut at = 0;
     while let Some(&[a, b, c, d, k, l, m, n]) = first.get(at..at + 8) {
@@ -45,21 +45,21 @@ pub fn matches(first: &[u8]) -> bool {
     false
 }
 
-/// What the file says it is.
+/// The declared compatibility of the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Brand {
-    /// A brand other than QuickTime's.
+    /// Whether the major brand is not QuickTime's.
     pub isom: bool,
-    /// It is compatible with QuickTime.
+    /// Whether the file is compatible with QuickTime.
     pub quicktime: bool,
 }
 
-/// Tracks of one file; nobody has more.
+/// The maximum number of tracks of one file; real files have fewer.
 const TRACKS: usize = 1024;
-/// How deep boxes may lie in one another.
+/// The maximum nesting depth of boxes.
 const DEPTH: usize = 11;
 
-/// The header of a file, as its boxes tell it.
+/// The header of a file.
 #[derive(Default)]
 struct Movie {
     brand: Brand,
@@ -68,20 +68,20 @@ struct Movie {
     fragments: Fragments,
     found_header: bool,
     found_data: bool,
-    /// Every fragment is listed beforehand, so the rest is not read for the header.
+    /// Whether an index lists every fragment, so that the header is not read further.
     listed: bool,
-    /// Where reading for the header ended.
+    /// Offset at which reading of the header ended.
     read_to: u64,
-    /// Look for the header in boxes that are marked as free.
+    /// Whether to search for the header in boxes that are marked as free.
     free: bool,
-    /// Edit lists decide which samples are read; not any more once a track has no samples in the header.
+    /// Whether edit lists determine which samples are read; cleared once a track has no samples in the header.
     edited: bool,
 }
 
-/// Reads the first video and the first audio stream.
+/// Reads the facts of the first video and the first audio stream.
 ///
 /// # Errors
-/// Broken, with what and where, for all that the peer gives no facts of.
+/// [`ProbeError::Broken`], with the reason and the offset, for every file for which the reference program returns no facts.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let movie = Movie::read(reader)?;
     facts::assemble(reader, movie)
@@ -93,7 +93,7 @@ impl Movie {
         let mut movie = Self { edited: true, ..Self::default() };
         movie.walk(reader)?;
         if !movie.found_header {
-            // Some writers leave the header in a box that is marked as free.
+            // Some writers store the header in a box that is marked as free.
             movie = Self { edited: true, free: true, ..Self::default() };
             movie.walk(reader)?;
         }
@@ -103,7 +103,7 @@ impl Movie {
         Ok(movie)
     }
 
-    /// Visits all boxes that matter.
+    /// Visits all relevant boxes.
     fn walk(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
         let len = reader.len();
         let mut stack = vec![(*b"root", super::after_id3(reader)?, len)];
@@ -146,7 +146,7 @@ impl Movie {
         Ok(())
     }
 
-    /// Where the boxes of a box begin, for those that are made of boxes.
+    /// Returns the offset of the nested boxes, for boxes that contain boxes.
     fn open(&mut self, reader: &mut Reader, head: &Head, inside: bool) -> Result<Option<u64>, ProbeError> {
         Ok(match &head.kind {
             b"moov" if self.found_header => None,
@@ -200,7 +200,7 @@ impl Movie {
         Ok(())
     }
 
-    /// A track is complete: whether it is usable, and whether its edits are.
+    /// Completes a track: determines whether it is usable, and whether its edits are applied.
     fn finish_track(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
         let Some(track) = self.tracks.last_mut() else { return Ok(()) };
         let chunks = track.chunk_count();
@@ -229,7 +229,7 @@ impl Movie {
         Ok(())
     }
 
-    /// `sidx`: how long a track is, and whether every fragment is listed.
+    /// Reads `sidx`: the duration of a track, and whether every fragment is listed.
     fn list(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
         let id = be32(reader, head.body + 4)?;
@@ -274,7 +274,7 @@ impl Movie {
         Ok(())
     }
 
-    /// A cover: a picture that counts as a video stream.
+    /// Reads a cover: a picture that counts as a video stream.
     fn cover(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let mut at = head.body;
         while let Some(data) = boxes::next(reader, at, head.end)? {
@@ -297,7 +297,7 @@ impl Movie {
         Ok(())
     }
 
-    /// `iTunSMPB`: the samples that the encoder put in front.
+    /// Reads `iTunSMPB`: the number of samples that the encoder inserted at the beginning.
     fn gapless(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let (mut at, mut name, mut value) = (head.body, false, None);
         while let Some(part) = boxes::next(reader, at, head.end)? {
@@ -322,7 +322,7 @@ impl Movie {
     }
 }
 
-/// Where the boxes of `meta` begin: it has a version in front in most files, and none in QuickTime's.
+/// Returns the offset of the boxes in `meta`, which has a version field in most files, but not in QuickTime's.
 fn meta_boxes(reader: &mut Reader, head: &Head) -> Result<Option<u64>, ProbeError> {
     for skip in [4, 0] {
         if reader.up_to(head.body + skip + 4, 4)? == b"hdlr" {

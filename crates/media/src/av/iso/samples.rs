@@ -1,33 +1,33 @@
-//! The samples of a track in decoding order, run by run from its tables.
+//! Iterates over the samples of a track in decoding order, reading its tables run by run.
 
 use super::boxes::WordReader;
 use super::track::{Kind, Table, Track};
 use crate::av::codec::AudioCodec;
 use crate::{ProbeError, Reader};
 
-/// A sample, as an index of the file lists it.
+/// A sample, as listed in the tables of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Decoding time in ticks.
     pub time: i64,
-    /// From the decoding to the presentation time, in ticks.
+    /// Presentation time minus decoding time, in ticks.
     pub shift: i64,
-    /// In ticks; 0 where the tables do not tell.
+    /// In ticks; 0 if the tables do not specify it.
     pub duration: i64,
-    /// Whether it can be decoded alone.
+    /// Whether the sample is a key frame.
     pub key: bool,
-    /// Decoded, but not shown.
+    /// Whether the sample is decoded, but not presented.
     pub discard: bool,
     /// In bytes.
     pub size: u64,
-    /// Where it is.
+    /// Offset in the file.
     pub at: u64,
 }
 
-/// Whom samples are given to; `false` says that no more are wanted.
+/// A callback for samples; iteration stops when it returns `false`.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
 
-/// `stts`, with its corrections: pairs of a number of samples and their duration.
+/// Reads `stts`, with its corrections: pairs of a number of samples and their duration.
 #[derive(Clone, Debug)]
 pub struct Times {
     words: WordReader,
@@ -35,16 +35,16 @@ pub struct Times {
     corrected: i64,
 }
 
-/// Durations above this are taken for numbers below zero.
+/// Durations above this are interpreted as negative numbers.
 const MAX_DURATION: u32 = u32::MAX - 480_000;
 
 impl Times {
-    /// From the beginning.
+    /// Creates a reader from the beginning of the table.
     pub fn new(table: &Table) -> Self {
         Self { words: table.words(2), now: 0, corrected: 0 }
     }
 
-    /// The next pair.
+    /// Reads the next pair.
     pub fn next(&mut self, reader: &mut Reader) -> Result<Option<(u32, i64)>, ProbeError> {
         let Some((count, told)) = self.words.pair(reader)? else { return Ok(None) };
         let samples = i64::from(count);
@@ -67,14 +67,14 @@ impl Times {
     }
 }
 
-/// Pairs that hold for a number of samples each.
+/// A value that applies to a number of samples.
 #[derive(Clone, Debug, Default)]
 struct Run<T> {
     left: u64,
     value: T,
 }
 
-/// Samples of a track. Nothing is kept of those that went by.
+/// Iterates over the samples of a track, without keeping any.
 pub struct Samples<'a> {
     track: &'a Track,
     times: Option<Times>,
@@ -89,12 +89,12 @@ pub struct Samples<'a> {
     small: (u32, u32),
     number: u64,
     time: i64,
-    /// Samples or bytes that are left of a chunk of plain audio.
+    /// Number of samples left in the current chunk of uncompressed audio.
     plain_left: u64,
     plain: bool,
 }
 
-/// Whether a track is plain audio: its samples are read a thousand at a time, in runs of each chunk.
+/// Whether a track is uncompressed audio, whose samples are read up to 1024 at a time within each chunk.
 pub fn is_plain(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> {
     let Some(times) = track.times.filter(|times| track.kind == Kind::Audio && times.count == 1) else {
         return Ok(false);
@@ -103,7 +103,7 @@ pub fn is_plain(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> 
 }
 
 impl<'a> Samples<'a> {
-    /// From the first sample; `first` is its decoding time in ticks.
+    /// Starts at the first sample; `first` is its decoding time in ticks.
     pub fn new(track: &'a Track, reader: &mut Reader, first: i64) -> Result<Self, ProbeError> {
         let mut keys = track.keys.map(|table| table.words(1));
         let next_key = match &mut keys {
@@ -132,7 +132,7 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// The next sample; `None` behind the last one.
+    /// Returns the next sample; `None` after the last one.
     pub fn next(&mut self, reader: &mut Reader) -> Result<Option<Sample>, ProbeError> {
         if self.plain {
             self.next_plain(reader)
@@ -161,7 +161,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// A piece of a chunk of plain audio: at most 1024 samples.
+    /// Returns a piece of a chunk of uncompressed audio: at most 1024 samples.
     fn next_plain(&mut self, reader: &mut Reader) -> Result<Option<Sample>, ProbeError> {
         if self.plain_left == 0 {
             let Some((at, _)) = self.chunks.next_chunk(reader)? else { return Ok(None) };
@@ -247,7 +247,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Chunks, with the samples in each.
+/// Iterates over chunks and the samples in each.
 #[derive(Clone, Debug)]
 struct Chunks {
     runs: WordReader,
@@ -259,7 +259,7 @@ struct Chunks {
     long: bool,
     number: u64,
     left: u64,
-    /// Where the next sample of this chunk is.
+    /// Offset of the next sample of this chunk.
     at: u64,
 }
 
@@ -308,7 +308,7 @@ impl Chunks {
         Ok(Some((if at > i64::MAX as u64 { 0 } else { at }, self.description)))
     }
 
-    /// Where the next sample is, and its description.
+    /// Returns the offset of the next sample, and its description.
     fn next(&mut self, reader: &mut Reader) -> Result<Option<(u64, u32)>, ProbeError> {
         while self.left == 0 {
             let Some((at, _)) = self.next_chunk(reader)? else { return Ok(None) };
@@ -320,7 +320,7 @@ impl Chunks {
     }
 }
 
-/// Whether a track's chunks hold more samples than it has: then its edits are not applied.
+/// Whether a track's chunks contain more samples than the track: its edits are not applied then.
 pub fn overrun(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> {
     let mut words = track.chunks.words(3);
     let (mut sum, mut before): (u64, Option<(u64, u64)>) = (0, None);
@@ -337,7 +337,7 @@ pub fn overrun(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> {
     Ok(sum > track.samples)
 }
 
-/// Whether packets of this codec are as long as their frames, whatever the tables say.
+/// Whether the durations of this codec's packets come from their frames, regardless of the tables.
 pub fn parsed(codec: AudioCodec) -> bool {
     matches!(codec, AudioCodec::Mpeg | AudioCodec::Ac3 | AudioCodec::Eac3)
 }

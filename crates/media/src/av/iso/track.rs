@@ -1,35 +1,35 @@
-//! One track: what the boxes of its header say.
+//! One track: the contents of the boxes in its header.
 
 use super::boxes::{be32, be64, Head, WordReader};
 use super::entry::Entry;
 use crate::av::rational::Rational;
 use crate::{ProbeError, Reader};
 
-/// What a track holds.
+/// The kind of a track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Pictures that move.
+    /// Moving pictures.
     Video,
     /// Sound.
     Audio,
-    /// A picture that belongs to the file, as the cover of a record.
+    /// A picture that belongs to the file, such as an album cover.
     Cover,
     /// Anything else.
     #[default]
     Data,
 }
 
-/// Where a table of numbers is.
+/// The location of a table of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// Its first entry.
+    /// Offset of the first entry.
     pub at: u64,
     /// Number of entries.
     pub count: u64,
 }
 
 impl Table {
-    /// Its entries, `words` numbers each.
+    /// Creates a reader of the entries, of `words` numbers each.
     pub fn words(&self, words: u64) -> WordReader {
         WordReader::new(self.at, self.count.saturating_mul(words))
     }
@@ -44,28 +44,28 @@ pub struct Edit {
     pub time: i64,
 }
 
-/// A duration that is not told.
+/// A duration that is not specified.
 pub const UNTOLD: i64 = i64::MIN;
 
-/// Edits of one track that are kept: nobody cuts this often.
+/// The maximum number of edits of one track that are read; real files have fewer.
 const EDITS: u64 = 4096;
 
-/// A track, as its header describes it.
+/// A track, as described by its header.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    /// What it holds.
+    /// The kind of the track.
     pub kind: Kind,
-    /// Its number, once it is known.
+    /// The track ID; `None` before it is known.
     pub id: Option<u32>,
     /// Ticks per second; 0 before it is known.
     pub scale: u32,
-    /// In ticks; [`UNTOLD`] where no box tells it.
+    /// In ticks; [`UNTOLD`] if no box specifies it.
     pub duration: i64,
-    /// Width and height of the track in pixels.
+    /// Display width and height of the track in pixels.
     pub shown: (u32, u32),
-    /// The first sample description, and whether there are others of another kind.
+    /// The first sample description.
     pub entry: Option<Entry>,
-    /// Samples whose description is not this one are not read; `None` where all are.
+    /// If set, only samples with this description are read; `None` if all are.
     pub description: Option<u32>,
     /// Number of samples and their duration: `stts`.
     pub times: Option<Table>,
@@ -75,41 +75,41 @@ pub struct Track {
     pub chunks: Table,
     /// Offsets of chunks, and whether they have 64 bits.
     pub offsets: Option<(Table, bool)>,
-    /// Sizes of samples in bits: 4, 8, 16 or 32 of them.
+    /// Sizes of samples, and the width of each number in bits: 4, 8, 16 or 32.
     pub sizes: Option<(Table, u32)>,
-    /// Size of all samples, where it is the same.
+    /// Size of every sample in bytes; 0 if the sizes differ.
     pub size: u32,
     /// Number of samples.
     pub samples: u64,
-    /// Samples that can be decoded alone: `stss`.
+    /// Key frames: `stss`.
     pub keys: Option<Table>,
-    /// Its edits.
+    /// The edit list.
     pub edits: Vec<Edit>,
-    /// Samples and ticks that the frame rate is computed from.
+    /// The number of samples in the ratio for the frame rate.
     pub rate_samples: i64,
-    /// See [`rate_samples`](Self::rate_samples).
+    /// The number of ticks in the ratio for the frame rate; see [`rate_samples`](Self::rate_samples).
     pub rate_ticks: i64,
-    /// How far decoding times lie before the table's: for shifts below zero.
+    /// Ticks by which decoding times precede those of the table, to compensate for negative shifts.
     pub early: i64,
-    /// Samples to be cut at the beginning, as a tag says.
+    /// Samples to be cut at the beginning, according to a tag.
     pub priming: Option<i64>,
-    /// Where the samples of the header end, in ticks.
+    /// End of the samples in the header, in ticks.
     pub end: i64,
-    /// Whether it may give packets: its tables are complete.
+    /// Whether the tables are complete, so that the track yields packets.
     pub usable: bool,
-    /// Ticks per second of the movie, when the track was read.
+    /// Ticks per second of the movie at the time the track was read.
     pub movie_scale: u32,
-    /// Whether the edit list decides which samples are read, rather than only shifting them.
+    /// Whether the edit list determines which samples are read, rather than only shifting them.
     pub edited: bool,
-    /// Its fragments are listed by a `sidx`.
+    /// Whether a `sidx` lists its fragments.
     pub listed: bool,
-    /// The MIME type of a cover, and where its picture begins and ends.
+    /// The MIME type of a cover, and the offsets of the beginning and end of its picture.
     pub cover: Option<(&'static str, u64, u64)>,
-    /// Boxes that were met.
+    /// Boxes that were seen already.
     pub seen: SeenBoxes,
 }
 
-/// Boxes that may stand only once in a track.
+/// Boxes that are allowed only once in a track.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeenBoxes {
     media_header: bool,
@@ -117,7 +117,7 @@ pub struct SeenBoxes {
 }
 
 impl Track {
-    /// One that nothing is known of.
+    /// Creates a track without any known values.
     pub fn new() -> Self {
         Self { duration: UNTOLD, ..Self::default() }
     }
@@ -131,7 +131,7 @@ impl Track {
         }
     }
 
-    /// Takes in a box of the track. Boxes that say nothing here are passed over.
+    /// Reads a box of the track; irrelevant boxes are skipped.
     pub fn take(&mut self, reader: &mut Reader, head: &Head, isom: &super::Brand) -> Result<(), ProbeError> {
         match &head.kind {
             b"tkhd" => self.track_header(reader, head),
@@ -233,7 +233,7 @@ impl Track {
         Ok(())
     }
 
-    /// `stts`: durations above 2^32 - 480,000 are corrections below zero, and shorten what follows.
+    /// Reads `stts`: durations above 2^32 - 480,000 are negative corrections, which shorten subsequent durations.
     fn read_times(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
         let (mut ticks, mut samples) = (0_i64, 0_i64);
@@ -264,7 +264,7 @@ impl Track {
         let mut index = 0;
         while let Some((count, shift)) = words.pair(reader)? {
             index += 1;
-            // The two last entries are not looked at; they are often wrong.
+            // The last two entries are ignored, because they are often wrong.
             if (count as i32) <= 0 || index + 1 >= table.count {
                 continue;
             }
@@ -295,7 +295,7 @@ impl Track {
             }
             let at = head.body + 12;
             if at + (count * u64::from(bits)).div_ceil(8) > reader.len() {
-                // The sizes are not there, so no sample is.
+                // Without sizes, there are no samples.
                 self.samples = 0;
                 return Ok(());
             }
@@ -330,7 +330,7 @@ impl Track {
     }
 }
 
-/// A table of entries of `size` bytes that fits into its box.
+/// Reads the location of a table with entries of `size` bytes, which must fit into its box.
 fn table(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
     let count = u64::from(be32(reader, head.body + 4)?);
     if count * size + 4 > head.len() {
@@ -339,7 +339,7 @@ fn table(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeErro
     Ok(Table { at: head.body + 8, count })
 }
 
-/// Offsets of chunks: as many as fit into the box.
+/// Reads the location of a table of chunk offsets, limited to the entries that fit into the box.
 fn offsets(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
     let count = u64::from(be32(reader, head.body + 4)?).min(head.len().saturating_sub(8) / size);
     let table = Table { at: head.body + 8, count };

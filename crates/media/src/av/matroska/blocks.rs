@@ -1,4 +1,4 @@
-//! Clusters and their blocks: every frame of every track, without reading what is in it.
+//! Clusters and their blocks: iterates over the frames of all tracks, without reading their content.
 
 use super::ebml::{number, Element};
 use super::tracks::children;
@@ -11,32 +11,32 @@ pub struct Frame {
     pub track: u64,
     /// Time of its block in ticks of the segment.
     pub time: i64,
-    /// Place among the frames of its block, from 0.
+    /// Index among the frames of its block, from 0.
     pub lace: u32,
-    /// Frames of its block.
+    /// Number of frames in its block.
     pub laces: u32,
-    /// It can be decoded alone.
+    /// Whether it is a key frame.
     pub key: bool,
-    /// Length of the whole block in ticks, where it is told.
+    /// Duration of the whole block in ticks, if specified.
     pub duration: Option<u64>,
     /// Nanoseconds to be cut from its end.
     pub padding: i64,
     /// Offset of its first byte.
     pub at: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// Whom frames are given to; `false` says that no more are wanted.
+/// A callback for frames; iteration stops when it returns `false`.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, Frame) -> Result<bool, ProbeError> + 'a;
 
 const CLUSTER: u32 = 0x1f43_b675;
-/// Payloads from this length on are passed over without reading ahead, in bytes.
+/// Payloads of at least this length are skipped without reading ahead, in bytes.
 const LARGE: u64 = 8 << 10;
-/// Bytes looked through at a time for the next cluster.
+/// Bytes that are searched at a time for the next cluster.
 const STEP: usize = 64 << 10;
 
-/// Gives the frames of all clusters from `at` to `end`. Answers whether it came to the end undamaged.
+/// Passes the frames of all clusters from `at` to `end` to `visitor`. Returns whether no damage was found up to the end.
 pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> Result<bool, ProbeError> {
     let (mut at, mut cluster_time, mut sound, mut large) = (at, 0_i64, true, false);
     while at < end {
@@ -55,7 +55,7 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
             at = element.body;
             continue;
         }
-        // Everything else of unknown size cannot be passed over.
+        // Other elements of unknown size cannot be skipped.
         let Some(behind) = element.end else { return Ok(false) };
         if behind > reader.len() {
             return Ok(false);
@@ -81,7 +81,7 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
     Ok(sound)
 }
 
-/// Ids that occur in segments and clusters; anything else is damage.
+/// Whether the ID occurs in segments and clusters; other IDs indicate damage.
 fn is_known(element: &Element) -> bool {
     const SEGMENT: [u32; 8] =
         [CLUSTER, 0x114d_9b74, 0x1549_a966, 0x1654_ae6b, 0x1c53_bb6b, 0x1043_a770, 0x1941_a469, 0x1254_c367];
@@ -89,7 +89,7 @@ fn is_known(element: &Element) -> bool {
     SEGMENT.contains(&element.id) || IN_CLUSTER.contains(&element.id)
 }
 
-/// Where the next cluster begins.
+/// Returns the offset of the next cluster.
 fn next_cluster(reader: &mut Reader, mut at: u64, end: u64) -> Result<Option<u64>, ProbeError> {
     let id = CLUSTER.to_be_bytes();
     while at < end {
@@ -105,10 +105,10 @@ fn next_cluster(reader: &mut Reader, mut at: u64, end: u64) -> Result<Option<u64
     Ok(None)
 }
 
-/// What is known of a block besides its bytes.
+/// The properties of a block in addition to its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    /// `None`: its own flag says so.
+    /// `None` if the block's own flag determines it.
     key: Option<bool>,
     duration: Option<u64>,
     padding: i64,
@@ -133,7 +133,7 @@ fn group(reader: &mut Reader, group: &Element, cluster_time: i64, visitor: &mut 
 }
 
 impl Block {
-    /// Gives the frames of a block, laced or not.
+    /// Passes the frames of a block, laced or not, to `visitor`.
     fn frames(
         &self,
         reader: &mut Reader,
@@ -175,13 +175,13 @@ impl Block {
     }
 }
 
-/// Where the first frame begins, and the length of each; `None` where the lacing makes no sense.
+/// Returns the offset of the first frame, and the length of each; `None` if the lacing is invalid.
 fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<(u64, Vec<u64>)>, ProbeError> {
     if lacing == 0 {
         return Ok(Some((body, vec![end - body])));
     }
     let left = usize::try_from(end - body).unwrap_or(usize::MAX);
-    // 255 frames with lengths of up to eight bytes, or of many bytes of 255: what is longer is damage.
+    // At most 255 lengths of up to eight bytes, or lengths of many bytes of 255; anything longer is damage.
     let head = reader.up_to(body, left.min(STEP))?;
     let Some((&count, rest)) = head.split_first() else { return Ok(None) };
     let known = match lacing {
@@ -202,7 +202,7 @@ fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<
     Ok(Some((first, sizes)))
 }
 
-/// Lengths in bytes of 255 and a rest.
+/// Reads lengths that are sums of bytes of 255 and a last smaller byte.
 fn xiph(mut rest: &[u8], count: usize) -> Option<(Vec<u64>, usize)> {
     let (all, mut sizes) = (rest.len(), Vec::with_capacity(count));
     for _ in 0..count {
@@ -220,7 +220,7 @@ fn xiph(mut rest: &[u8], count: usize) -> Option<(Vec<u64>, usize)> {
     Some((sizes, all - rest.len()))
 }
 
-/// The first length as a number, the others as differences.
+/// Reads the first length as a number, the others as differences.
 fn ebml(mut rest: &[u8], count: usize) -> Option<(Vec<u64>, usize)> {
     let (all, mut sizes) = (rest.len(), Vec::with_capacity(count));
     for place in 0..count {

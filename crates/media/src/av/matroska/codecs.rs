@@ -1,8 +1,8 @@
-//! Which codec a track names, by its id or by the header of another container that it carries along.
+//! Maps the codec of a track, given by its ID or by an embedded header of another container.
 
 use crate::av::codec::{AudioCodec, VideoCodec};
 
-/// Codecs of pictures that are known by name only.
+/// Video codecs that are known by name only.
 const OTHER_VIDEO: [&str; 12] = [
     "V_DIRAC",
     "V_FFV1",
@@ -17,15 +17,15 @@ const OTHER_VIDEO: [&str; 12] = [
     "V_MPEGI/ISO/VVC",
     "V_CAVS",
 ];
-/// Codecs of sound that are known by name only.
+/// Audio codecs that are known by name only.
 const OTHER_AUDIO: [&str; 6] = ["A_DTS", "A_MLP", "A_TRUEHD", "A_QUICKTIME", "A_REAL", "A_ATRAC"];
 
-/// Length of a bitmap header, in bytes; what follows configures the codec.
+/// Length of a bitmap header, in bytes; the codec configuration follows it.
 const BITMAP: usize = 40;
-/// Length of a WAVEFORMATEX, in bytes; what follows configures the codec.
+/// Length of a WAVEFORMATEX, in bytes; the codec configuration follows it.
 const WAVE: usize = 18;
 
-/// The codec of pictures, and where in the private data its configuration begins.
+/// Returns the video codec, and the offset of its configuration in the private data.
 pub fn video(id: &str, private: &[u8]) -> (VideoCodec, usize) {
     let codec = match id {
         _ if id.starts_with("V_MPEG4/ISO/AVC") => VideoCodec::H264,
@@ -44,7 +44,7 @@ pub fn video(id: &str, private: &[u8]) -> (VideoCodec, usize) {
     (codec, 0)
 }
 
-/// The codec of a bitmap header.
+/// Returns the codec of a bitmap header.
 fn bitmap(header: &[u8]) -> VideoCodec {
     let Some(code) = header.get(16..20).map(<[u8]>::to_ascii_uppercase) else { return VideoCodec::Unknown };
     match code.as_slice() {
@@ -60,7 +60,7 @@ fn bitmap(header: &[u8]) -> VideoCodec {
     }
 }
 
-/// The codec of sound whose samples have `bits` bits, and where in the private data its configuration begins.
+/// Returns the audio codec for samples of `bits` bits, and the offset of its configuration in the private data.
 pub fn audio(id: &str, private: &[u8], bits: u64) -> (AudioCodec, usize) {
     let bytes = u32::try_from(bits.div_ceil(8)).unwrap_or(0).max(1);
     let codec = match id {
@@ -82,7 +82,7 @@ pub fn audio(id: &str, private: &[u8], bits: u64) -> (AudioCodec, usize) {
     (codec, 0)
 }
 
-/// The codec of a WAVEFORMATEX.
+/// Returns the codec of a WAVEFORMATEX.
 fn wave(header: &[u8]) -> AudioCodec {
     let word = |at: usize| match header.get(at..at + 2) {
         Some(&[low, high]) => u16::from_le_bytes([low, high]),

@@ -1,31 +1,31 @@
-//! Elements of EBML (RFC 8794): an id, a size that may be unknown, a body.
+//! Elements of EBML (RFC 8794): an ID, a size that may be unknown, and a body.
 
 use crate::{ProbeError, Reader};
 
-/// An element: its header has been read, its body has not.
+/// An element whose header was read; the body was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its id, marker bits included.
+    /// The ID, including marker bits.
     pub id: u32,
-    /// Offset of its first body byte.
+    /// Offset of the first byte of the body.
     pub body: u64,
-    /// Offset behind its last body byte; `None` where the size is unknown.
+    /// Offset after the last byte of the body; `None` if the size is unknown.
     pub end: Option<u64>,
 }
 
-/// Bytes of an element that are read where elements lie far apart: its header, and the header of a block.
+/// Bytes that are read of an element if elements are far apart: its header, and the header of a block.
 const APART: usize = 64;
-/// The longest element that is read whole, in bytes.
+/// The longest element that is read as a whole, in bytes.
 const WHOLE: u64 = 1 << 20;
 
 impl Element {
-    /// The element at `at`, which lies inside one that ends at `end`; `None` where nothing more, or nothing sensible, is there.
+    /// Reads the element at `at`, inside one that ends at `end`; `None` at the end or if the header is invalid.
     pub fn at(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
         let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(12);
         Ok(Self::parsed(reader.up_to(at, left)?, at))
     }
 
-    /// As [`at`](Self::at), reading no further ahead: behind a large body lies another one.
+    /// Like [`at`](Self::at), but without reading ahead: a large body is usually followed by another one.
     pub fn apart(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
         let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(APART);
         Ok(Self::parsed(reader.sparse(at, left)?, at))
@@ -38,19 +38,19 @@ impl Element {
         })
     }
 
-    /// Length of the body; `None` where it is unknown.
+    /// Length of the body in bytes; `None` if unknown.
     pub fn size(&self) -> Option<u64> {
         self.end.map(|end| end - self.body)
     }
 
-    /// The body as a number; 0 for an empty one, `None` where it is none.
+    /// Reads the body as a number; 0 if it is empty, `None` if it is longer than eight bytes or cut short.
     pub fn unsigned(&self, reader: &mut Reader) -> Result<Option<u64>, ProbeError> {
         let Some(size) = self.size().filter(|size| *size <= 8) else { return Ok(None) };
         let bytes = reader.up_to(self.body, size as usize)?;
         Ok((bytes.len() as u64 == size).then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))))
     }
 
-    /// The body as a number with a sign.
+    /// Reads the body as a signed number.
     pub fn signed(&self, reader: &mut Reader) -> Result<Option<i64>, ProbeError> {
         let bits = self.size().unwrap_or(0) * 8;
         Ok(self.unsigned(reader)?.map(|value| match bits {
@@ -59,7 +59,7 @@ impl Element {
         }))
     }
 
-    /// The body as a float of four or eight bytes; 0 for an empty one.
+    /// Reads the body as a float of four or eight bytes; 0 if it is empty.
     pub fn float(&self, reader: &mut Reader) -> Result<Option<f64>, ProbeError> {
         Ok(match self.size() {
             Some(0) => Some(0.0),
@@ -69,7 +69,7 @@ impl Element {
         })
     }
 
-    /// The body, as far as the entry has it; empty where it is too long to be held.
+    /// Reads the body as far as it is present; empty if it is too long to be kept in memory.
     pub fn bytes(&self, reader: &mut Reader) -> Result<Vec<u8>, ProbeError> {
         match self.size().filter(|size| *size <= WHOLE) {
             Some(size) => Ok(reader.up_to(self.body, size as usize)?.to_vec()),
@@ -78,7 +78,7 @@ impl Element {
     }
 }
 
-/// Id, size (if known) and length of a header.
+/// Returns the ID, the size (if known) and the length of a header.
 fn parse(head: &[u8]) -> Option<(u32, Option<u64>, usize)> {
     let id_len = head.first()?.leading_zeros() as usize + 1;
     if id_len > 4 {
@@ -89,7 +89,7 @@ fn parse(head: &[u8]) -> Option<(u32, Option<u64>, usize)> {
     Some((id, size, id_len + size_len))
 }
 
-/// A number of variable length, and how many bytes it takes; `None` inside stands for "unknown", all bits set.
+/// Reads a number of variable length, and returns it with its length in bytes; the inner `None` is "unknown", all bits set.
 pub fn number(bytes: &[u8]) -> Option<(Option<u64>, usize)> {
     let first = *bytes.first()?;
     let len = first.leading_zeros() as usize + 1;

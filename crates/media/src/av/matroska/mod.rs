@@ -21,15 +21,15 @@ use tracks::{Header, Kind};
 const HEAD: u32 = 0x1a45_dfa3;
 const SEGMENT: u32 = 0x1853_8067;
 
-/// Whether these first bytes are an EBML document.
+/// Whether these first bytes belong to an EBML document.
 pub fn matches(first: &[u8]) -> bool {
     first.starts_with(&[0x1a, 0x45, 0xdf, 0xa3])
 }
 
-/// Reads the first video and the first audio stream.
+/// Reads the facts of the first video and the first audio stream.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where there is no segment, no track, or nothing of what the tracks promise.
+/// [`ProbeError::Broken`] if there is no segment, no track, or no data of a track.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let segment = segment(reader)?;
     let end = segment.end.unwrap_or(reader.len()).min(reader.len());
@@ -51,10 +51,10 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     Ok(probed)
 }
 
-/// Where the first key frame of the first video track lies; `None` where that is not of `codec`, or has none.
+/// Returns the location of the first key frame of the first video track; `None` if the track is not of `codec`, or has none.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where there is no segment, or it ends before its clusters.
+/// [`ProbeError::Broken`] if there is no segment, or it ends before its clusters.
 pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameSpan>, ProbeError> {
     let segment = segment(reader)?;
     let file = File::open(reader, segment.body, segment.end.unwrap_or(reader.len()).min(reader.len()))?;
@@ -76,11 +76,11 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<FrameS
     Ok(found)
 }
 
-/// The segment behind the head of the document.
+/// Returns the segment after the document header.
 fn segment(reader: &mut Reader) -> Result<Element, ProbeError> {
     let broken = |at| ProbeError::broken("it has no segment", at);
     let mut at = 0;
-    // The head, perhaps something void, the segment.
+    // The header, possibly void elements, and the segment.
     for _ in 0..8 {
         let element = Element::at(reader, at, reader.len())?.ok_or_else(|| broken(at))?;
         match element.id {
@@ -93,7 +93,7 @@ fn segment(reader: &mut Reader) -> Result<Element, ProbeError> {
     Err(broken(at))
 }
 
-/// The head of the document: versions that can be read, and a type.
+/// Checks the document header: the versions must be supported, and the type must be present.
 fn document(reader: &mut Reader, head: &Element) -> Result<(), ProbeError> {
     let mut typed = false;
     tracks::children(reader, head, &mut |reader, element| {
@@ -121,14 +121,14 @@ fn document(reader: &mut Reader, head: &Element) -> Result<(), ProbeError> {
 /// A file whose header was read.
 struct File {
     header: Header,
-    /// Where clusters may begin, and where they end.
+    /// Offsets at which clusters may begin, and at which they end.
     clusters: (u64, u64),
-    /// No damage was met.
+    /// Whether no damage was found.
     sound: bool,
 }
 
 impl File {
-    /// Reads what precedes the clusters; where tracks come later, they are looked for behind them.
+    /// Reads everything before the clusters; if the tracks are missing there, they are searched for after the clusters.
     fn open(reader: &mut Reader, body: u64, end: u64) -> Result<Self, ProbeError> {
         let (mut header, mut at, mut first_cluster) = (Header::default(), body, None);
         while let Some(element) = Element::at(reader, at, end)? {
@@ -156,7 +156,7 @@ impl File {
         Ok(Self { header, clusters: (first, end), sound: true })
     }
 
-    /// The time of a frame in ticks of its track, the decoder's delay taken off.
+    /// Returns the time of a frame in ticks of its track, minus the codec delay.
     fn time(&self, track: usize, frame: &Frame) -> i64 {
         let Some(track) = self.header.tracks.get(track) else { return frame.time };
         let ticks = if track.scale == 1.0 { frame.time } else { (frame.time as f64 / track.scale) as i64 };
@@ -169,7 +169,7 @@ impl File {
         rescale(delay, base.den, base.num.saturating_mul(1_000_000_000), Rounding::Near)
     }
 
-    /// Length of a block's frame in ticks, as far as the container tells it.
+    /// Returns the duration of a frame in ticks, as far as the container specifies it.
     fn told_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
         let track = self.header.tracks.get(track)?;
         let whole = match frame.duration {
@@ -179,13 +179,13 @@ impl File {
             }
             None => return None,
         };
-        // What does not go into the frames evenly is spread over them.
+        // A duration that is not divisible by the number of frames is distributed over them.
         let until = |frames: u32| u128::from(whole) * u128::from(frames) / u128::from(frame.laces.max(1));
         i64::try_from(until(frame.lace + 1) - until(frame.lace)).ok().filter(|ticks| *ticks > 0)
     }
 
-    /// Time of the first frame from which on decoding is possible, in the stream that the peer searches in: the video,
-    /// or where it has no size or is none, the sound.
+    /// Returns the time of the first key frame in the stream that the reference program seeks in: the video, or the sound if there is no
+    /// video or it has no size.
     fn beginning(
         &self,
         reader: &mut Reader,
@@ -207,7 +207,7 @@ impl File {
         }
     }
 
-    /// Goes through all clusters and fills in what they tell.
+    /// Reads all clusters, and adds the resulting facts.
     fn go_through(
         &mut self,
         reader: &mut Reader,
@@ -219,7 +219,7 @@ impl File {
         let (video_number, audio_number) = (number(video), number(audio));
         let (from, end) = self.clusters;
         let begin = self.beginning(reader, video, audio)?;
-        // Where there is sound alone it is searched in itself.
+        // Without video, seeking takes place in the sound itself.
         let seek = begin.filter(|_| video.is_some());
         let mut pictures = video.and_then(|at| video::Pictures::new(&self.header, at));
         let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
@@ -246,14 +246,14 @@ impl File {
         Ok(())
     }
 
-    /// Length of the segment in ticks of a track.
+    /// Duration of the segment in ticks of a track.
     fn whole_duration(&self, track: usize) -> Option<i64> {
         let base = self.header.base(self.header.tracks.get(track)?);
         let nanoseconds = self.header.duration? * self.header.scale as f64;
         Some((nanoseconds / 1e9 / base.as_f64()).round() as i64)
     }
 
-    /// An attached picture is shown as a video stream where there is no other.
+    /// Reports an attached picture as a video stream if there is no other.
     fn cover(&self, reader: &mut Reader, probed: &mut AvProbed) -> Result<(), ProbeError> {
         let Some((mime, at, len)) = &self.header.cover else { return Ok(()) };
         let microseconds = Rational::new(1, 1_000_000);

@@ -1,32 +1,32 @@
-//! Frames per second of a track that does not state how long its frames are, by what FFmpeg's analysis of the first
-//! packets finds: their durations, else their time stamps.
+//! Determines the frame rate of a track without a specified frame duration, like FFmpeg's analysis of the first packets: from their
+//! durations, otherwise from their time stamps.
 
 use crate::av::codec::{Timing, VideoCodec};
 use crate::av::frame_rate::{standard, FrameRateEstimator};
 use crate::av::rational::{Rational, INT_MAX};
 
-/// Packets at the beginning whose durations are not counted.
+/// Number of packets at the beginning whose durations are not counted.
 const PASSED: u64 = 2;
-/// Part by which a standard rate may be off.
+/// Maximum relative deviation from a standard rate.
 const NEAR: f64 = 0.01;
 
-/// Gathers the first packets of a track.
+/// Collects the first packets of a track.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     base: Rational,
     guess: FrameRateEstimator,
-    /// By the codec's headers.
+    /// Rate according to the codec headers.
     rate: Option<Rational>,
-    /// The rate of the headers is believed, and no packets are analysed.
+    /// Whether the rate of the headers is trusted, so that packets are not analysed.
     believed: bool,
     packets: u64,
-    /// Those whose durations were counted, and the sum in ticks.
+    /// Number of packets whose durations were counted, and the sum in ticks.
     counted: i64,
     sum: i64,
 }
 
 impl Analysis {
-    /// For a codec whose headers tell `timing`.
+    /// Creates an analysis for a codec whose headers specify `timing`.
     pub fn new(base: Rational, codec: VideoCodec, timing: Timing) -> Self {
         let plausible = timing.rate.is_some_and(|rate| (5.0..101.0).contains(&rate.as_f64()));
         Self {
@@ -40,7 +40,7 @@ impl Analysis {
         }
     }
 
-    /// Takes the next packet: its time and its length in ticks, as far as the container tells it.
+    /// Adds the next packet: its time and, if specified by the container, its duration, in ticks.
     pub fn add(&mut self, time: i64, told: Option<i64>) {
         if !self.guess.is_done() {
             let ticks = told.unwrap_or_else(|| self.by_headers());
@@ -53,7 +53,7 @@ impl Analysis {
         self.packets += 1;
     }
 
-    /// Ticks of a frame by the headers; 0 where they tell no rate, or one that is no rate of frames.
+    /// Ticks per frame according to the headers; 0 if they specify no rate, or a clock frequency instead of a frame rate.
     fn by_headers(&self) -> i64 {
         self.rate.filter(|rate| rate.as_f64() < 1000.0).map_or(0, |rate| self.ticks(rate))
     }
@@ -63,7 +63,7 @@ impl Analysis {
         over.checked_div(under).unwrap_or(0)
     }
 
-    /// The rate, where one is found.
+    /// Returns the rate, if one was determined.
     pub fn rate(&self) -> Option<Rational> {
         if self.believed {
             return None;
@@ -71,7 +71,7 @@ impl Analysis {
         self.by_durations().or_else(|| self.guess.rate())
     }
 
-    /// The mean of the durations, or the standard rate that is nearest to it.
+    /// Returns the mean of the durations, or the nearest standard rate.
     fn by_durations(&self) -> Option<Rational> {
         let seconds = self.sum.checked_mul(self.base.num).filter(|seconds| *seconds > 0)?;
         let mean = Rational::reduced(self.counted.checked_mul(self.base.den)?, seconds, 60_000);
@@ -85,9 +85,9 @@ impl Analysis {
         Some(Rational::reduced(best.num, best.den, INT_MAX)).filter(|rate| rate.is_positive())
     }
 
-    /// Ticks of a last packet whose length the container does not tell.
+    /// Duration in ticks of a last packet for which the container specifies none.
     pub fn last(&self) -> i64 {
-        // Packets that were read before the guess was made keep no length.
+        // Packets that were read before the estimate was made have no duration.
         match self.guess.rate().filter(|_| self.rate.is_none() && self.packets > self.guess.frames()) {
             Some(rate) => self.ticks(rate),
             None => self.by_headers(),

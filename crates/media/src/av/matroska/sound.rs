@@ -1,4 +1,4 @@
-//! The first audio stream of a Matroska file: what a decoder gives for its frames.
+//! The first audio stream of a Matroska file: counts the samples that a decoder outputs.
 
 use super::blocks::Frame;
 use super::tracks::{Header, Kind};
@@ -11,18 +11,18 @@ use gristmill_core::AvFacts;
 pub struct Sound {
     base: Rational,
     setup: AudioSetup,
-    /// Samples per second as the container tells them.
+    /// Samples per second according to the container.
     container_rate: u32,
-    /// Samples to cut at the beginning according to the container, and those that are cut.
+    /// Samples to be cut at the beginning according to the container, and those that are actually cut.
     told: i64,
     skip: i64,
     tally: Tally,
-    /// Where the peer begins to decode, in ticks; frames before it are passed over until one behind it is met.
+    /// Time at which the reference program begins to decode, in ticks; frames are skipped until a frame at or after it was found.
     seek: Option<i64>,
     found: bool,
     with_video: bool,
     first: Option<i64>,
-    /// Time and length of the last frame.
+    /// Time and duration of the last frame.
     last: Option<(i64, i64)>,
     /// Time of the next frame of a laced block.
     next: i64,
@@ -30,7 +30,7 @@ pub struct Sound {
 }
 
 impl Sound {
-    /// For a track of the header; `None` where it is no sound. `seek` is the time of the first key frame of the video.
+    /// Creates a counter for a track of the header; `None` if it is not sound. `seek` is the time of the first key frame of the video.
     pub fn new(header: &Header, at: usize, seek: Option<i64>, with_video: bool) -> Option<Self> {
         let track = header.tracks.get(at)?;
         let Kind::Audio { setup, rate } = &track.kind else { return None };
@@ -39,8 +39,8 @@ impl Sound {
         let base = header.base(track);
         let delay = i64::try_from(track.codec_delay).unwrap_or(0);
         let told = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
-        // FFmpeg up to 5.x writes a CodecDelay that is too small for sound that was not at 48 kHz; decoders use the
-        // pre-skip of the codec's own header.
+        // FFmpeg up to 5.x writes a CodecDelay that is too small for sound that is not at 48 kHz; decoders use the pre-skip of the codec's
+        // own header.
         let skip = setup.preskip.map_or(told, i64::from);
         if setup.codec == AudioCodec::Tta {
             let length = header.duration.unwrap_or(0.0) * header.scale as f64 * f64::from(setup.rate) / 1e9;
@@ -66,14 +66,14 @@ impl Sound {
         })
     }
 
-    /// A frame of the video passes: from its first key frame on everything counts.
+    /// Handles a video frame: from its first key frame on, all sound counts.
     pub fn meet_picture(&mut self, time: i64, key: bool) {
         if key && self.seek.is_none_or(|seek| time >= seek) {
             self.found = true;
         }
     }
 
-    /// Takes a frame with its time and, where the container tells it, its length, in ticks.
+    /// Adds a frame with its time and, if specified by the container, its duration, in ticks.
     pub fn add(
         &mut self,
         reader: &mut Reader,
@@ -83,7 +83,7 @@ impl Sound {
     ) -> Result<(), ProbeError> {
         let samples = self.samples(reader, frame)?;
         let own = match self.setup.codec {
-            // Nobody parses these; only the container can tell how long they are.
+            // These codecs are not parsed, so only the container specifies the duration.
             AudioCodec::Alac | AudioCodec::Wavpack => 0,
             _ => rescale(
                 samples,
@@ -112,10 +112,10 @@ impl Sound {
         Ok(())
     }
 
-    /// Whether decoding has begun: the peer looks for the beginning first, and finds the last frame not after time 0,
-    /// or where there is video, its first key frame.
+    /// Returns whether decoding has begun. The reference program seeks to the beginning first, which leads to the last frame not after time
+    /// 0, or to the first key frame of the video.
     fn begins(&mut self, time: i64, padded: bool) -> bool {
-        // A first packet that is cut at its end is not cut at its beginning.
+        // If the first packet is cut at its end, it is not cut at its beginning.
         let skip = if padded { 0 } else { self.skip };
         if self.with_video {
             self.found |= self.seek.is_none_or(|seek| time >= seek);
@@ -146,15 +146,15 @@ impl Sound {
         Ok(told.unwrap_or(0))
     }
 
-    /// Fills in the facts; `whole` is the length of the segment in ticks, for a stream without frames.
+    /// Adds the facts; `whole` is the duration of the segment in ticks, for a stream without frames.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] where the length of a TTA stream is not told, which its decoder needs to know.
+    /// [`ProbeError::Broken`] if the length of a TTA stream is not specified, which its decoder requires.
     pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         if self.setup.codec == AudioCodec::Tta && whole.is_none() {
             return Err(ProbeError::broken("the length of its sound is not given", 0));
         }
-        // The start is counted before the decoder has told its own rate.
+        // The start is computed before the decoder reports its own rate.
         let rate = Rational::new(1, i64::from(self.container_rate.max(1)));
         let start = self.first.map(|first| first.saturating_add(rescale_base(self.told, rate, self.base)));
         let behind = self.last.map(|(time, duration)| time.saturating_add(duration));

@@ -1,4 +1,4 @@
-//! What precedes the clusters: time scale, tracks, attached pictures.
+//! The elements before the clusters: time scale, tracks, attached pictures.
 
 use super::codecs;
 use super::ebml::Element;
@@ -6,63 +6,63 @@ use crate::av::codec::{AudioCodec, AudioSetup, Timing, VideoCodec};
 use crate::av::rational::{Rational, INT_MAX};
 use crate::{ProbeError, Reader};
 
-/// Nanoseconds of a tick where nobody says otherwise.
+/// Default nanoseconds per tick.
 const SCALE: u64 = 1_000_000;
-/// Tracks that are kept; a hostile file may have a million.
+/// The maximum number of tracks; a malicious file may have any number.
 const MAX_TRACKS: usize = 1_000;
-/// Bytes of a codec's name that are kept.
+/// The maximum number of bytes of a codec name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A track of pictures or sound.
+/// A video or audio track.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// As blocks name it.
+    /// The number that blocks refer to.
     pub number: u64,
-    /// Pictures, or sound.
+    /// Video or sound.
     pub kind: Kind,
-    /// What the file calls its codec.
+    /// The codec ID in the file.
     pub codec: String,
-    /// Nanoseconds of a frame, 0 where it is not told.
+    /// Nanoseconds per frame; 0 if not specified.
     pub default_duration: u64,
-    /// Nanoseconds that the decoder is late.
+    /// Delay of the decoder in nanoseconds.
     pub codec_delay: u64,
-    /// How much longer than the segment's its ticks are.
+    /// Factor by which its ticks are longer than those of the segment.
     pub scale: f64,
-    /// Bytes that were taken off the beginning of each frame.
+    /// Bytes that were removed from the beginning of each frame.
     pub stripped: Vec<u8>,
 }
 
-/// What a track holds.
+/// The kind of a track.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// Pictures of a codec, as large as the header tells.
+    /// Video.
     Video {
-        /// Which codec.
+        /// The codec.
         codec: VideoCodec,
-        /// In pixels, by the codec's configuration, else by the container.
+        /// Width and height in pixels, from the codec configuration, otherwise from the container.
         size: (u32, u32),
-        /// What the codec's configuration tells of time.
+        /// Timing according to the codec configuration.
         timing: Option<Timing>,
-        /// The codec's configuration.
+        /// The codec configuration.
         config: Vec<u8>,
     },
     /// Sound.
     Audio {
-        /// Its codec.
+        /// The codec and its configuration.
         setup: Box<AudioSetup>,
-        /// Samples per second as the container tells them; the decoder may give others.
+        /// Samples per second according to the container; the decoder may output others.
         rate: u32,
     },
 }
 
-/// Everything that precedes the clusters.
+/// The contents of the elements before the clusters.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Nanoseconds of a tick.
+    /// Nanoseconds per tick.
     pub scale: u64,
-    /// Length of the segment in ticks, where it is told.
+    /// Duration of the segment in ticks, if specified.
     pub duration: Option<f64>,
-    /// In the order of the file.
+    /// In file order.
     pub tracks: Vec<Track>,
     /// The first attached picture: MIME type, offset, length in bytes.
     pub cover: Option<(Vec<u8>, u64, u64)>,
@@ -75,13 +75,13 @@ impl Default for Header {
 }
 
 impl Header {
-    /// The time base of a track.
+    /// Returns the time base of a track.
     pub fn base(&self, track: &Track) -> Rational {
         let nanoseconds = (self.scale as f64 * track.scale) as i64;
         Rational::reduced(nanoseconds.max(1), 1_000_000_000, INT_MAX)
     }
 
-    /// Whether a track has pictures of a size.
+    /// Whether a track is video of a known size.
     pub fn has_size(&self, track: usize) -> bool {
         self.tracks.get(track).is_some_and(|track| match track.kind {
             Kind::Video { size: (width, height), .. } => width > 0 && height > 0,
@@ -89,10 +89,10 @@ impl Header {
         })
     }
 
-    /// Whether the codecs of these tracks are known to anybody.
+    /// Checks that the codecs of these tracks are known.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] with the name of one that is not.
+    /// [`ProbeError::Broken`] with the name of an unknown codec.
     pub fn check(&self, tracks: [Option<usize>; 2]) -> Result<(), ProbeError> {
         for track in tracks.into_iter().flatten().filter_map(|track| self.tracks.get(track)) {
             let unknown = match &track.kind {
@@ -106,7 +106,7 @@ impl Header {
         Ok(())
     }
 
-    /// Reads the segment's information.
+    /// Reads the segment information.
     pub fn info(&mut self, reader: &mut Reader, info: &Element) -> Result<(), ProbeError> {
         children(reader, info, &mut |reader, element| {
             match element.id {
@@ -128,7 +128,7 @@ impl Header {
         })
     }
 
-    /// Looks for a picture among the attachments.
+    /// Searches the attachments for a picture.
     pub fn attachments(&mut self, reader: &mut Reader, attachments: &Element) -> Result<(), ProbeError> {
         children(reader, attachments, &mut |reader, file| {
             if file.id != 0x61a7 || self.cover.is_some() {
@@ -151,10 +151,10 @@ impl Header {
     }
 }
 
-/// Whom child elements are given to.
+/// A callback for child elements.
 type Visitor<'a> = dyn FnMut(&mut Reader, &Element) -> Result<(), ProbeError> + 'a;
 
-/// Gives the children of an element of known size, one after the other.
+/// Passes the children of an element of known size to `visitor`, in file order.
 pub fn children(reader: &mut Reader, parent: &Element, visitor: &mut Visitor) -> Result<(), ProbeError> {
     let end = parent.end.unwrap_or(reader.len()).min(reader.len());
     let mut at = parent.body;
@@ -168,13 +168,13 @@ pub fn children(reader: &mut Reader, parent: &Element, visitor: &mut Visitor) ->
     Ok(())
 }
 
-/// The name of a codec, up to the zero that may end it.
+/// Returns the name of a codec, up to a terminating zero.
 fn name(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()).min(MAX_NAME_BYTES);
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// The fields of a TrackEntry, as they stand.
+/// The raw fields of a TrackEntry.
 #[derive(Default)]
 struct Entry {
     number: u64,
@@ -229,7 +229,7 @@ impl Entry {
         })
     }
 
-    /// Only the taking off of equal beginnings is undone; what is packed otherwise is not looked into.
+    /// Only header stripping is supported; other encodings are ignored.
     fn encodings(&mut self, reader: &mut Reader, encodings: &Element) -> Result<(), ProbeError> {
         let mut stripped = Vec::new();
         children(reader, encodings, &mut |reader, encoding| {
@@ -256,7 +256,7 @@ impl Entry {
         Ok(())
     }
 
-    /// The track, if it is one of pictures or sound and names a codec of that kind.
+    /// Returns the track if it is video or sound, and its codec is of that kind.
     fn track(self) -> Option<Track> {
         let kind = match (self.kind, self.codec.as_bytes().first()) {
             (1, Some(b'V')) => self.video(),

@@ -1,4 +1,4 @@
-//! The first video stream of a Matroska file: its frames, their times, their size.
+//! The first video stream of a Matroska file: its frames, their times, and their size.
 
 use super::blocks::Frame;
 use super::rate::Analysis;
@@ -8,28 +8,28 @@ use crate::av::rational::{seconds, Rational};
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
-/// The largest part of a first packet that is looked at for the size of its picture, in bytes.
+/// The maximum number of bytes of the first packet that are searched for the size of its frame.
 const FIRST_PACKET: usize = 4 << 10;
 
 /// Counts the frames of a video stream.
 pub struct Pictures {
     base: Rational,
-    /// As the container states it.
+    /// Frame rate according to the container.
     rate: Option<Rational>,
-    /// Where the container states none; begun with the first frame.
+    /// Used if the container specifies no rate; created with the first frame.
     analysis: Option<Analysis>,
     codec: VideoCodec,
     timing: Option<Timing>,
     size: (u32, u32),
     frames: u64,
     first: Option<i64>,
-    /// Time and told length of the last frame.
+    /// Time and specified duration of the last frame.
     last: Option<(i64, Option<i64>)>,
     stripped: Vec<u8>,
 }
 
 impl Pictures {
-    /// For a track of the header; `None` where it is no video.
+    /// Creates a counter for a track of the header; `None` if it is not video.
     pub fn new(header: &Header, at: usize) -> Option<Self> {
         let track = header.tracks.get(at)?;
         let Kind::Video { codec, size, timing, .. } = track.kind else { return None };
@@ -49,7 +49,7 @@ impl Pictures {
         })
     }
 
-    /// Takes a frame with its time and, where the container tells it, its length, in ticks.
+    /// Adds a frame with its time and, if specified by the container, its duration, in ticks.
     pub fn add(
         &mut self,
         reader: &mut Reader,
@@ -72,7 +72,7 @@ impl Pictures {
         Ok(())
     }
 
-    /// The first packet may know the size, and what there is to know of time, better than the container.
+    /// Reads size and timing from the first packet, which are more accurate than those of the container.
     fn look(&mut self, reader: &mut Reader, frame: &Frame) -> Result<(), ProbeError> {
         if !self.codec.needs_packet() {
             return Ok(());
@@ -85,8 +85,8 @@ impl Pictures {
         Ok(())
     }
 
-    /// Frames after which FFmpeg knows when the stream starts: reordered ones are told their time of decoding late, and
-    /// whether H.264 is reordered is known late where its headers do not say so.
+    /// Number of frames after which FFmpeg can determine the start of the stream: reordered frames get their decoding time late, and
+    /// for H.264 reordering is detected late if the headers do not specify it.
     fn needed(&self) -> u64 {
         let reorder = u64::from(self.timing.unwrap_or_default().reorder);
         match (self.codec, reorder) {
@@ -96,10 +96,10 @@ impl Pictures {
         }
     }
 
-    /// Fills in the facts; `whole` is the length of the segment in ticks, for a stream without frames or a known start.
+    /// Adds the facts; `whole` is the duration of the segment in ticks, for a stream without frames or a known start.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] where frames had to be divided by no time.
+    /// [`ProbeError::Broken`] if the frame rate would be a division by a duration of 0.
     pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         let own = self.analysis.as_ref().map_or(0, Analysis::last);
         let end = self.last.map(|(time, duration)| time.saturating_add(duration.unwrap_or(own)));

@@ -1,4 +1,4 @@
-//! The row of frames: where it starts, what each frame gives, and what is trimmed.
+//! The sequence of frames: finds its start, counts the samples of each frame, and applies trimming.
 
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale, Rounding};
@@ -7,27 +7,27 @@ use super::tag::Tag;
 use super::TICKS;
 use crate::{ProbeError, Reader};
 
-/// Bytes in which two frames in a row are searched for.
+/// Bytes that are searched for two consecutive frames.
 const SEARCHED: u64 = 64 << 10;
 /// Length of an ID3v1 tag in bytes.
 const ID3V1: u64 = 128;
 /// Length of the footer of an APE tag in bytes.
 const APE_FOOTER: u64 = 32;
 
-/// What the frames give when they are decoded.
+/// The result of decoding the frames.
 #[derive(Debug)]
 pub(super) struct Sound {
     /// Samples per channel.
     pub(super) samples: u64,
-    /// When the last frame with sound ends, in ticks; `None` where there is none.
+    /// End of the last frame with sound, in ticks; `None` if there is none.
     pub(super) end: Option<i64>,
     /// Channels of the last frame.
     pub(super) channels: u32,
-    /// What is odd.
+    /// Unusual findings that are not errors.
     pub(super) remarks: Vec<String>,
 }
 
-/// Where the first of two equal frames in a row starts, at or behind `from`.
+/// Returns the offset of the first of two consecutive matching frames, at or after `from`.
 pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
     for at in from..from.saturating_add(SEARCHED) {
         let here = reader.up_to(at, 4)?;
@@ -37,7 +37,7 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
         let Some(bytes) = MpegHeader::parse(here).and_then(|header| header.bytes()) else {
             continue;
         };
-        // Looking ahead must not move the window, or a search through junk would read everything twice.
+        // This read must not move the window, or a search through invalid data would read everything twice.
         let next = reader.up_to(at, bytes as usize + 4)?.get(bytes as usize..).unwrap_or_default();
         if next.first_chunk::<4>().is_some_and(|next| MpegHeader::parse(*next).is_some() && same(here, *next)) {
             return Ok(at);
@@ -46,13 +46,13 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
     Ok(from)
 }
 
-/// Whether two headers are of the same version, layer, rate, channel mode and emphasis.
+/// Whether two headers have the same version, layer, rate, channel mode and emphasis.
 fn same(a: [u8; 4], b: [u8; 4]) -> bool {
     const COMPARED: u32 = 0xfffe_0ccf;
     (u32::from_be_bytes(a) ^ u32::from_be_bytes(b)) & COMPARED == 0
 }
 
-/// Walks all frames from `first` on.
+/// Reads all frames from `first` on.
 pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: Opened) -> Result<Sound, ProbeError> {
     let mut sound = Sound { samples: 0, end: None, channels: 0, remarks: Vec::new() };
     let mut parser = Parser::new(first, opened);
@@ -123,7 +123,7 @@ impl Trimmed {
     }
 }
 
-/// Whether a decoder gets samples from a packet; broken where it gives up.
+/// Whether a decoder outputs samples for a packet; fails if the decoder would stop.
 fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
     let sound_at = match first_byte(reader, packet.start, packet.header_at)? {
         Some(at) if reader.up_to(at, 3)? == b"TAG" => return Ok(false),
@@ -133,7 +133,7 @@ fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError>
         None => packet.header_at,
     };
     if packet.header.layer == Layer::III && !side_info_is_fine(reader, packet)? {
-        // A bad frame that is all there is of a packet stops a decoder; behind zeros it is skipped.
+        // An invalid frame that is an entire packet stops a decoder; after zeros, it is skipped.
         if sound_at == packet.start {
             return Err(ProbeError::broken("a frame cannot be decoded", packet.header_at));
         }
@@ -142,7 +142,7 @@ fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError>
     Ok(true)
 }
 
-/// The first byte from `from` up to `end` that is not zero.
+/// Returns the offset of the first non-zero byte from `from` to `end`.
 fn first_byte(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, ProbeError> {
     let mut at = from;
     while at < end {
@@ -159,14 +159,14 @@ fn first_byte(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, P
     Ok(None)
 }
 
-/// Whether the rest of the entry from `at` on is a tag that is left out.
+/// Whether the rest of the entry from `at` on is a tag that is ignored.
 fn is_tag(reader: &mut Reader, at: u64) -> Result<bool, ProbeError> {
     let left = reader.len().saturating_sub(at);
     let bytes = reader.up_to(at, 8)?;
     Ok(left >= ID3V1 && bytes.starts_with(b"TAG") || left >= APE_FOOTER && bytes.starts_with(b"APETAGEX"))
 }
 
-/// Bytes behind the last frame are given to the decoder too, which takes a short `TAG` and nothing else.
+/// Checks the bytes after the last frame: the decoder receives them too, and accepts only a short `TAG`.
 fn rest_is_fine(reader: &mut Reader, rest: u64) -> Result<(), ProbeError> {
     let end = reader.len();
     let at = first_byte(reader, rest, end)?.unwrap_or(end);
@@ -176,7 +176,7 @@ fn rest_is_fine(reader: &mut Reader, rest: u64) -> Result<(), ProbeError> {
     Err(ProbeError::broken("there is something after the last frame that is no MPEG audio", rest))
 }
 
-/// Whether the side information of a frame of layer III can be true; what is cut off reads as zeros.
+/// Whether the side information of a layer III frame is plausible; missing bytes count as zeros.
 fn side_info_is_fine(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError> {
     let MpegHeader { low_rate, channels, checksum, .. } = packet.header;
     let skipped = 4 + if checksum { 2 } else { 0 };

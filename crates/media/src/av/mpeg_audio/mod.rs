@@ -1,6 +1,6 @@
-//! MPEG audio: MP3 and its elder kin, as a bare row of frames between tags.
+//! MPEG audio: MP3 and the other layers, as a bare sequence of frames between tags.
 //!
-//! Every frame header is visited, because that alone tells where the sound ends; no frame is decoded.
+//! Every frame header is read, because only this determines where the sound ends; no frame is decoded.
 
 mod frames;
 mod parser;
@@ -18,18 +18,18 @@ use gristmill_core::AvFacts;
 
 pub use recognise::{matches, matches_far};
 
-/// Time stamps count in parts of a second that every sampling rate of MPEG audio divides.
+/// Time stamps are in units of 1/14,112,000 s, a multiple of all sampling rates of MPEG audio.
 const TICKS: i64 = 14_112_000;
 const BASE: Rational = Rational::new(1, TICKS);
-/// Time stamps of attached pictures.
+/// Time base of attached pictures.
 const PICTURE_BASE: Rational = Rational::new(1, 90_000);
-/// Time stamps that hold for the whole file.
+/// Time base of the whole file.
 const MICROSECONDS: Rational = Rational::new(1, 1_000_000);
 
 /// Reads MPEG audio between tags.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where there is no row of frames, or something else stands between them.
+/// [`ProbeError::Broken`] if there is no sequence of frames, or other data between them.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let start = after_id3(reader)?;
     let picture = picture::find(reader, start)?;
@@ -62,7 +62,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     Ok(AvProbed { facts, remarks: sound.remarks })
 }
 
-/// A picture that is attached counts as a video without frames, as long as the sound.
+/// Reports an attached picture as a video without frames, of the duration of the sound.
 fn shown(facts: &mut AvFacts, size: (u32, u32), duration: Option<f64>) -> Result<(), ProbeError> {
     if duration == Some(0.0) {
         return Err(ProbeError::broken("it has a picture and lasts no time", 0));
@@ -74,7 +74,7 @@ fn shown(facts: &mut AvFacts, size: (u32, u32), duration: Option<f64>) -> Result
     Ok(())
 }
 
-/// How long an attached picture is shown, by way of the microseconds of the whole file; `None` where that is no time.
+/// Returns the duration of an attached picture, derived from the microseconds of the whole file; `None` if that is not positive.
 fn of_picture(duration: i64, start_time: i64) -> Option<i64> {
     let total = rescale_base(duration, BASE, MICROSECONDS);
     let start = rescale_base(start_time, BASE, MICROSECONDS);
@@ -82,7 +82,7 @@ fn of_picture(duration: i64, start_time: i64) -> Option<i64> {
     (total > 0).then(|| ticks(total).saturating_sub(ticks(start)))
 }
 
-/// The duration by length and average bit rate, where no tag tells it.
+/// Estimates the duration from length and average bit rate, if no tag specifies it.
 fn estimated(reader: &Reader, first: u64, bit_rate: i64, base: Rational) -> Option<i64> {
     let bytes = i64::try_from(reader.len().saturating_sub(first)).unwrap_or(i64::MAX);
     (bit_rate > 0 && bytes > 0).then(|| rescale(bytes, 8 * base.den, bit_rate, Rounding::Near))

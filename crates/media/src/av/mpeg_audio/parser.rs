@@ -1,46 +1,45 @@
-//! Cuts the bytes into packets and times them as FFmpeg's parser does, with its slowness to believe in a change.
+//! Splits the bytes into packets and times them like FFmpeg's parser, including its delay in accepting a change of format.
 
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale, Rounding};
 use super::TICKS;
 use crate::{ProbeError, Reader};
 
-/// Bytes that are given to the parser at once.
+/// Bytes that are passed to the parser at a time.
 const CHUNK: u64 = 1024;
-/// Packets that are looked at when a file is opened.
+/// Number of packets that are read when a file is opened.
 const OPENED_BY: u32 = 50;
-/// Bytes that are searched at once.
+/// Bytes that are searched at a time.
 const SEARCHED: usize = 4096;
 
-/// What is known after a file was opened.
+/// The values known after a file was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Opened {
     /// Samples per second.
     pub(super) rate: u32,
-    /// Bits per second, on average.
+    /// Average bits per second.
     pub(super) bit_rate: i64,
     layer: Option<Layer>,
 }
 
-/// A frame and all that stands in front of it.
+/// A frame and all bytes before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    /// Where it starts, where its header is, and where it ends: behind the end of the entry if it is cut short.
+    /// Offsets of the packet, of its header, and of its end, which is past the end of the entry if the frame is cut short.
     pub(super) start: u64,
     pub(super) header_at: u64,
     pub(super) end: u64,
-    /// The header.
     pub(super) header: MpegHeader,
-    /// Its duration in ticks.
+    /// Duration in ticks.
     pub(super) ticks: i64,
 }
 
-/// The parser's memory.
+/// The state of the parser.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parser {
     at: u64,
     header: Option<MpegHeader>,
-    /// How often the header was seen in a row; below zero, it is not believed.
+    /// Number of consecutive compatible headers; while negative, the header is not trusted.
     count: i64,
     samples: u32,
     averages: bool,
@@ -48,22 +47,22 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    /// A parser that starts at `at` and knows what an earlier one found out.
+    /// Creates a parser that starts at `at`, with the values found by an earlier one.
     pub(super) fn new(at: u64, known: Opened) -> Self {
         Self { at, header: None, count: 0, samples: 0, averages: false, known }
     }
 
-    /// Samples per second, as believed.
+    /// Samples per second, as far as trusted.
     pub(super) fn rate(&self) -> u32 {
         self.known.rate
     }
 
-    /// Where the rest begins that holds no frame.
+    /// Offset of the remaining data, which contain no frame.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The next packet; `None` where no more frames start.
+    /// Returns the next packet; `None` if no more frames start.
     pub(super) fn next(&mut self, reader: &mut Reader) -> Result<Option<Packet>, ProbeError> {
         let start = self.at;
         let Some((header_at, header, bytes)) = find(reader, start)? else {
@@ -99,7 +98,7 @@ impl Parser {
         }
     }
 
-    /// The duration of the packet that was seen last.
+    /// Duration of the last packet in ticks.
     fn ticks(&self) -> i64 {
         let rate = if self.known.rate > 0 { self.known.rate } else { self.header.map_or(0, |header| header.rate) };
         let samples = match (self.samples, self.known.layer) {
@@ -112,11 +111,11 @@ impl Parser {
     }
 }
 
-/// Finds the first frame header at or behind `from`: where it is, and the frame's length in bytes.
+/// Finds the first frame header at or after `from`: its offset, the header, and the frame's length in bytes.
 fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>, ProbeError> {
     let mut at = from;
     loop {
-        // A row of frames needs four bytes each time; a search needs more.
+        // Consecutive frames require only four bytes each; a search requires more.
         let wanted = if at == from { 4 } else { SEARCHED };
         let bytes = reader.up_to(at, wanted)?;
         if bytes.len() < 4 {
@@ -134,7 +133,7 @@ fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>
     }
 }
 
-/// What is known of the frames from `first` on when the file is opened: fifty packets, and what lies in the same chunk.
+/// Returns what is known of the frames from `first` on when the file is opened: fifty packets, and those in the same chunk.
 pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<Opened, ProbeError> {
     let mut parser = Parser::new(first, Opened::default());
     let mut seen = 0;

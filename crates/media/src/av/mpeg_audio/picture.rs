@@ -1,19 +1,19 @@
-//! The first picture in ID3v2 tags: it is shown as a stream of its own.
+//! The first picture in ID3v2 tags, which is reported as a stream of its own.
 
 use super::super::cover;
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
 use std::io::Read;
 
-/// Frames that are looked at; nobody writes as many.
+/// The maximum number of tag frames that are read; real files have fewer.
 const FRAMES: usize = 10_000;
-/// Marks of a frame in ID3v2.4.
+/// Flags of a frame in ID3v2.4.
 const HAS_LENGTH: u16 = 1;
 const UNSYNCHRONISED: u16 = 2;
 const ENCRYPTED: u16 = 4;
 const COMPRESSED: u16 = 8;
 
-/// Width and height in pixels of the first picture in the tags that end at `end`.
+/// Returns width and height in pixels of the first picture in the tags that end at `end`.
 pub(super) fn find(reader: &mut Reader, end: u64) -> Result<Option<(u32, u32)>, ProbeError> {
     let mut at = 0;
     let mut frames = 0;
@@ -43,12 +43,12 @@ pub(super) fn find(reader: &mut Reader, end: u64) -> Result<Option<(u32, u32)>, 
     Ok(None)
 }
 
-/// A number of seven bits a byte.
+/// Decodes a number of seven bits per byte.
 fn syncsafe(plain: u32) -> u32 {
     (0..4).fold(0, |number, byte| number | (plain >> (8 * byte) & 0x7f) << (7 * byte))
 }
 
-/// A tag, or what is left of it.
+/// The remainder of a tag.
 struct Tag {
     version: u8,
     unsynchronised: bool,
@@ -56,7 +56,7 @@ struct Tag {
     left: i64,
 }
 
-/// Where the content of a frame lies.
+/// The location of a frame's content.
 struct Frame {
     is_picture: bool,
     at: u64,
@@ -65,7 +65,7 @@ struct Frame {
 }
 
 impl Tag {
-    /// Whether there is a tag left behind it.
+    /// Skips the extended header; returns whether it fits into the tag.
     fn skip_extended_header(&mut self, reader: &mut Reader) -> Result<bool, ProbeError> {
         let Some(length) = four(reader, self.at)?.map(|length| i64::from(syncsafe(length))) else {
             return Ok(false);
@@ -105,7 +105,7 @@ impl Tag {
         Ok(Some(Frame { is_picture, at: at + header_len.unsigned_abs(), len: len.into(), flags }))
     }
 
-    /// The length of a frame: of version 4 some writers write it as in version 3; the next frame tells.
+    /// Returns the length of a frame. Some writers of version 4 use the encoding of version 3; the next frame determines which one applies.
     fn length(&self, reader: &mut Reader, plain: u32) -> Result<Option<u32>, ProbeError> {
         if self.version != 4 || plain <= 0x7f {
             return Ok(Some(plain));
@@ -130,14 +130,14 @@ fn four(reader: &mut Reader, at: u64) -> Result<Option<u32>, ProbeError> {
     Ok(reader.up_to(at, 4)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)))
 }
 
-/// Width and height of a picture in a frame; `None` where it is of no known kind.
+/// Returns width and height of a picture in a frame; `None` if its type is unknown.
 fn picture(reader: &mut Reader, tag: &Tag, frame: &Frame) -> Result<Option<(u32, u32)>, ProbeError> {
     let ahead = if frame.flags & HAS_LENGTH != 0 { 4 } else { 0 };
     let (at, len) = (frame.at + ahead, frame.len.saturating_sub(ahead));
     if frame.flags & ENCRYPTED != 0 || len <= 4 || at.saturating_add(len) > reader.len() {
         return Ok(None);
     }
-    // Of a picture that is longer, the beginning is enough: what is asked for stands in its header.
+    // The beginning of a longer picture is sufficient, because its size is in its header.
     let mut bytes = reader.up_to(at, usize::try_from(len).unwrap_or(MAX_READ_BYTES))?.to_vec();
     if tag.unsynchronised || frame.flags & UNSYNCHRONISED != 0 {
         synchronise(&mut bytes);
@@ -155,18 +155,18 @@ fn picture(reader: &mut Reader, tag: &Tag, frame: &Frame) -> Result<Option<(u32,
     cover::size(picture, format, at).map(Some)
 }
 
-/// Takes the zeros out that stand behind bytes of ones.
+/// Removes the zero bytes after bytes of 0xff.
 fn synchronise(bytes: &mut Vec<u8>) {
     let mut before = 0;
     bytes.retain(|&byte| {
         let kept = !(before == 0xff && byte == 0);
-        // A zero that is taken out does not hide the next one.
+        // A removed zero does not affect the next byte.
         before = if kept { byte } else { 0 };
         kept
     });
 }
 
-/// The MIME type, spelled as usual, and the picture.
+/// Returns the MIME type in its usual spelling, and the picture.
 fn parts(frame: &[u8], version: u8) -> Option<(Vec<u8>, &[u8])> {
     let (&encoding, rest) = frame.split_first()?;
     let (mime, rest) = if version == 2 {
@@ -191,7 +191,7 @@ fn parts(frame: &[u8], version: u8) -> Option<(Vec<u8>, &[u8])> {
     (!picture.is_empty()).then_some((mime, picture))
 }
 
-/// What follows a text of two bytes a character that ends with a zero.
+/// Returns the bytes after a text of two bytes per character that is terminated by a zero.
 fn behind_wide_text(bytes: &[u8]) -> &[u8] {
     let length = bytes.chunks_exact(2).take_while(|pair| *pair != [0, 0]).count() * 2;
     bytes.get(length + 2..).unwrap_or_default()

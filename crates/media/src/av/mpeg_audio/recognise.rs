@@ -1,14 +1,14 @@
-//! Whether bytes are MPEG audio: how many frames stand in a row, judged as FFmpeg judges.
+//! Recognises MPEG audio by the number of consecutive frames, with the criteria of FFmpeg.
 
 use super::super::codec::MpegHeader;
 use crate::{ProbeError, Reader};
 
-/// Bytes that are looked at where nothing is recognised at the beginning.
+/// Bytes that are searched if nothing is recognised at the beginning.
 const FAR: usize = 1 << 20;
-/// Copies of a header within its own frame, above which it is none.
+/// The maximum number of copies of a header within its own frame; with more, the header is not genuine.
 const IMITATIONS: usize = 2;
 
-/// Whether these first bytes are MPEG audio. It is a guess: surer kinds are asked first.
+/// Whether these first bytes are MPEG audio. This is a heuristic, so more reliable signatures must be checked first.
 pub fn matches(first: &[u8]) -> bool {
     let found = FrameRuns::in_bytes(first);
     found.at_start > 1 && found.at_start_to_end
@@ -17,21 +17,21 @@ pub fn matches(first: &[u8]) -> bool {
         || found.most >= 1 && first.len() < 10 * found.bytes
 }
 
-/// Whether the entry is MPEG audio behind a long stretch of something else, such as zeros.
+/// Whether the entry is MPEG audio after a long run of other data, such as zeros.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If the entry cannot be read.
 pub fn matches_far(reader: &mut Reader, start: u64) -> Result<bool, ProbeError> {
     Ok(matches(reader.up_to(start, FAR)?))
 }
 
-/// Rows of frames.
+/// Sequences of frames in a piece of data.
 #[derive(Default)]
 struct FrameRuns {
-    /// Frames in the longest row, and bytes of the one with most.
+    /// Number of frames in the longest sequence, and the largest number of bytes of a sequence.
     most: usize,
     bytes: usize,
-    /// Frames in the row at the first byte that is not zero, and whether it ends where the bytes end.
+    /// Number of frames in the sequence at the first non-zero byte, and whether it ends where the bytes end.
     at_start: usize,
     at_start_to_end: bool,
 }
@@ -61,7 +61,7 @@ impl FrameRuns {
     }
 }
 
-/// Frames one behind the other.
+/// Consecutive frames.
 struct Row {
     frames: usize,
     bytes: usize,

@@ -1,41 +1,41 @@
-//! The frame in front that holds no sound but counts: Xing, Info, LAME and VBRI.
+//! The first frame if it contains counts instead of sound: Xing, Info, LAME and VBRI.
 
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale_base, Rational};
 use super::BASE;
 use crate::{ProbeError, Reader};
 
-/// Samples that every decoder of layer III is late by, and one more.
+/// Delay of layer III decoders in samples, plus one.
 const DECODER_DELAY: i64 = 528 + 1;
 
-/// What the frame tells.
+/// The fields of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tag {
-    /// Bytes to skip: the frame itself; 0 where it is played like any other.
+    /// Bytes to skip: the frame itself; 0 if it is decoded like any other.
     pub(super) skipped: u64,
-    /// Number of frames; 0 where it is not told.
+    /// Number of frames; 0 if not specified.
     frames: i64,
     /// Samples per frame, and per second.
     samples: i64,
     rate: i64,
-    /// Samples that the encoder added in front and behind, where it tells.
+    /// Samples that the encoder added at the beginning and at the end, if specified.
     added: Option<(i64, i64)>,
 }
 
 impl Tag {
-    /// Samples to drop at the beginning.
+    /// Samples to be discarded at the beginning.
     pub(super) fn skip(&self) -> i64 {
         self.added.map_or(0, |(front, _)| front + DECODER_DELAY)
     }
 
-    /// Between which samples everything is dropped, at the end.
+    /// Returns the range of samples at the end that are discarded.
     pub(super) fn dropped(&self) -> Option<(i64, i64)> {
         let total = self.frames * self.samples;
         let (_, behind) = self.added.filter(|_| self.frames > 0)?;
         Some((total - behind + DECODER_DELAY, total))
     }
 
-    /// The time of the first sample that is heard, in ticks.
+    /// Returns the time of the first sample that is not discarded, in ticks.
     pub(super) fn start_time(&self) -> i64 {
         if self.added.is_some() {
             rescale_base(self.skip(), Rational::new(1, self.rate), BASE)
@@ -44,7 +44,7 @@ impl Tag {
         }
     }
 
-    /// The duration that is told, in ticks.
+    /// Returns the specified duration, in ticks.
     pub(super) fn duration(&self) -> Option<i64> {
         let (front, behind) = self.added.unwrap_or_default();
         let samples = self.frames * self.samples - front - behind;
@@ -52,7 +52,7 @@ impl Tag {
     }
 }
 
-/// Reads the frame at `at`, the first behind the tags; `None` where it is no frame of layer III.
+/// Reads the frame at `at`, the first one after the tags; `None` if it is not a layer III frame.
 pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeError> {
     let behind = reader.len().saturating_sub(at + 4);
     let bytes = reader.up_to(at, 256)?;
@@ -85,7 +85,7 @@ pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeErr
     Ok(Some(tag))
 }
 
-/// Reads the fields behind `Xing` or `Info`; gives the number of bytes that is told. `behind` is how many there are.
+/// Reads the fields after `Xing` or `Info`; returns the specified number of bytes. `behind` is the number of bytes present.
 fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
     let flags = fields.number(4);
     let mut told = 0;
@@ -97,7 +97,7 @@ fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
     }
     let told_bytes = u64::try_from(told).unwrap_or(0);
     if told_bytes > 0 && behind > told_bytes && behind - told_bytes > told_bytes >> 4 {
-        // Files that were put one behind the other: the tag is of the first of them.
+        // For concatenated files, the tag applies only to the first one.
         tag.frames = 0;
     }
     if flags & 4 != 0 {
@@ -115,7 +115,7 @@ fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
     told
 }
 
-/// Numbers one behind the other; what is not there reads as 0.
+/// Reads consecutive numbers; missing bytes count as 0.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         self.0 = self.0.get(count..).unwrap_or_default();
     }
 
-    /// A number of so many bytes, the highest first.
+    /// Reads a big-endian number of `count` bytes.
     fn number(&mut self, count: usize) -> i64 {
         let number = (0..count).fold(0, |number, at| number << 8 | i64::from(self.0.get(at).copied().unwrap_or(0)));
         self.skip(count);

@@ -5,7 +5,7 @@ use gristmill_ops::formats::energon::media_json::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Every file of a folder against what the peer says of it: `expected.json` maps names to a row of JSON, or to `null`.
+/// Compares every file of a folder with the reference program: `expected.json` maps names to a row of JSON, or to `null`.
 pub(crate) fn compare_with_the_peer(family: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/media").join(family);
     let expected = std::fs::read(folder.join("expected.json")).unwrap();
@@ -27,7 +27,7 @@ fn probe_bytes(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
     probe(&mut Reader::new(&bytes, &Cancel::default()))
 }
 
-/// A frame of layer III, 64 kbit/s, 44.1 kHz, stereo, of silence.
+/// A silent frame of layer III, 64 kbit/s, 44.1 kHz, stereo.
 fn silence() -> Vec<u8> {
     let mut frame = vec![0xff, 0xfb, 0x50, 0];
     frame.resize(208, 0);

@@ -1,11 +1,10 @@
-//! The codecs in Ogg: their headers, and how long their packets last.
+//! The codecs in Ogg: parses their headers, and determines the durations of their packets.
 
 use super::super::codec::{opus_packet_samples, vorbis};
 use super::super::rational::Rational;
 use super::pages::{Packet, Page};
 use crate::ProbeError;
 
-/// Which codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Vorbis,
@@ -14,7 +13,7 @@ pub(super) enum Kind {
     Video,
 }
 
-/// A codec and what its headers tell.
+/// A codec and the fields of its headers.
 pub(super) enum Codec {
     Vorbis(Vorbis),
     Opus { channels: u32, pre_skip: u32, headers: u32 },
@@ -22,7 +21,7 @@ pub(super) enum Codec {
     Video(Video),
 }
 
-/// Vorbis, while its headers are read and then.
+/// The state of a Vorbis stream, during and after its headers.
 #[derive(Default)]
 pub(super) struct Vorbis {
     identification: Vec<u8>,
@@ -36,14 +35,14 @@ pub(super) struct Video {
     pub(super) fps: Rational,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Of Theora: how many bits of a granule count frames since the last key frame, and whether it counts from 0.
+    /// For Theora: number of bits of a granule that count frames since the last key frame, and whether counting starts at 0.
     shift: u32,
     from_zero: bool,
     headers: u32,
 }
 
 impl Codec {
-    /// The codec that a first page names.
+    /// Recognises the codec by the first page of a stream.
     pub(super) fn of(page: &Page) -> Option<Self> {
         if page.starts_with(b"\x01vorbis") {
             Some(Self::Vorbis(Vorbis::default()))
@@ -91,7 +90,7 @@ impl Codec {
         }
     }
 
-    /// Samples at the beginning that are not heard.
+    /// Samples to be discarded at the beginning.
     pub(super) fn pre_skip(&self) -> i64 {
         match self {
             Self::Opus { pre_skip, .. } => (*pre_skip).into(),
@@ -99,7 +98,7 @@ impl Codec {
         }
     }
 
-    /// Whether the headers are not complete.
+    /// Whether the headers are incomplete.
     pub(super) fn wants_headers(&self) -> bool {
         match self {
             Self::Vorbis(vorbis) => vorbis.setup.is_none(),
@@ -109,7 +108,7 @@ impl Codec {
         }
     }
 
-    /// Reads a packet at the beginning: whether it is a header; the first that is none ends the headers.
+    /// Reads a packet at the beginning, and returns whether it is a header; the first other packet ends the headers.
     pub(super) fn header(&mut self, packet: &Packet, first_page: bool, at: u64) -> Result<bool, ProbeError> {
         let wrong = |what: &str| Err(ProbeError::broken(format!("its {what} header cannot be read"), at));
         let bytes = packet.bytes.as_slice();
@@ -149,7 +148,7 @@ impl Codec {
         }
     }
 
-    /// Whether a packet behind the headers holds sound or a picture; headers may come again.
+    /// Whether a packet after the headers contains sound or a frame; headers may be repeated.
     pub(super) fn is_data(&self, packet: &Packet, at: u64) -> Result<bool, ProbeError> {
         let bytes = packet.bytes.as_slice();
         match self {
@@ -167,7 +166,8 @@ impl Codec {
         }
     }
 
-    /// How long a packet lasts, as its container counts; `before` is the block of Vorbis before it. `None`: it is broken.
+    /// Returns the duration of a packet in the container's units; `None` if it is broken. `before` is the size of the previous Vorbis
+    /// block.
     pub(super) fn duration(&self, packet: &Packet, before: &mut u32) -> Option<u32> {
         match self {
             Self::Vorbis(vorbis) => {
@@ -186,7 +186,7 @@ impl Codec {
         }
     }
 
-    /// The shorter block of Vorbis, which stands before the first packet.
+    /// Returns the short block size of Vorbis, assumed for the block before the first packet.
     pub(super) fn short_block(&self) -> u32 {
         match self {
             Self::Vorbis(Vorbis { setup: Some(setup), .. }) => setup.blocks[0],
@@ -194,7 +194,7 @@ impl Codec {
         }
     }
 
-    /// The time that a granule stands for.
+    /// Converts a granule to a time.
     pub(super) fn time(&self, granule: i64) -> i64 {
         let Self::Video(video) = self else { return granule };
         let granule = granule.cast_unsigned();
@@ -208,7 +208,7 @@ impl Codec {
 }
 
 impl Vorbis {
-    /// Whether an identification header tells the same channels and rate.
+    /// Whether an identification header has the same channels and rate.
     fn is_like(&self, header: &[u8]) -> bool {
         header.get(11..16) == self.identification.get(11..16)
     }
@@ -263,19 +263,19 @@ impl Video {
     }
 }
 
-/// Channels and samples to skip.
+/// Returns the number of channels and of samples to skip.
 fn opus_head(bytes: &[u8]) -> Option<(u32, u32)> {
     let [b'O', b'p', b'u', b's', b'H', b'e', b'a', b'd', version, channels, low, high, _, _, _, _, _, _, family, ..] =
         *bytes
     else {
         return None;
     };
-    // Family 0 is of mono and stereo only.
+    // Family 0 allows only mono and stereo.
     let fine = version & 0xf0 == 0 && channels > 0 && (family > 0 || channels <= 2);
     fine.then(|| (channels.into(), u16::from_le_bytes([low, high]).into()))
 }
 
-/// Rate, channels and the longest block.
+/// Returns rate, channels and the longest block.
 fn flac_info(bytes: &[u8]) -> Option<(u32, u32, u32)> {
     let [0x7f, b'F', b'L', b'A', b'C', 1, _, _, _, _, _, _, _, 0, 0, 0, 34, rest @ ..] = bytes else {
         return None;

@@ -1,6 +1,6 @@
 //! Ogg: Vorbis, Opus, FLAC, VP8 and Theora in pages.
 //!
-//! Pages and packets are timed as FFmpeg's demuxer times them; of packets only the first bytes are looked at.
+//! Pages and packets are timed like in FFmpeg's demuxer; only the first bytes of packets are examined.
 
 mod codecs;
 mod pages;
@@ -17,28 +17,28 @@ use gristmill_core::AvFacts;
 use pages::{Assembly, Packets, Page, Pages, FIRST};
 use timing::Timing;
 
-/// Streams that are told apart; nobody multiplexes as many.
+/// The maximum number of streams that are distinguished; real files have fewer.
 const STREAMS: usize = 64;
 
-/// Whether these first bytes are Ogg.
+/// Whether these first bytes belong to an Ogg file.
 pub fn matches(first: &[u8]) -> bool {
     first.starts_with(b"OggS\0") && first.get(5).is_some_and(|flags| *flags <= 7)
 }
 
-/// One stream.
+/// One logical stream.
 struct Stream {
     serial: u32,
     codec: Option<Codec>,
     assembly: Assembly,
     timing: Timing,
-    /// Where its first packet with sound or pictures starts.
+    /// Offset of the page with the first data packet.
     begins: Option<u64>,
 }
 
-/// Reads Ogg: the headers, and every page.
+/// Reads the headers and every page.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where a header is missing or wrong, or a packet cannot be decoded.
+/// [`ProbeError::Broken`] if a header is missing or wrong, or a packet cannot be decoded.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let start = super::after_id3(reader)?;
     let mut streams = headers(reader, start)?;
@@ -62,7 +62,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     Ok(AvProbed { facts, remarks })
 }
 
-/// Reads pages until the first packet that is no header.
+/// Reads pages until the first packet that is not a header.
 fn headers(reader: &mut Reader, start: u64) -> Result<Vec<Stream>, ProbeError> {
     let mut streams: Vec<Stream> = Vec::new();
     let mut pages = Pages::new(start);
@@ -95,7 +95,7 @@ fn headers(reader: &mut Reader, start: u64) -> Result<Vec<Stream>, ProbeError> {
     Err(ProbeError::broken("it ends before its sound or pictures begin", reader.len()))
 }
 
-/// The stream that a page belongs to; `None` where reading ends. A new stream takes the place of one of the same kind.
+/// Returns the stream of a page; `None` if reading ends. A new stream replaces one of the same kind.
 fn stream_of<'a>(streams: &'a mut [Stream], page: &Page) -> Result<Option<&'a mut Stream>, ProbeError> {
     if let Some(at) = streams.iter().position(|stream| stream.serial == page.serial) {
         return Ok(streams.get_mut(at));
@@ -107,7 +107,7 @@ fn stream_of<'a>(streams: &'a mut [Stream], page: &Page) -> Result<Option<&'a mu
         return Err(ProbeError::broken("a stream of an unknown kind follows the first", page.at));
     };
     if codec.kind() == Kind::Opus {
-        // Readers stop here: of a chain of Opus, only the first link is heard.
+        // Readers stop here: only the first link of an Opus chain is decoded.
         return Ok(None);
     }
     if codec.kind() != next.kind() {
@@ -139,7 +139,7 @@ impl Stream {
     }
 }
 
-/// Of the first stream of each kind.
+/// Returns the facts of the first stream of each kind.
 fn facts(streams: &mut [Stream]) -> Result<AvFacts, ProbeError> {
     let mut facts = AvFacts::default();
     let first = |streams: &[Stream], video: bool| {

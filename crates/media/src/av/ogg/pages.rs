@@ -1,26 +1,26 @@
-//! Pages of Ogg (RFC 3533): where they are, whether they are whole, and the packets in them.
+//! Pages of Ogg (RFC 3533): finds and verifies them, and splits them into packets.
 
 use crate::{ProbeError, Reader};
 
-/// The mark of the first page of a stream, of the last, and of one that goes on with a packet.
+/// Flags of the first page of a stream, of the last one, and of a page that continues a packet.
 pub(super) const FIRST: u8 = 2;
 pub(super) const LAST: u8 = 4;
 const CONTINUED: u8 = 1;
-/// The longest page in bytes: how far the next one is searched for.
+/// The longest page in bytes, which is also the range of the search for the next one.
 const MAX_PAGE_BYTES: usize = 65_307;
-/// Bytes in front of the segment lengths.
+/// Bytes before the segment lengths.
 const HEADER: usize = 27;
-/// The longest header packet that is kept, in bytes; of others, the beginning is enough.
+/// The longest header packet that is kept, in bytes; of longer ones, only the beginning is kept.
 const MAX_KEPT_HEADER_BYTES: usize = 1 << 19;
-/// What is kept of packets with sound or pictures, in bytes.
+/// Bytes that are kept of packets with sound or frames.
 const BEGINNING: usize = 32;
 
-/// A page, its checksum checked.
+/// A page with a valid checksum.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) at: u64,
     pub(super) flags: u8,
-    /// −1 where no packet ends on it.
+    /// −1 if no packet ends on the page.
     pub(super) granule: i64,
     pub(super) serial: u32,
     segments: Vec<u8>,
@@ -28,16 +28,16 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Whether its content starts so.
+    /// Whether the content starts with `magic`.
     pub(super) fn starts_with(&self, magic: &[u8]) -> bool {
         self.content.starts_with(magic)
     }
 }
 
-/// Reads pages one behind the other.
+/// Reads consecutive pages.
 pub(super) struct Pages {
     at: u64,
-    /// Where the last good page starts.
+    /// Offset of the last valid page.
     last: Option<u64>,
 }
 
@@ -46,10 +46,10 @@ impl Pages {
         Self { at, last: None }
     }
 
-    /// The next page whose checksum is right; `None` at the end, be it in the middle of a page.
+    /// Returns the next page with a valid checksum; `None` at the end, even within a page.
     ///
     /// # Errors
-    /// Broken where no page starts within the length of one.
+    /// [`ProbeError::Broken`] if no page starts within the length of one.
     pub(super) fn next(&mut self, reader: &mut Reader) -> Result<Option<Page>, ProbeError> {
         loop {
             let Some(at) = self.sync(reader)? else { return Ok(None) };
@@ -63,7 +63,8 @@ impl Pages {
         }
     }
 
-    /// Where the next mark of a page is. Where none follows at once, the page before is searched too: its length may lie.
+    /// Returns the offset of the next page marker. If there is none at the current offset, the previous page is searched too, because its
+    /// length may be wrong.
     fn sync(&mut self, reader: &mut Reader) -> Result<Option<u64>, ProbeError> {
         let here = reader.up_to(self.at, 4)?;
         if here == b"OggS" {
@@ -85,9 +86,9 @@ impl Pages {
     }
 }
 
-/// Reads a page: `None` where it does not end, `None` inside where its checksum is wrong.
+/// Reads a page: `None` if the file ends within it, an inner `None` if its checksum is wrong.
 fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, ProbeError> {
-    // The header first: reading the longest page each time would read a file of short pages many times over.
+    // Reading the header first avoids reading the maximum page length for each page of a file of short pages.
     let segments = reader.up_to(at, HEADER)?.get(HEADER - 1).map_or(0, |count| usize::from(*count));
     let lengths = reader.up_to(at + HEADER as u64, segments)?.iter().map(|length| usize::from(*length));
     let length = lengths.sum::<usize>();
@@ -116,7 +117,7 @@ fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, Pro
     Ok(Some(Some((page, end))))
 }
 
-/// The checksum of pages, over more bytes.
+/// Updates the checksum of a page with more bytes.
 fn checksum(crc: u32, bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
@@ -140,11 +141,11 @@ fn checksum(crc: u32, bytes: &[u8]) -> u32 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packet {
     pub(super) bytes: Vec<u8>,
-    /// Its length in bytes.
+    /// Full length of the packet in bytes.
     pub(super) length: usize,
 }
 
-/// Packets of one stream that go over pages.
+/// Assembles packets of one stream that span pages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     partial: Packet,
@@ -155,12 +156,12 @@ pub(super) struct Assembly {
 #[derive(Debug)]
 pub(super) struct Packets {
     pub(super) whole: Vec<Packet>,
-    /// Whether nothing follows the last of them on the page.
+    /// Whether the last packet ends at the end of the page.
     pub(super) ends_with_whole: bool,
 }
 
 impl Assembly {
-    /// Adds a page. Of packets that are not `headers`, only the beginning is kept.
+    /// Adds a page. Unless `headers` is set, only the beginning of packets is kept.
     pub(super) fn add(&mut self, page: &Page, headers: bool) -> Packets {
         let kept = if headers { MAX_KEPT_HEADER_BYTES } else { BEGINNING };
         let mut segments = page.segments.iter();
@@ -169,7 +170,7 @@ impl Assembly {
         if !goes_on {
             self.partial = Packet::default();
         } else if self.partial.length == 0 {
-            // The beginning of this packet is lost.
+            // The beginning of this packet is missing.
             for &length in segments.by_ref() {
                 content = content.get(length.into()..).unwrap_or_default();
                 if length < 255 {

@@ -1,27 +1,27 @@
-//! When packets of one stream begin and end, from granules and from what the packets hold.
+//! Determines the times of a stream's packets from granules and packet durations.
 
 use super::codecs::{Codec, Kind};
 use super::pages::{Packet, Page, LAST};
 use crate::ProbeError;
 
-/// Granules of Opus above this are refused.
+/// Opus granules above this are refused.
 const HUGE: i64 = 1 << 62;
 
-/// What the packets of a stream give.
+/// The state of a stream's timing.
 #[derive(Debug, Default)]
 pub(super) struct Timing {
-    /// Packets with sound or pictures.
+    /// Number of packets with sound or frames.
     pub(super) packets: u64,
-    /// Whether its last page was seen.
+    /// Whether the last page was seen.
     pub(super) ended: bool,
-    /// The first time that is known.
+    /// The first known time.
     start: Option<i64>,
     /// The granule of the last page, as a time.
     last: Option<i64>,
-    /// The clock: of the container, and of packets.
+    /// The time of the next packet: according to the container, and according to the packets.
     known: PacketTime,
     now: i64,
-    /// Where the page before ended.
+    /// For Vorbis, the end of the page before the last one; `before_last` sums up the durations of packets after it.
     first_of_last: Option<i64>,
     before_last: i64,
     block: Option<u32>,
@@ -29,19 +29,19 @@ pub(super) struct Timing {
     seeking: Seeking,
 }
 
-/// Readers go back to time 0 before they decode: to the last page that begins at or before it.
+/// The state of the seek to time 0 before decoding: readers seek to the last page that begins at or before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Seeking {
-    /// No page with a time was met.
+    /// No page with a time was found yet.
     #[default]
     First,
-    /// A page that begins before time 0 was met.
+    /// A page that begins before time 0 was found.
     Later,
     /// The page is found.
     Done,
 }
 
-/// The time of the next packet that the container states.
+/// The time of the next packet according to the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PacketTime {
     At(i64),
@@ -54,7 +54,7 @@ impl Default for PacketTime {
     }
 }
 
-/// What a decoder gives.
+/// The state of the decoder's output.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decoded {
     started: bool,
@@ -64,7 +64,7 @@ struct Decoded {
     end: Option<i64>,
 }
 
-/// The sum.
+/// The total of the decoder's output.
 pub(super) struct Sound {
     pub(super) samples: u64,
     pub(super) duration: Option<i64>,
@@ -74,13 +74,13 @@ pub(super) struct Sound {
 struct Timed {
     time: i64,
     duration: i64,
-    /// Samples to drop at its end.
+    /// Samples to be discarded at its end.
     trimmed: i64,
     samples: i64,
 }
 
 impl Timing {
-    /// A further link of a chain starts: time begins anew, but for FLAC.
+    /// Starts a new link of a chain: times restart at 0, except for FLAC.
     pub(super) fn restart(&mut self, kind: Kind) {
         if kind != Kind::Flac {
             self.known = PacketTime::At(0);
@@ -88,7 +88,7 @@ impl Timing {
         self.first_of_last = None;
     }
 
-    /// At the first packet of a page: whether decoding starts here after all. `begins` is the time the page tells by itself.
+    /// Decides at the first packet of a page whether decoding restarts here. `begins` is the time derived from the page alone.
     fn seek(&mut self, codec: &Codec, begins: Option<i64>) {
         if self.seeking == Seeking::Done || codec.is_video() {
             return;
@@ -118,7 +118,7 @@ impl Timing {
         }
     }
 
-    /// Counts a packet, maybe the `first` on its page; `rest` are those behind it there.
+    /// Counts a packet, which may be the `first` on its page; `rest` are the packets after it on the page.
     pub(super) fn packet(
         &mut self,
         codec: &Codec,
@@ -174,7 +174,7 @@ impl Timing {
         Ok(())
     }
 
-    /// The time of the first packet on a page: the granule at its end less all that lies on it.
+    /// Returns the time of the first packet on a page: its granule minus the durations of all packets on it.
     fn begins(codec: &Codec, packet: &Packet, rest: &[Packet], page: &Page) -> i64 {
         let mut block = codec.short_block();
         let mut sum = i64::from(codec.duration(packet, &mut block).unwrap_or(0));
@@ -200,7 +200,7 @@ impl Timing {
         }
     }
 
-    /// The end of a stream: its last granule says how much of the last packet counts.
+    /// Trims the end of a stream: its last granule determines how much of the last packet counts.
     fn trim(&mut self, kind: Kind, codec: &Codec, timed: &mut Timed, page: &Page, is_last: bool) {
         match kind {
             Kind::Opus => {
@@ -221,7 +221,7 @@ impl Timing {
                 if is_last {
                     let skip = sum.wrapping_add(timed.duration).wrapping_sub(page.granule);
                     timed.trimmed = skip.max(0);
-                    // Durations have 32 bits and no sign: what is less than nothing becomes very long.
+                    // Durations are unsigned 32-bit numbers, so a negative one wraps to a very large value.
                     timed.duration = i64::from(page.granule.wrapping_sub(sum) as u32);
                 }
                 self.before_last += timed.duration;
@@ -230,14 +230,14 @@ impl Timing {
         }
     }
 
-    /// What a decoder makes of all packets.
+    /// Returns the result of decoding all packets.
     pub(super) fn sound(&self) -> Sound {
         let start = self.start.unwrap_or(0);
         let end = self.sound.end.or(self.last).or((self.packets > 0).then_some(self.now));
         Sound { samples: self.sound.samples.max(0).unsigned_abs(), duration: end.map(|end| end.saturating_sub(start)) }
     }
 
-    /// The last granule as a time, from the first.
+    /// Returns the last granule as a time, relative to the start.
     pub(super) fn granule_end(&self) -> Option<i64> {
         self.last.map(|last| last.saturating_sub(self.start.unwrap_or(0)))
     }
@@ -257,7 +257,7 @@ impl Decoded {
         }
         let (mut time, mut duration) = (timed.time, timed.duration);
         if timed.trimmed > 0 {
-            // What is said of the end of a packet undoes what was said of its beginning.
+            // Trimming the end of a packet cancels the remaining skip at the beginning.
             self.skipped = codec.pre_skip();
         }
         let left = codec.pre_skip() - self.skipped;

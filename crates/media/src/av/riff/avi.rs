@@ -1,7 +1,7 @@
-//! AVI, also with the further segments of OpenDML.
+//! AVI, including the additional segments of OpenDML.
 //!
-//! FFmpeg reads the chunks one after the other, from the first to the end of the file, whatever the index says, so they are
-//! walked here as well: a few bytes of each, and of coded sound as many as tell where its frames begin.
+//! FFmpeg reads the chunks sequentially from the first to the end of the file, regardless of the index, so the same is done here: a few
+//! bytes of each chunk are read, and as many bytes of coded sound as are needed to locate its frames.
 
 mod header;
 mod sound;
@@ -13,15 +13,15 @@ use gristmill_core::AvFacts;
 use header::{Header, Stream, Track};
 use sound::Sound;
 
-/// The pairs of names that such a file may begin with.
+/// The pairs of names at the beginning of such a file.
 const NAMES: [([u8; 4], [u8; 4]); 5] =
     [(*b"RIFF", *b"AVI "), (*b"RIFF", *b"AVIX"), (*b"RIFF", *b"AVI\x19"), (*b"ON2 ", *b"ON2f"), (*b"RIFF", *b"AMV ")];
-/// Bytes that are read at once in search of a chunk.
+/// Bytes that are read at a time in search of a chunk.
 const SEARCH_BYTES: usize = 4 << 10;
-/// A chunk of a palette has at most so many bytes.
+/// The maximum length of a palette chunk in bytes.
 const PALETTE: u32 = 4 * 256 + 4;
 
-/// Whether these first bytes are an AVI file.
+/// Whether these first bytes belong to an AVI file.
 pub fn matches(first: &[u8]) -> bool {
     NAMES.iter().any(|(outer, inner)| first.starts_with(outer) && first.get(8..12) == Some(inner))
 }
@@ -29,7 +29,7 @@ pub fn matches(first: &[u8]) -> bool {
 /// Reads the facts of the first video and the first audio stream.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where the header is none, or a stream has no frames.
+/// [`ProbeError::Broken`] if the header is invalid, or a stream has no frames.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if !matches(reader.up_to(0, 12)?) {
         return Err(ProbeError::broken("there is something before the AVI file", 0));
@@ -86,17 +86,17 @@ fn audio(stream: &Stream, sound: &sound::Counted, facts: &mut AvFacts) {
     facts.audio_num_samples = sound.samples;
 }
 
-/// What was seen of one stream.
+/// The state of one stream.
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// Packets with something in them.
+    /// Number of non-empty packets.
     packets: u64,
-    /// The two letters behind the number of its chunks, and how often they came in a row.
+    /// The two letters after the stream number in its chunks, and the number of consecutive occurrences.
     suffix: [u8; 2],
     seen: u32,
 }
 
-/// The walk through the chunks.
+/// Iterates over the chunks.
 struct Walk<'a> {
     header: &'a Header,
     states: Vec<State>,
@@ -105,17 +105,17 @@ struct Walk<'a> {
     sound: Option<Sound>,
     /// Offset and length of the first packet of the video stream.
     first_frame: Option<(u64, u32)>,
-    /// No chunk ends behind this.
+    /// The maximum end of a chunk.
     end: u64,
 }
 
-/// What stands at a place.
+/// The interpretation of the bytes at an offset.
 enum ChunkKind {
-    /// Nothing that means anything: on with the next byte.
+    /// No valid chunk: the search continues at the next byte.
     Nothing,
-    /// Something to pass over: on so many bytes further.
+    /// Data to skip, of the given number of bytes.
     Pass(u64),
-    /// A packet of a stream, with so many bytes.
+    /// A packet: the index of its stream, and its length in bytes.
     Packet(usize, u32),
 }
 
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
 
     fn chunks(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
         let mut at = self.header.chunks_at;
-        // Where the search for the next chunk began.
+        // The offset at which the search for the next chunk began.
         let mut from = at;
         'look: loop {
             let bytes = reader.sparse(at, SEARCH_BYTES)?;
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a chunk's head at `position` is, `searched` bytes behind where one was expected.
+    /// Interprets a chunk header at `position`, which is `searched` bytes after the expected offset.
     fn found(&mut self, head: &[u8; 8], position: u64, searched: u64) -> ChunkKind {
         let [a, b, c, d, size @ ..] = *head;
         let size = u32::from_le_bytes(size);
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
         ChunkKind::Packet(index, size)
     }
 
-    /// Counts a packet; returns where the next chunk is looked for.
+    /// Counts a packet; returns the offset at which the next chunk is expected.
     fn packet(
         &mut self,
         reader: &mut Reader,
@@ -233,7 +233,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The number of a stream that two digits tell.
+/// Returns the stream number of two digits.
 fn stream_number(tens: u8, ones: u8) -> Option<usize> {
     let digit = |byte: u8| byte.is_ascii_digit().then(|| usize::from(byte - b'0'));
     Some(digit(tens)? * 10 + digit(ones)?)

@@ -1,65 +1,65 @@
-//! `WAVEFORMAT` and what it grew into: how the sound of a WAV or AVI file is coded.
+//! `WAVEFORMAT` and its extensions: the format of the sound in a WAV or AVI file.
 
 use crate::{ProbeError, Reader};
 
-/// How sound is coded, as far as its samples can be counted.
+/// The coding of sound, in the detail required to count its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coding {
-    /// Samples of so many bits each, one after the other.
+    /// Consecutive samples of the given number of bits.
     Pcm(u32),
-    /// IMA ADPCM in blocks, so many bits a sample.
+    /// IMA ADPCM in blocks, with the given number of bits per sample.
     ImaAdpcm(u32),
     /// Microsoft ADPCM in blocks.
     MsAdpcm,
-    /// Two samples a byte, without a header in each block: Yamaha ADPCM and G.722.
+    /// Two samples per byte, without block headers: Yamaha ADPCM and G.722.
     TwoPerByte,
-    /// G.726, so many bits a sample.
+    /// G.726, with the given number of bits per sample.
     G726(u32),
-    /// MPEG-1 and MPEG-2 audio of any layer, in frames that say their length.
+    /// MPEG-1 and MPEG-2 audio of any layer, in frames that contain their length.
     Mpeg,
-    /// AC-3 and Enhanced AC-3, in frames that say their length.
+    /// AC-3 and Enhanced AC-3, in frames that contain their length.
     Ac3,
-    /// AAC, in frames that say their length or in packets that hold one each.
+    /// AAC, in frames that contain their length or in packets of one frame each.
     Aac,
-    /// Anything else, by its number in the header.
+    /// Any other coding, by its number in the header.
     Other(u32),
 }
 
-/// How the sound of a stream is laid out.
+/// The format of the sound of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct SoundFormat {
-    /// How it is coded.
+    /// The coding.
     pub coding: Coding,
     /// Number of channels.
     pub channels: u32,
     /// Samples per second.
     pub rate: u32,
-    /// Bytes of one block; for plain samples one sample of each channel.
+    /// Bytes of one block; for uncompressed samples, one sample of each channel.
     pub block_align: u32,
-    /// Bits of one sample, as told.
+    /// Bits of one sample, according to the header.
     pub bits: u32,
-    /// Bits per second, as told; 0 where that makes no sense.
+    /// Bits per second, according to the header; 0 if the value is implausible.
     pub bit_rate: i64,
-    /// Offset and length of the decoder's configuration, where there is one.
+    /// Offset and length of the decoder configuration, if present.
     pub setup: Option<(u64, u64)>,
 }
 
-/// The header with everything that has a meaning here, in bytes.
+/// Length of the header with all fields that are used, in bytes.
 const MAX_HEADER_BYTES: usize = 18 + 22;
-/// The number that says: the kind of coding follows as a GUID.
+/// The format number for a coding that is specified by a GUID.
 const EXTENSIBLE: u32 = 0xfffe;
-/// The second to the last group of GUIDs that only wrap a number.
+/// The second to the last group of GUIDs that only wrap a format number.
 const WRAPS_A_NUMBER: [[u8; 12]; 3] = [
     [0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71],
     [0x21, 7, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0],
     [0, 0, 0x10, 0, 0x80, 0, 0, 0, 0, 0, 0x38, 0x9b],
 ];
-/// The same of the codings that have a GUID of their own.
+/// The first group of the GUIDs for codings without a format number.
 const AC3_GUID: [u8; 4] = [0x2c, 0x80, 0x6d, 0xe0];
 const MP2_GUID: [u8; 4] = [0x2b, 0x80, 0x6d, 0xe0];
 const EAC3_GUID: [u8; 4] = [0xaf, 0x87, 0xfb, 0xa7];
 
-/// Little-endian or big-endian numbers at positions; what lies behind the end is 0.
+/// Reads little-endian or big-endian numbers at offsets; bytes past the end are 0.
 struct Numbers<'a> {
     bytes: &'a [u8],
     big_endian: bool,
@@ -91,7 +91,7 @@ impl SoundFormat {
     /// Reads the header of `size` bytes at `at`.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] where it is too short or states no sample rate.
+    /// [`ProbeError::Broken`] if it is too short or specifies no sample rate.
     pub fn read(reader: &mut Reader, at: u64, size: u64, big_endian: bool) -> Result<Self, ProbeError> {
         if size < 14 {
             return Err(ProbeError::broken(
@@ -133,7 +133,7 @@ impl SoundFormat {
         Ok(Self { coding, ..format })
     }
 
-    /// What a number in the header stands for.
+    /// Returns the coding for a number in the header.
     fn coding(&self, kind: u32) -> Coding {
         let (bits, channels) = (self.bits, self.channels);
         let whole = bits.div_ceil(8) * 8;
@@ -155,7 +155,7 @@ impl SoundFormat {
         }
     }
 
-    /// Integers that are floats all the same: two layouts that some writers use.
+    /// Returns the coding of integers. Some writers declare 32-bit floats as integers of 24 bits.
     fn integers(&self, bits: u32) -> Coding {
         let wide = self.block_align == self.channels * 4;
         match bits {

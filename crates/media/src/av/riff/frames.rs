@@ -1,4 +1,4 @@
-//! Sound in frames that state their length: MPEG audio and AC-3 inside WAV and AVI files.
+//! Sound in frames that contain their length: MPEG audio and AC-3 in WAV and AVI files.
 
 use super::format::{Coding, SoundFormat};
 use super::packets::{AudioRun, Counted};
@@ -6,42 +6,42 @@ use crate::av::codec::{ac3_frame, mp3_frame, FrameHeader};
 use crate::av::rational::{rescale, Rational, Rounding};
 use crate::{ProbeError, Reader};
 
-/// The longest frame header that is looked at, in bytes.
+/// The longest frame header that is parsed, in bytes.
 const HEAD: usize = 8;
 
-/// Bytes outside of frames that are passed over before a file is given up.
+/// The maximum number of bytes outside of frames that are skipped.
 const MAX_JUNK: u64 = 16 << 20;
 
-/// What was found in the frames.
+/// The facts of the frames.
 #[derive(Debug, Default)]
 pub(super) struct FrameFacts {
     /// Samples per channel.
     pub samples: u64,
-    /// Where the last frame ends, in the stream's time base.
+    /// End of the last frame, in the stream's time base.
     pub end: Option<i64>,
     /// Of the last frame.
     pub channels: Option<u32>,
     /// Of the first frame.
     pub rate: Option<u32>,
-    /// What is odd.
+    /// Unusual findings that are not errors.
     pub remarks: Vec<String>,
 }
 
-/// Walks frames that lie in pieces of a file, across their borders.
+/// Follows frames that are stored in pieces of a file, across the boundaries of pieces.
 pub(super) struct Frames {
     read: fn(&[u8]) -> Option<FrameHeader>,
     base: Rational,
-    /// The beginning of a frame whose header is not whole yet.
+    /// The beginning of a frame whose header is still incomplete.
     head: Vec<u8>,
-    /// Where in its piece that beginning lies.
+    /// Offset of that beginning in its piece.
     head_at: u64,
-    /// Time stamp of the piece that it lies in, while no frame has it.
+    /// Time stamp of the piece that contains it, until a frame uses it.
     head_stamp: Option<i64>,
-    /// Bytes of the present frame that are still to come.
+    /// Remaining bytes of the current frame.
     left: u64,
-    /// Bytes that belong to no frame.
+    /// Number of bytes outside of frames.
     junk: u64,
-    /// Whether such bytes between frames make decoders give up: those of MPEG audio do.
+    /// Whether decoders refuse such bytes between frames, as for MPEG audio.
     strict: bool,
     /// Whether there are such bytes between frames.
     interrupted: bool,
@@ -49,7 +49,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// For sound that comes in such frames; time stamps are in `base`.
+    /// Creates a counter for sound in such frames, with time stamps in `base`; `None` for other sound.
     pub fn of(format: &SoundFormat, base: Rational) -> Option<Self> {
         let read = match format.coding {
             Coding::Mpeg => |bytes: &[u8]| mp3_frame(bytes.first_chunk()?),
@@ -70,7 +70,7 @@ impl Frames {
         })
     }
 
-    /// Walks `len` bytes at `at`; `stamp` is the time of the first frame that begins in them.
+    /// Reads `len` bytes at `at`; `stamp` is the time of the first frame that begins in them.
     pub fn feed(&mut self, reader: &mut Reader, at: u64, len: u64, stamp: Option<i64>) -> Result<(), ProbeError> {
         let (mut stamp, mut begun_here) = (stamp, false);
         let mut done = self.left.min(len);
@@ -100,7 +100,7 @@ impl Frames {
                 }
                 self.head.remove(0);
                 self.head_at += 1;
-                // What was looked at too far stays in `head`; only its first byte is given up.
+                // Bytes read ahead stay in `head`; only its first byte is discarded.
                 continue;
             };
             if begun_here {
@@ -132,8 +132,8 @@ impl Frames {
         self.found.rate = self.found.rate.or(Some(header.rate));
     }
 
-    /// What was found, when everything has been walked. A last frame that is cut off counts as a whole one, as it does for
-    /// decoders, if its header is there.
+    /// Returns the facts after all pieces were read. A last frame that is cut off counts as complete if its header is complete, as in
+    /// decoders.
     pub fn finish(mut self, file_len: u64) -> Result<FrameFacts, ProbeError> {
         if let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?))) {
             self.frame(header, length);
@@ -158,7 +158,7 @@ impl Frames {
     }
 }
 
-/// So many samples in a time base, rounded down.
+/// Converts a number of samples to a time base, rounded down.
 pub(super) fn in_base(samples: i64, rate: u32, base: Rational) -> i64 {
     rescale(samples, base.den, i64::from(rate).saturating_mul(base.num), Rounding::Down)
 }

@@ -1,4 +1,4 @@
-//! RIFF and its kin: WAV (also RF64 and Wave64) and AVI.
+//! RIFF and related formats: WAV (including RF64 and Wave64) and AVI.
 
 pub mod avi;
 mod format;

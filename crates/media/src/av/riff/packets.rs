@@ -1,49 +1,49 @@
-//! How much sound comes out of packets: counted by their sizes where each byte has its place, by frame headers elsewhere.
+//! Counts the samples in packets: from their sizes if each byte has a fixed position, from frame headers otherwise.
 
 use super::format::{Coding, SoundFormat};
 use crate::av::rational::{self, Rational};
 use crate::{ProbeError, Reader};
 
-/// A run of coded sound in the file.
+/// A contiguous piece of coded sound in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AudioRun {
     /// Offset of its first byte.
     pub at: u64,
-    /// Its length in bytes; it ends within the file.
+    /// Length in bytes; it ends within the file.
     pub len: u64,
 }
 
 impl AudioRun {
-    /// `len` bytes at `at`.
+    /// Creates a piece of `len` bytes at `at`.
     pub fn new(at: u64, len: u64) -> Self {
         Self { at, len }
     }
 }
 
-/// What was counted.
+/// The result of counting.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    /// Samples per channel that a decoder gives.
+    /// Samples per channel that a decoder outputs.
     pub samples: u64,
-    /// Where the last packet with a time stamp ends, in samples.
+    /// End of the last packet with a time stamp, in samples.
     pub end: Option<i64>,
-    /// What is odd.
+    /// Unusual findings that are not errors.
     pub remarks: Vec<String>,
 }
 
-/// More channels than that no decoder takes.
+/// The maximum number of channels that decoders accept.
 const MAX_CHANNELS: u32 = 512;
 /// Packets are about a tenth of a second long.
 const PACKETS_PER_SECOND: i64 = 10;
-/// The size of packets where nothing is known, in bytes.
+/// Packet size without a known block size, in bytes.
 const ANY_PACKET: u64 = 4096;
 
-/// `ticks` samples in seconds.
+/// Converts `ticks` samples to seconds.
 pub(super) fn seconds(ticks: i64, rate: u32) -> f64 {
     rational::seconds(ticks, Rational::new(1, i64::from(rate)))
 }
 
-/// Bits of a coded sample, where all have the same; else 0.
+/// Returns the bits of a coded sample if all have the same size; 0 otherwise.
 pub(super) fn bits_of_sample(coding: Coding) -> u32 {
     match coding {
         Coding::Pcm(bits) => bits,
@@ -52,7 +52,7 @@ pub(super) fn bits_of_sample(coding: Coding) -> u32 {
     }
 }
 
-/// Counts the sound in these pieces. `format_at` is where its format is stated, for the message.
+/// Counts the sound in these pieces. `format_at` is the offset of the format, for error messages.
 pub(super) fn count(
     reader: &mut Reader,
     format: &SoundFormat,
@@ -72,7 +72,7 @@ pub(super) fn count(
     }
 }
 
-/// The size of the packets that are read, in bytes.
+/// Returns the size in bytes of the packets that FFmpeg reads.
 fn packet_size(format: &SoundFormat) -> u64 {
     let block = i64::from(format.block_align);
     if block == 0 {
@@ -91,11 +91,11 @@ fn packet_size(format: &SoundFormat) -> u64 {
     u64::try_from(block * blocks).unwrap_or(ANY_PACKET)
 }
 
-/// What one packet holds.
+/// The facts of one packet.
 pub(super) struct PacketFacts {
-    /// Samples per channel that a decoder gives.
+    /// Samples per channel that a decoder outputs.
     pub samples: u64,
-    /// Its duration, in samples; a packet without one has no time stamp.
+    /// Duration in samples; a packet of duration 0 has no time stamp.
     pub duration: i64,
 }
 
@@ -125,10 +125,10 @@ fn by_size(format: &SoundFormat, pieces: &[AudioRun]) -> Result<Counted, ProbeEr
     Ok(counted)
 }
 
-/// What a packet of `size` bytes at `at` holds.
+/// Returns the facts of a packet of `size` bytes at `at`.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where it is too short for a single sample of each channel: no decoder goes on behind it.
+/// [`ProbeError::Broken`] if it is too short for a single sample of each channel: decoders stop there.
 pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<PacketFacts, ProbeError> {
     let channels = u64::from(format.channels);
     let broken = || {
@@ -161,7 +161,7 @@ pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Pack
     }
 }
 
-/// What a packet of ADPCM blocks holds; `None` where a block is too short.
+/// Returns the facts of a packet of ADPCM blocks; `None` if a block is too short.
 fn in_blocks(format: &SoundFormat, size: u64) -> Option<PacketFacts> {
     let block = if format.block_align > 0 { u64::from(format.block_align) } else { size };
     let (whole, rest) = (size / block, size % block);

@@ -1,7 +1,7 @@
 //! WAV: RIFF, RIFX, RF64, BW64 and Wave64.
 //!
-//! FFmpeg reads such a file in packets of about a tenth of a second; how much sound comes out of a file that is cut short
-//! hangs on where the last packet ends, so the packets are counted here as it makes them.
+//! FFmpeg reads such a file in packets of about a tenth of a second. The amount of sound in a file that is cut short depends on where the
+//! last packet ends, so the same packets are counted here.
 
 use super::format::{Coding, SoundFormat};
 use super::packets::{self, AudioRun};
@@ -9,17 +9,17 @@ use crate::av::AvProbed;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
-/// The first bytes of these files are looked at only where there are more than so many.
+/// Files are recognised only if there are more bytes than this.
 const SHORTEST: usize = 32;
-/// The GUIDs of Wave64, less the first four bytes, which are the name as in RIFF (the outermost has another ending).
+/// The GUIDs of Wave64 without their first four bytes, which are the chunk name as in RIFF (the outermost GUID has a different ending).
 const W64_RIFF: [u8; 16] = *b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00";
 const W64_CHUNK: [u8; 12] = *b"\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a";
-/// Chunks that are walked through before a file is given up.
+/// The maximum number of chunks that are visited.
 const CHUNKS: u32 = 1 << 20;
-/// The end of sound whose length is not told.
+/// The end of sound of unknown length.
 const UNKNOWN: u64 = i64::MAX as u64;
 
-/// Whether these first bytes are a WAV file of any kind.
+/// Whether these first bytes belong to a WAV file of any kind.
 pub fn matches(first: &[u8]) -> bool {
     if first.len() > 40 && first.starts_with(&W64_RIFF) && first[24..].starts_with(b"wave") {
         return first[28..40] == W64_CHUNK;
@@ -33,16 +33,16 @@ pub fn matches(first: &[u8]) -> bool {
         }
 }
 
-/// What the chunks say.
+/// The state collected from the chunks.
 struct Header {
     format: Option<(SoundFormat, u64)>,
-    /// Where the sound begins.
+    /// Offset of the sound.
     data_at: Option<u64>,
-    /// Where it is said to end; [`UNKNOWN`] where that is not said.
+    /// End of the sound according to the header; [`UNKNOWN`] if not specified.
     data_end: u64,
-    /// Bytes of sound as told; 0 where that is not told.
+    /// Bytes of sound according to the header; 0 if not specified.
     data_size: u64,
-    /// Samples per channel as told; 0 where that is not told.
+    /// Samples per channel according to the header; 0 if not specified.
     samples: u64,
     big_endian: bool,
     wave64: bool,
@@ -53,7 +53,7 @@ impl Header {
         Self { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian, wave64 }
     }
 
-    /// Takes in a data chunk; returns where it ends. In RF64 files its size was told before.
+    /// Reads a data chunk; returns its end. In RF64 files, an earlier chunk specifies its size.
     fn data_chunk(&mut self, content: u64, size: u64, sized64: bool) -> u64 {
         self.data_at = Some(content);
         self.data_end = if sized64 {
@@ -69,10 +69,10 @@ impl Header {
     }
 }
 
-/// Reads the sound's facts.
+/// Reads the facts of the sound.
 ///
 /// # Errors
-/// [`ProbeError::Broken`] where the chunks make no sense, or the sound is coded in a way that cannot be counted.
+/// [`ProbeError::Broken`] if the chunks are invalid, or the samples of the sound's coding cannot be counted.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let header = if reader.up_to(0, 16)? == W64_RIFF { wave64_header(reader)? } else { riff_header(reader)? };
     let Some((format, format_at)) = &header.format else {
@@ -103,7 +103,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     Ok(AvProbed { facts, remarks })
 }
 
-/// Walks the chunks of RIFF and RF64 files.
+/// Reads the chunks of RIFF and RF64 files.
 fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
     let first: [u8; 16] = reader.array(0)?;
     let (sized64, big_endian) = match &first[..4] {
@@ -159,7 +159,7 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
     Ok(header)
 }
 
-/// The sizes of 64 bits at the beginning of an RF64 file; returns where the chunks begin.
+/// Reads the 64-bit sizes at the beginning of an RF64 file; returns the offset of the chunks after them.
 fn ds64(reader: &mut Reader, header: &mut Header) -> Result<u64, ProbeError> {
     let bytes: [u8; 32] = reader.array(12)?;
     let size = u64::from(u32_at(&bytes, 4));
@@ -174,7 +174,7 @@ fn ds64(reader: &mut Reader, header: &mut Header) -> Result<u64, ProbeError> {
     Ok(20 + size)
 }
 
-/// A list of positions must not end with the file: the peer refuses one that does.
+/// Checks that a list of cues does not extend past the end of the file: the reference program refuses such a file.
 fn cues(reader: &mut Reader, content: u64, size: u64) -> Result<(), ProbeError> {
     let count = u64::from(u32::from_le_bytes(padded(reader.up_to(content, 4)?)));
     let last = content + 4 + count.saturating_sub(1) * 24;
@@ -184,7 +184,7 @@ fn cues(reader: &mut Reader, content: u64, size: u64) -> Result<(), ProbeError> 
     Ok(())
 }
 
-/// Name and size of the chunk at `at`; `None` where the file ends.
+/// Returns the name and size of the chunk at `at`; `None` at the end of the file.
 fn chunk(reader: &mut Reader, at: u64, big_endian: bool) -> Result<Option<([u8; 4], u64)>, ProbeError> {
     let bytes = reader.up_to(at, 8)?;
     let [a, b, c, d, size @ ..] = bytes else { return Ok(None) };
@@ -193,7 +193,7 @@ fn chunk(reader: &mut Reader, at: u64, big_endian: bool) -> Result<Option<([u8; 
     Ok(Some(([*a, *b, *c, *d], u64::from(size))))
 }
 
-/// Walks the chunks of a Wave64 file.
+/// Reads the chunks of a Wave64 file.
 fn wave64_header(reader: &mut Reader) -> Result<Header, ProbeError> {
     let mut header = Header::new(false, true);
     let first: [u8; 40] = reader.array(0)?;
@@ -235,7 +235,7 @@ fn wave64_chunk<'a>(reader: &'a mut Reader, at: u64) -> Result<Wave64Chunk<'a>, 
     Ok(Some((bytes.first_chunk().filter(|_| known), size)))
 }
 
-/// The pieces of the file that are sound: the data chunk, and further ones behind it.
+/// Returns the pieces of the file that contain sound: the data chunk, and further ones after it.
 fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<AudioRun>, ProbeError> {
     let mut pieces = vec![AudioRun::new(data_at, header.data_end.min(reader.len()).saturating_sub(data_at))];
     let mut at = header.data_end;
@@ -267,7 +267,7 @@ fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Audi
     Ok(pieces)
 }
 
-/// The length in samples that the header states.
+/// Returns the length in samples according to the header.
 fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option<i64> {
     let channels = u64::from(format.channels);
     let data_size = if header.data_size > UNKNOWN >> 3 { 0 } else { header.data_size };
@@ -296,7 +296,7 @@ fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option
     i64::try_from(samples).ok().filter(|samples| *samples > 0)
 }
 
-/// The length in samples that the file's size and the stated bit rate give, where nothing else does.
+/// Returns the length in samples from the file's size and the declared bit rate, used if nothing else specifies it.
 fn by_bit_rate(format: &SoundFormat, file_len: u64, data_at: u64) -> Option<i64> {
     use crate::av::rational::{rescale, Rounding};
     let bits = i64::from(packets::bits_of_sample(format.coding));
@@ -306,7 +306,7 @@ fn by_bit_rate(format: &SoundFormat, file_len: u64, data_at: u64) -> Option<i64>
     (bit_rate > 0).then(|| rescale(bytes, 8 * i64::from(format.rate), bit_rate, Rounding::Near))
 }
 
-/// The first `N` bytes, with zeros where there are fewer.
+/// Returns the first `N` bytes, padded with zeros.
 fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut all = [0; N];
     let count = bytes.len().min(N);
@@ -328,7 +328,7 @@ mod tests {
     use crate::ByteSource;
     use gristmill_core::Cancel;
 
-    /// A header, and then zeros up to a length.
+    /// A header followed by zeros up to a length.
     struct Long {
         header: Vec<u8>,
         len: u64,

@@ -1,4 +1,4 @@
-//! AVIF: the codes of AV1, decoded as libavif decodes them for one picture.
+//! AVIF: decodes the AV1 data of one image like libavif.
 
 use super::super::avif_items::coded;
 use super::{cut, error};
@@ -6,11 +6,11 @@ use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 use re_rav1d::dav1d::{Decoder, Error, Settings};
 
-/// Pixels of the largest picture that is decoded; of larger ones the codes are checked to be there.
+/// Pixels of the largest image that is decoded; for larger ones, only the presence of the coded data is checked.
 const MAX_PIXELS: u32 = 40_000_000;
-/// Bytes of codes that are decoded.
+/// The maximum number of bytes of coded data that are decoded.
 const MAX_CODED_BYTES: u64 = 64 << 20;
-/// Pictures within the codes of one picture, as in layers.
+/// The maximum number of frames in the coded data of one image, such as layers.
 const MAX_FRAMES: usize = 1000;
 const PIECE: u64 = 64 << 10;
 
@@ -40,7 +40,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
     Ok(())
 }
 
-/// Whether `codes` hold a picture, and no error up to the last one that was begun with it.
+/// Whether `codes` contain an image and decode without an error up to the end.
 fn decodes(codes: Vec<u8>) -> bool {
     if codes.is_empty() {
         return false;
@@ -66,7 +66,7 @@ fn decodes(codes: Vec<u8>) -> bool {
             Err(_) => return false,
         }
     }
-    // What it holds back has to be good as well.
+    // The frames that the decoder has delayed have to decode as well.
     for _ in 0..MAX_FRAMES {
         match decoder.get_picture() {
             Ok(_) => {}

@@ -1,4 +1,4 @@
-//! Bitmaps: all rows are there, of those that are compressed as well.
+//! Bitmaps: checks that all rows are present, compressed or not.
 
 use super::super::bmp::{bitmap, Bitmap};
 use super::{cut, error};
@@ -10,13 +10,13 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     part(reader, &bitmap, bitmap.height)
 }
 
-/// The first `height` rows of a bitmap, as they stand in the file.
+/// Checks the first `height` rows of a bitmap, in file order.
 pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<(), ProbeError> {
     if bitmap.palette > 1024 {
         return Err(ProbeError::broken("the bitmap has a palette of too many colours", 14));
     }
     if bitmap.mode == "L" && bitmap.run_bits == 0 && bitmap.bits < 8 {
-        // Pillow reads greys as if each had a byte.
+        // Pillow reads grey bitmaps as 8 bits per pixel.
         let row = (u64::from(bitmap.width) * u64::from(bitmap.bits)).div_ceil(32) * 4;
         if row < bitmap.width.into() {
             return Err(ProbeError::broken("the bitmap has greys of a depth that Pillow does not read", 14));
@@ -34,7 +34,7 @@ pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<
     }
 }
 
-/// Whether runs give all pixels. A mark may end them early only at the very end.
+/// Whether the runs yield all pixels. An end marker before the last pixel is allowed only at the very end.
 fn runs(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<bool, ProbeError> {
     let width = u64::from(bitmap.width);
     let all = width * u64::from(height);

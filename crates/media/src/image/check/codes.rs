@@ -1,22 +1,22 @@
-//! The codes at the end of a JPEG picture that has no mark of its end: whether they give all of its units.
+//! Checks whether the entropy-coded data of a JPEG image without an end marker contain all of its units.
 //!
-//! Only their number is followed, no colour is made. What matters is where libjpeg gives up for want of bytes: it reads ahead
-//! by several bytes, and gives up where they are not there, though the codes at hand might do without them.
+//! The codes are counted, but no pixels are reconstructed. The result depends on where libjpeg runs out of bytes: it reads ahead by several
+//! bytes, and fails if they are missing even if the remaining codes do not need them.
 
 use super::scans::Huffman;
 use crate::{ProbeError, Reader};
 
-/// Bits that are read ahead, near the end of the file.
+/// Number of bits to which the buffer is filled near the end of the file.
 const AHEAD: u32 = 57;
-/// Bits that are left when more are read far from the end, and how many bytes then are.
+/// Far from the end of the file, [`FAR_BYTES`] bytes are read once at most this many bits are left.
 const FEW: u32 = 16;
 const FAR_BYTES: u32 = 6;
-/// Bytes per block that make libjpeg feel far from the end.
+/// Bytes per block of a unit that must remain for libjpeg to use its fast path.
 const FAR: u64 = 512;
 
-/// A table to look codes up by their length.
+/// A lookup table of codes by their length.
 struct Table {
-    /// For each length: the code behind its last one, and what to add to a code for the index of its value.
+    /// For each length: one more than its last code, and the offset to add to a code to get the index of its value.
     ends: [(u32, i64); 17],
     values: Vec<u8>,
 }
@@ -36,7 +36,7 @@ impl Table {
     }
 }
 
-/// Bits of the codes; stuffed bytes are passed over.
+/// Reads bits of the entropy-coded data, without stuffed bytes.
 struct Bits<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
@@ -45,7 +45,7 @@ struct Bits<'r, 'a> {
     is_far: bool,
 }
 
-/// No more bytes, or they cannot be read.
+/// Why no more bits can be read.
 enum Short {
     End,
     Error(ProbeError),
@@ -73,7 +73,7 @@ impl Bits<'_, '_> {
         Ok(())
     }
 
-    /// Makes sure that there are `count` bits, at most 16.
+    /// Ensures that `count` bits (at most 16) are buffered.
     fn need(&mut self, count: u32) -> Result<(), Short> {
         if self.is_far {
             if self.left <= FEW {
@@ -107,7 +107,7 @@ impl Bits<'_, '_> {
                 return Ok(table.values.get(index).copied().unwrap_or_default());
             }
         }
-        // No code at all is taken for the shortest value.
+        // An invalid code yields 0, like in libjpeg.
         self.left = self.left.saturating_sub(16);
         Ok(0)
     }
@@ -141,7 +141,7 @@ impl Bits<'_, '_> {
     }
 }
 
-/// Whether `units` units of `blocks` are there from `from` on.
+/// Whether `units` units of `blocks` are present from offset `from` on.
 pub(super) fn are_there(
     reader: &mut Reader,
     from: u64,

@@ -1,4 +1,4 @@
-//! Pictures that have to be decoded to be checked.
+//! Images that have to be decoded to be checked.
 
 use super::super::webp::{first_frame_fits, lacks_its_alpha};
 use super::cut;
@@ -12,13 +12,13 @@ use image::error::{LimitError, LimitErrorKind};
 use image::{ImageDecoder, ImageError, Limits};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
-/// Bytes that the pixels may take.
+/// The maximum memory for the pixels, in bytes.
 const MAX_MEMORY: u64 = 256 << 20;
-/// Pixels of the largest picture that is decoded.
+/// Pixels of the largest image that is decoded.
 const MAX_PIXELS: u64 = 100_000_000;
 const PIECE: usize = 32 << 10;
 
-/// The picture as a file. Errors of reading are kept, for decoders make their own of them.
+/// The entry as a stream. Read errors are kept, because decoders convert them to errors of their own.
 struct Stream<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
@@ -62,13 +62,13 @@ impl Seek for Stream<'_, '_> {
     }
 }
 
-/// WebP. The whole file has to be there, the first picture has to decode.
+/// Checks a WebP image: the whole file must be present, and the first image must decode.
 pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     super::webp::chunks(reader)?;
     fits(facts)?;
     first_frame_fits(reader)?;
     if lacks_its_alpha(reader)? {
-        // The decoder insists on it.
+        // The decoder requires the declared alpha channel.
         return Ok(());
     }
     let mut stream = Stream { reader, at: 0, failed: None };
@@ -76,7 +76,7 @@ pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
     judge(loaded, stream)
 }
 
-/// TIFF, of those compressions that the decoder knows.
+/// Checks a TIFF image of a compression that the decoder supports.
 pub(super) fn tiff(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     fits(facts)?;
     let mut stream = Stream { reader, at: 0, failed: None };
@@ -102,7 +102,7 @@ fn load(mut decoder: impl ImageDecoder) -> Result<(), ImageError> {
     decoder.read_image(&mut pixels)
 }
 
-/// What a decoder does not know, Pillow may; nothing is said against it.
+/// Maps the result of a decoder. What the decoder does not support passes, because Pillow may support it.
 fn judge(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeError> {
     match loaded {
         Ok(()) | Err(ImageError::Unsupported(_)) => Ok(()),
@@ -113,8 +113,8 @@ fn judge(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeErro
     }
 }
 
-/// JPEG 2000: the codes of all parts of the codestream from `begin` to `end`. What the decoder only does not know, or is
-/// stricter with than OpenJPEG, is no damage.
+/// Checks a JPEG 2000 image: the coded data of all parts of the codestream from `begin` to `end`. Features that the decoder does not
+/// support, or where it is stricter than OpenJPEG, count as undamaged.
 pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), ProbeError> {
     let len = end.saturating_sub(begin);
     if len > MAX_MEMORY {
@@ -139,7 +139,7 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
         Err(error) => return judge(error),
     };
     let pixels = u64::from(image.width()) * u64::from(image.height());
-    // Each sample is a number of four bytes while it is decoded.
+    // Each sample takes four bytes while it is decoded.
     if pixels * 16 > MAX_MEMORY {
         return Ok(());
     }

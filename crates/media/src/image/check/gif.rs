@@ -1,10 +1,10 @@
-//! GIF: the codes of the first frame give all of its pixels. Only their number is followed, not their colours.
+//! GIF: checks that the codes of the first frame yield all of its pixels. The pixels are counted, but not reconstructed.
 
 use super::super::gif::first_frame;
 use super::{cut, error};
 use crate::{ProbeError, Reader};
 
-/// Codes have at most 12 bits.
+/// The number of codes of at most [`MAX_CODE_BITS`] bits.
 const CODES: usize = 4096;
 const MAX_CODE_BITS: u32 = 12;
 
@@ -20,7 +20,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     }
     let clear = 1_usize << frame.code_bits;
     let end = clear + 1;
-    // How many pixels each code stands for.
+    // The number of pixels of each code.
     let mut lengths = vec![1_u32; CODES];
     let (mut next, mut size, mut last, mut done) = (clear + 2, frame.code_bits + 1, None, 0_u64);
     while done < pixels {
@@ -43,7 +43,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
         if code > next {
             return Err(wrong(bits.at));
         }
-        // A code that is just being made is the one before, and its first pixel again.
+        // A code that is not defined yet is the previous one followed by that one's first pixel.
         let longer = lengths[before].saturating_add(1);
         done += u64::from(if code == next { longer } else { lengths[code] });
         if next < CODES {
@@ -62,7 +62,7 @@ fn wrong(at: u64) -> ProbeError {
     ProbeError::broken("the GIF picture has a code that is not there", at)
 }
 
-/// Bits of the sub-blocks of a frame, lowest first.
+/// Reads bits of a frame's sub-blocks, least significant first.
 struct Bits<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
@@ -77,7 +77,7 @@ impl Bits<'_, '_> {
         while self.count < size {
             let byte = self.byte()?;
             if self.block == 0 {
-                // Only whole sub-blocks are begun; empty ones do not matter.
+                // Sub-blocks must be complete; empty ones are skipped.
                 if self.at + u64::from(byte) > self.reader.len() {
                     return Err(cut(self.reader));
                 }

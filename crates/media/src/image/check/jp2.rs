@@ -1,19 +1,19 @@
-//! JPEG 2000: the codestream has the components that the header promises, and its parts are whole up to the end mark.
+//! JPEG 2000: checks that the codestream has the components declared in the header, and that its parts are complete up to the end marker.
 
 use super::{cut, decoded};
 use crate::{ProbeError, Reader};
 
-/// Boxes, segments and parts of tiles; no real picture has as many.
+/// The maximum number of boxes, segments or tile-parts; real images have far fewer.
 const MAX_PARTS: usize = 1_000_000;
 
-/// The picture from `begin` to `end`.
+/// Checks the image from `begin` to `end`.
 pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Result<(), ProbeError> {
     let start = codestream(reader, begin)?;
     let wanted: &[u16] = match mode {
         "L" | "I;16" | "P" => &[1],
         "LA" | "PA" => &[2],
         "CMYK" => &[4],
-        // More or fewer are made to fit.
+        // Other component counts are converted.
         _ => &[1, 2, 3, 4],
     };
     let components = u16::from_be_bytes(reader.array(start + 40)?);
@@ -28,7 +28,7 @@ pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Re
     decoded::jpeg2000(reader, start, end)
 }
 
-/// Where the codestream begins.
+/// Returns the offset of the codestream.
 fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
     if reader.up_to(begin, 2)? == b"\xff\x4f" {
         return Ok(begin);
@@ -52,7 +52,7 @@ fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
     Err(ProbeError::broken("the JPEG 2000 file has no codestream", at))
 }
 
-/// Walks the segments and the parts of tiles from `at` to the end mark.
+/// Visits the segments and tile-parts from `at` to the end marker.
 fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
     for _ in 0..MAX_PARTS {
         let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(cut(reader)) };
@@ -61,7 +61,7 @@ fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
             [0xff, 0x90] => {
                 let len = u64::from(u32::from_be_bytes(reader.array(at + 6)?));
                 match len {
-                    // The last one goes up to the end mark.
+                    // The last tile-part extends up to the end marker.
                     0 => {
                         return if reader.up_to(end.saturating_sub(2), 2)? == [0xff, 0xd9] {
                             Ok(())

@@ -1,17 +1,17 @@
-//! JPEG: the segments make sense, all tables are there, and the scans end with the mark of the end.
+//! JPEG: checks that the segments are valid, all tables are present, and the scans are followed by the end marker.
 
 use super::codes;
 use super::cut;
 use super::scans::{Frame, Scans};
 use crate::{ProbeError, Reader};
 
-/// How much of a scan is looked at in one go, in bytes.
+/// Bytes of a scan that are searched at a time.
 const PIECE: usize = 32 << 10;
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let mut scans = Scans::default();
     match segments(reader, &mut scans) {
-        // A picture of one scan is complete with its last unit, whatever is missing behind that.
+        // An image of a single scan is complete with its last unit, even if the file ends there.
         Err(WalkEnd::Cut) if scans.only.is_some() => Ok(()),
         Err(WalkEnd::Cut) => Err(cut(reader)),
         Err(WalkEnd::Error(error)) => Err(error),
@@ -21,7 +21,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
 
 /// Why a walk ends early.
 enum WalkEnd {
-    /// The file ends behind what was understood.
+    /// The file ends, and everything up to the end was valid.
     Cut,
     Error(ProbeError),
 }
@@ -41,7 +41,7 @@ fn segments(reader: &mut Reader, scans: &mut Scans) -> Result<(), WalkEnd> {
             0xd9 if scans.begun => return Ok(()),
             0xd9 => return Err(broken("no picture before the end mark", at).into()),
             0xd8 => return Err(broken("a second start mark", at).into()),
-            // Marks without a length. Restart marks matter within a scan only.
+            // Markers without a length. Restart markers are relevant only within a scan.
             0x01 | 0xd0..=0xd7 => continue,
             _ => {}
         }
@@ -92,7 +92,7 @@ fn ended(error: ProbeError) -> WalkEnd {
     }
 }
 
-/// The next marker from `at` on, and the place behind it. Whatever comes before it is skipped.
+/// Returns the next marker from `at` on, and the offset after it. Bytes before it are skipped.
 fn next_marker(reader: &mut Reader, mut at: u64) -> Result<(u8, u64), WalkEnd> {
     loop {
         let bytes = reader.up_to(at, 2)?;
@@ -111,10 +111,10 @@ fn skip_to_mark(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
     Ok(at + memchr::memchr(0xff, bytes).unwrap_or(bytes.len()) as u64)
 }
 
-/// Where the first marker behind the codes of a scan lies: stuffed bytes and restart marks belong to them.
+/// Returns the offset of the first marker after the coded data of a scan; stuffed bytes and restart markers are part of the data.
 fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64, WalkEnd> {
     let mut at = start;
-    // Where the codes behind the latest restart mark begin, and how many marks there were.
+    // The end of the latest restart marker, and the number of restart markers.
     let (mut latest, mut marks) = (start, 0_u64);
     loop {
         let bytes = reader.up_to(at, PIECE)?;
@@ -122,7 +122,7 @@ fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64
             return unfinished(reader, scans, latest, marks);
         }
         for place in memchr::memchr_iter(0xff, &bytes[..bytes.len() - 1]) {
-            // Where a restart mark is due, what is no marker at all is passed over.
+            // While a restart marker is due, bytes that are not valid markers are skipped.
             let is_due = scans
                 .only
                 .as_ref()
@@ -142,11 +142,11 @@ fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64
     }
 }
 
-/// A scan that ends with the file is whole if it is the only one and all of its units are there.
+/// Handles a scan that ends with the file: it is complete if it is the only scan and all of its units are present.
 fn unfinished(reader: &mut Reader, scans: &mut Scans, from: u64, marks: u64) -> Result<u64, WalkEnd> {
     let units = scans.only.take().ok_or(WalkEnd::Cut)?;
     let wanted = if scans.restart == 0 {
-        // Nothing is read behind a mark that does not belong there; the rest is grey.
+        // Decoding stops at an unexpected restart marker; the rest of the image is grey.
         if marks > 0 {
             0
         } else {

@@ -1,8 +1,8 @@
-//! Whether a whole picture can be loaded, judged as Pillow judges when it loads it: what ends early, does not decompress, or
-//! contradicts itself. Like there, flipped bits within the codes of a JPEG picture only give wrong colours, and no error: it is
-//! decoded only where its end is missing, to see whether its pixels are there all the same.
+//! Checks whether an entire image can be loaded, by the criteria of Pillow: data that end early, do not decompress, or contradict
+//! themselves. As in Pillow, flipped bits in the coded data of a JPEG image cause wrong colours, not an error: the data are examined only
+//! if the end is missing, to determine whether the pixels are complete anyway.
 //!
-//! Most formats are checked without making a single pixel, and in little memory.
+//! Most formats are checked without reconstructing pixels, and in little memory.
 
 mod avif;
 mod bmp;
@@ -24,7 +24,7 @@ use super::{identify, ProbeError, ReadEnd, Reader, PILLOW_LIMIT};
 use gristmill_core::text::grouped;
 use gristmill_core::ImageFacts;
 
-/// Checks the picture that [`probe`](super::probe) found `facts` of. An error says what is wrong with it, and where.
+/// Checks the image whose `facts` come from [`probe`](super::probe). An error states what is wrong with the image, and where.
 pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     if u64::from(facts.width) * u64::from(facts.height) > PILLOW_LIMIT {
         return Err(ProbeError::broken(
@@ -59,7 +59,7 @@ pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> 
     }
 }
 
-/// Apple's icons hold pictures of other formats, or packed colours and a bare mask.
+/// Checks an Apple icon, which contains an image of another format, or packed colours and a raw mask.
 fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
     match super::ico::best_apple(reader).map_err(error)? {
         Best::Whole { at, .. } if super::png::accepts(reader.up_to(at, 8)?) => png::check(reader, at),
@@ -70,7 +70,7 @@ fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
         Best::Bare { side, colours: (mut at, mut len), mask } => {
             let bytes = u64::from(side) * u64::from(side);
             if side == 128 {
-                // This size alone has a mark before its colours.
+                // Only this size has a marker before its colours.
                 if reader.up_to(at, 4)? != [0; 4] {
                     return Err(ProbeError::broken("the icon begins with an unknown mark", at));
                 }
@@ -91,7 +91,7 @@ fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
     }
 }
 
-/// Icons hold a PNG picture, or a bitmap with a mask.
+/// Checks an icon, which contains a PNG image, or a bitmap with a mask.
 fn icon(reader: &mut Reader) -> Result<(), ProbeError> {
     if let Some(at) = super::ico::png_within(reader).map_err(error)? {
         return png::check(reader, at);
@@ -103,14 +103,14 @@ fn icon(reader: &mut Reader) -> Result<(), ProbeError> {
     bmp::part(reader, &bitmap, rows)
 }
 
-/// Cursors of colours have a mask that is not read.
+/// Checks a cursor. The mask of a coloured cursor is not read.
 fn cursor(reader: &mut Reader) -> Result<(), ProbeError> {
     let bitmap = super::ico::cursor(reader).map_err(error)?;
     let is_masked = matches!(bitmap.mode, "1" | "L");
     bmp::part(reader, &bitmap, if is_masked { bitmap.height / 2 * 2 } else { bitmap.height / 2 })
 }
 
-/// For formats of which only the lengths are checked.
+/// Checks a format of which only the lengths are verified.
 fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
     match identify(reader)?.remarks.into_iter().next() {
         Some(remark) => Err(ProbeError::broken(remark, reader.len())),
@@ -118,7 +118,7 @@ fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
     }
 }
 
-/// What was taken for a picture once is one.
+/// Converts a [`ReadEnd`] to an error: the entry is already known to be an image.
 pub(super) fn error(stop: ReadEnd) -> ProbeError {
     match stop {
         ReadEnd::Error(error) => error,
@@ -126,7 +126,7 @@ pub(super) fn error(stop: ReadEnd) -> ProbeError {
     }
 }
 
-/// The picture ends before all of it was there.
+/// Creates the error for an image that ends early.
 fn cut(reader: &Reader) -> ProbeError {
     ProbeError::broken("it is cut short", reader.len())
 }

@@ -1,14 +1,14 @@
-//! PNG: the picture data decompress to rows of known filters, no chunk is cut, and no text is too long.
+//! PNG: checks that the image data decompress to rows of known filters, no chunk is cut, and no text is too long.
 
 use super::{cut, png_text::Texts};
 use crate::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Read and decompressed in pieces of as many bytes.
+/// Bytes that are read, and bytes that are decompressed, at a time.
 const PIECE: usize = 64 << 10;
 const OUT: usize = 64 << 10;
 
-/// The picture at `start`.
+/// Checks the image at `start`.
 pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
     let mut chunks = Chunks { at: start.saturating_add(8), left: 0, texts: Texts::default(), reader };
     let rows = chunks.seek_data()?;
@@ -16,17 +16,17 @@ pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
     chunks.finish()
 }
 
-/// Goes from chunk to chunk.
+/// Iterates over chunks.
 struct Chunks<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
-    /// Bytes of picture data that are left in the chunk at hand.
+    /// Bytes of image data that are left in the current chunk.
     left: u64,
     texts: Texts,
 }
 
 impl Chunks<'_, '_> {
-    /// Name and length of the chunk at hand; `None` where there is none.
+    /// Returns the name and length of the chunk at the current offset; `None` if there is none.
     fn header(&mut self) -> Result<Option<([u8; 4], u64)>, ProbeError> {
         let bytes = self.reader.up_to(self.at, 8)?;
         let Ok([l3, l2, l1, l0, kind @ ..]) = <[u8; 8]>::try_from(bytes) else { return Ok(None) };
@@ -36,7 +36,7 @@ impl Chunks<'_, '_> {
         Ok(Some((kind, u32::from_be_bytes([l3, l2, l1, l0]).into())))
     }
 
-    /// Up to the picture data; the result is how the rows are laid out.
+    /// Advances to the image data, and returns the layout of the rows.
     fn seek_data(&mut self) -> Result<Rows, ProbeError> {
         let mut rows = Rows::default();
         while let Some((kind, len)) = self.header()? {
@@ -55,7 +55,7 @@ impl Chunks<'_, '_> {
     }
 
     fn begin(&mut self, kind: &[u8; 4], len: u64) -> Result<(), ProbeError> {
-        // The data of a frame have its number before them.
+        // The data of an animation frame are preceded by a sequence number.
         let number = if kind == b"fdAT" { 4 } else { 0 };
         if len < number {
             return Err(ProbeError::broken("the PNG picture has a chunk that is too short", self.at));
@@ -65,7 +65,7 @@ impl Chunks<'_, '_> {
         Ok(())
     }
 
-    /// The next picture data, at most a piece; nothing where they end.
+    /// Returns the next image data, at most one piece; empty at their end.
     fn data(&mut self) -> Result<&[u8], ProbeError> {
         while self.left == 0 {
             self.at += 4;
@@ -92,7 +92,7 @@ impl Chunks<'_, '_> {
         Ok(bytes)
     }
 
-    /// The chunks behind the picture data. A missing last chunk is no harm, a cut one is.
+    /// Checks the chunks after the image data. A missing last chunk is allowed, a cut one is not.
     fn finish(&mut self) -> Result<(), ProbeError> {
         self.at += self.left + 4;
         while let Some((kind, len)) = self.header()? {
@@ -111,7 +111,7 @@ impl Chunks<'_, '_> {
     }
 }
 
-/// How long the rows are, and how many there are of each length.
+/// The length of the rows in bytes, and the number of rows of each length.
 #[derive(Default)]
 struct Rows {
     passes: Vec<(u64, u64)>,
@@ -144,12 +144,12 @@ impl Rows {
     }
 }
 
-/// Follows the rows through the bytes of the picture.
+/// Tracks the rows in the decompressed bytes.
 struct RowTracker {
     rows: std::vec::IntoIter<(u64, u64)>,
     len: u64,
     rows_left: u64,
-    /// Bytes of the row at hand that are still to come.
+    /// Bytes of the current row that are still missing.
     left: u64,
     done: bool,
 }
@@ -192,7 +192,7 @@ impl RowTracker {
     }
 }
 
-/// What comes behind the last row, the checksum of the data as well, is not looked at.
+/// Checks the rows. Data after the last row, including the checksum of the data, are ignored.
 fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
     let mut left = rows.bytes();
     let mut follow = RowTracker::new(rows);
@@ -219,7 +219,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
             left = left.saturating_sub(made);
             match status {
                 _ if left == 0 => return Ok(()),
-                // A picture that ends after any of its rows is taken as it is.
+                // An image that ends after any complete row is accepted.
                 Status::StreamEnd if follow.left == follow.len => return Ok(()),
                 Status::StreamEnd => return Err(cut(chunks.reader)),
                 _ if bytes.is_empty() && made < room as u64 || used == 0 && made == 0 => break,

@@ -1,5 +1,5 @@
-//! Texts and profiles in PNG chunks, with the limits of Pillow: it refuses a picture whose compressed text or profile is
-//! longer than 1 MiB, or whose texts are longer than 64 MiB together. A text that does not decompress is empty there.
+//! Checks texts and profiles in PNG chunks against the limits of Pillow: it refuses an image with a compressed text or profile longer than
+//! 1 MiB, or with more than 64 MiB of text in total. A text that does not decompress counts as empty in Pillow.
 
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
@@ -7,22 +7,22 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 /// Longest content of one compressed chunk, in bytes.
 const MAX_CHUNK_BYTES: u64 = 1 << 20;
-/// Longest content of all texts, in bytes, or in characters of an iTXt chunk.
+/// Longest content of all texts, in bytes, or in characters for an iTXt chunk.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
-/// Bytes that are decompressed at once.
+/// Bytes that are decompressed at a time.
 const OUT: usize = 64 << 10;
 
-/// Counts the texts of a picture.
+/// Counts the texts of an image.
 #[derive(Default)]
 pub(super) struct Texts {
     total: u64,
 }
 
 impl Texts {
-    /// Takes a chunk with its content from `at`, `len` bytes; chunks that hold no text are accepted.
+    /// Adds a chunk whose content is `len` bytes from `at`; chunks that contain no text are accepted.
     ///
     /// # Errors
-    /// [`ProbeError::Broken`] where a limit is exceeded.
+    /// [`ProbeError::Broken`] if a limit is exceeded.
     pub(super) fn take(&mut self, reader: &mut Reader, kind: &[u8; 4], at: u64, len: u64) -> Result<(), ProbeError> {
         let end = at.saturating_add(len).min(reader.len());
         if !matches!(kind, b"tEXt" | b"zTXt" | b"iTXt" | b"iCCP") {
@@ -54,7 +54,7 @@ impl Texts {
     }
 }
 
-/// Characters of an iTXt chunk from behind its key: two flags, two names, and the text. A chunk that Pillow ignores has none.
+/// Returns the number of characters of an iTXt chunk after its key: two flags, two names, and the text; 0 for a chunk that Pillow ignores.
 fn international(reader: &mut Reader, at: u64, end: u64) -> Result<u64, ProbeError> {
     let [is_compressed, method] = *reader.up_to(at, 2)? else { return Ok(0) };
     if at + 2 > end || is_compressed != 0 && method != 0 {
@@ -84,12 +84,12 @@ fn international(reader: &mut Reader, at: u64, end: u64) -> Result<u64, ProbeErr
     Ok(if text.is_wrong || names.is_wrong { 0 } else { text.count })
 }
 
-/// Counts characters of UTF-8 that arrives in pieces.
+/// Counts characters of UTF-8 that is passed in pieces.
 #[derive(Default)]
 struct Characters {
     count: u64,
     is_wrong: bool,
-    /// The beginning of a character that the last piece ended in.
+    /// An incomplete character at the end of the last piece.
     rest: Vec<u8>,
 }
 
@@ -114,7 +114,7 @@ impl Characters {
     }
 }
 
-/// Position of the first zero between two positions.
+/// Returns the offset of the first zero byte between two offsets.
 fn find_zero(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, ProbeError> {
     let (mut at, mut found) = (from, None);
     each_piece(reader, from, end, &mut |bytes| {
@@ -125,7 +125,7 @@ fn find_zero(reader: &mut Reader, from: u64, end: u64) -> Result<Option<u64>, Pr
     Ok(found)
 }
 
-/// Hands out the bytes between two positions until `take` has enough.
+/// Passes the bytes between two offsets to `take` until it returns `false`.
 fn each_piece(
     reader: &mut Reader,
     mut from: u64,
@@ -143,8 +143,8 @@ fn each_piece(
     Ok(())
 }
 
-/// Decompresses what is between two positions, and returns its length: 0 where it is damaged, and of data that end early
-/// the length of what is there.
+/// Decompresses the bytes between two offsets, and returns the decompressed length: 0 if the data are damaged, the length so far if they
+/// end early.
 fn decompress(
     reader: &mut Reader,
     name: &str,

@@ -1,4 +1,4 @@
-//! Portable anymaps: all samples are there; those written as text are numbers up to the largest value.
+//! Portable anymaps: checks that all samples are present; samples written as text must be numbers up to the largest value.
 
 use super::super::pnm::header;
 use super::{cut, error};
@@ -7,7 +7,7 @@ use gristmill_core::ImageFacts;
 
 /// Digits of the longest number.
 const MAX_DIGITS: usize = 10;
-/// As much is read and judged at once by Pillow, in bytes.
+/// Length of the blocks that Pillow reads and validates, in bytes.
 const BLOCK: u64 = 1 << 20;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
@@ -28,7 +28,7 @@ fn wrong(at: u64) -> ProbeError {
     ProbeError::broken("the portable anymap has something else than a number that is allowed", at)
 }
 
-/// Zeros and ones, also without blanks between them. The whole block in which the last one stands is looked at.
+/// Checks zeros and ones, with or without whitespace between them. The block that contains the last one is checked to its end.
 fn bits(reader: &mut Reader, start: u64, all: u64) -> Result<(), ProbeError> {
     let (mut at, mut done, mut is_comment) = (start, 0, false);
     while done < all || !(at - start).is_multiple_of(BLOCK) {
@@ -49,7 +49,7 @@ fn bits(reader: &mut Reader, start: u64, all: u64) -> Result<(), ProbeError> {
     Ok(())
 }
 
-/// Numbers between blanks. Words that are too long are found only up to the last number.
+/// Checks numbers separated by whitespace. Words that are too long are detected only up to the last number.
 fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), ProbeError> {
     let (mut at, mut done, mut is_comment) = (start, 0, false);
     let mut word = Vec::new();
@@ -78,7 +78,7 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
         };
         if is_end && !word.is_empty() {
             let text = std::str::from_utf8(&word).ok();
-            // Python's numbers may have an underscore between two digits.
+            // Python accepts an underscore between two digits of a number.
             let plain = |text: &str| text.split('_').all(|digits| !digits.is_empty()).then(|| text.replace('_', ""));
             let value = text.and_then(|text| plain(text)?.parse::<i64>().ok());
             value.filter(|value| (0..=most).contains(value)).ok_or_else(|| wrong(at))?;
@@ -94,7 +94,7 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
     }
 }
 
-/// A word at the end of the block in which the last number stands is looked at before that number, and may not be too long.
+/// Checks the length of a word at the end of the block that contains the last number: Pillow validates it before that number.
 fn last_word(reader: &mut Reader, start: u64, at: u64) -> Result<(), ProbeError> {
     let end = (start + (at - start).next_multiple_of(BLOCK)).min(reader.len());
     let longest = MAX_DIGITS as u64 + 1;

@@ -1,24 +1,24 @@
-//! Formats of old programs, whose rows are bare or packed by runs: all rows are there. Runs that reach out of their row are
-//! forgiven or not, as Pillow forgives them.
+//! Legacy formats, whose rows are raw or run-length encoded: checks that all rows are present. Runs that extend past their row are accepted
+//! or refused as in Pillow.
 
 use super::{cut, error};
 use crate::{ProbeError, Reader};
 use gristmill_core::ImageFacts;
 
-/// The bytes of an entry, one after the other.
+/// Reads the bytes of an entry sequentially.
 struct EntryBytes<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
 }
 
 impl EntryBytes<'_, '_> {
-    /// The next byte; the picture is cut where there is none.
+    /// Returns the next byte; fails at the end, because the image is cut there.
     fn byte(&mut self) -> Result<u8, ProbeError> {
         let byte = self.reader.up_to(self.at, 1)?.first().copied();
         self.at += 1;
         byte.ok_or_else(|| cut(self.reader))
     }
-    /// Passes over so many bytes, all of which have to be there.
+    /// Skips `count` bytes, all of which must be present.
     fn pass(&mut self, count: u64) -> Result<(), ProbeError> {
         self.at += count;
         if self.at > self.reader.len() {
@@ -36,7 +36,7 @@ fn size(facts: &ImageFacts) -> (u64, u64) {
     (facts.width.into(), facts.height.into())
 }
 
-/// Whether the entry has `count` bytes from `at`.
+/// Checks that the entry has `count` bytes from `at`.
 fn bare(reader: &Reader, at: u64, count: u64) -> Result<(), ProbeError> {
     if at.saturating_add(count) > reader.len() {
         return Err(cut(reader));
@@ -44,7 +44,7 @@ fn bare(reader: &Reader, at: u64, count: u64) -> Result<(), ProbeError> {
     Ok(())
 }
 
-/// PCX, also the first page of DCX: a run may not reach out of its row, but may end it.
+/// PCX, also the first page of DCX: a run may extend to the end of its row, but not past it.
 pub(super) fn pcx(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let start = if facts.format == "DCX" { u64::from(u32::from_le_bytes(reader.array(8 - 4)?)) } else { 0 };
     let header = reader.array::<68>(start)?;
@@ -75,7 +75,7 @@ pub(super) fn pcx(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     Ok(())
 }
 
-/// Sun raster: runs go on in the next row.
+/// Sun raster: runs continue in the next row.
 pub(super) fn sun(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let header = reader.array::<32>(0)?;
     let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
@@ -114,7 +114,7 @@ pub(super) fn sun(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     }
 }
 
-/// Targa: a run of one colour may not reach out of its row, a run of many colours may.
+/// Targa: a run of one colour must not extend past its row, a run of several colours may.
 pub(super) fn tga(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let header = reader.array::<18>(0)?;
     let (id, coloured, kind, depth) = (header[0], header[1], header[2], u64::from(header[16]));
@@ -146,7 +146,7 @@ pub(super) fn tga(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     Ok(())
 }
 
-/// Photoshop: each channel is packed for itself; what reaches out of a row is dropped.
+/// Photoshop: each channel is packed separately; data past the end of a row are dropped.
 pub(super) fn psd(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let (start, compression, channels) = super::super::psd::pixels(reader).map_err(error)?;
     let (width, height) = size(facts);
@@ -182,7 +182,7 @@ pub(super) fn psd(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     Ok(())
 }
 
-/// SGI: the rows lie anywhere; a row may end early, and what follows such a row is not looked at.
+/// SGI: rows are at arbitrary offsets; a row may end early, and the rest of such a row is ignored.
 pub(super) fn sgi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     const HEADER: u64 = 512;
     let [packed, depth] = reader.array(2)?;
@@ -214,7 +214,7 @@ pub(super) fn sgi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     Ok(())
 }
 
-/// Follows the runs of one row; tells whether the picture ends with it.
+/// Decodes the runs of one row; returns whether the image ends with it.
 fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Result<bool, ProbeError> {
     let (width, depth) = row;
     let end = reader.len();
@@ -237,7 +237,7 @@ fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Res
             return Err(out_of_row(at));
         }
         let bytes = if first & 0x80 != 0 { run * depth } else { depth };
-        // One byte of the file is never read where colours are copied, or have two bytes.
+        // The decoder leaves one byte unread if colours are copied, or have two bytes.
         let spare = u64::from(first & 0x80 != 0 || depth == 2);
         if at + bytes + spare > end {
             return Err(cut(reader));
@@ -247,7 +247,7 @@ fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Res
     Ok(false)
 }
 
-/// QOI: all pixels are there.
+/// QOI: checks that all pixels are present.
 pub(super) fn qoi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let (width, height) = size(facts);
     let (all, mut done) = (width * height, 0);
@@ -266,7 +266,7 @@ pub(super) fn qoi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     Ok(())
 }
 
-/// DirectDraw surfaces: bare pixels, or blocks of a fixed size.
+/// DirectDraw surfaces: raw pixels, or blocks of a fixed size.
 pub(super) fn dds(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let (width, height) = size(facts);
     let (start, layout) = super::super::textures::dds_layout(reader).map_err(error)?;
@@ -278,7 +278,7 @@ pub(super) fn dds(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     }
 }
 
-/// Packed channels of Apple's icons: three of them, one after the other, each of so many bytes.
+/// Packed channels of Apple's icons: three consecutive channels of `bytes` bytes each.
 pub(super) fn icns_bare(reader: &mut Reader, at: u64, bytes: u64) -> Result<(), ProbeError> {
     let mut tape = EntryBytes { at, reader };
     for _ in 0..3 {

@@ -1,6 +1,6 @@
-//! What the segments of a JPEG picture say about its scans, and whether libjpeg would start on them.
+//! Collects the segments of a JPEG image that describe its scans, and checks whether libjpeg would decode them.
 
-/// How a picture is coded.
+/// The coding process of an image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     progressive: bool,
@@ -9,24 +9,24 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// By the marker of the frame header.
+    /// Returns the process for the marker of the frame header.
     pub(super) fn of(marker: u8) -> Self {
         Self { progressive: matches!(marker, 0xc2 | 0xca), lossless: marker == 0xc3, arithmetic: marker >= 0xc9 }
     }
 }
 
-/// A part of a picture: brightness, or a colour.
+/// One component of an image: luminance or a chrominance.
 struct Component {
     id: u8,
-    /// Blocks per unit: across, down and in all, at most 16.
+    /// Blocks per unit: horizontally, vertically and in total, at most 16.
     across: u32,
     down: u32,
     blocks: u32,
     quantisation: u8,
 }
 
-/// One table of codes: how many there are of each length, what they stand for, and whether that fits a table of first
-/// coefficients.
+/// One Huffman table: the number of codes of each length, their values, whether the lengths form a prefix code, and whether the values are
+/// valid for DC coefficients.
 #[derive(Clone)]
 pub(super) struct Huffman {
     pub(super) counts: [u8; 16],
@@ -35,36 +35,37 @@ pub(super) struct Huffman {
     small_values: bool,
 }
 
-/// What was said so far.
+/// The state collected from the segments so far.
 #[derive(Default)]
 pub(super) struct Scans {
     frame: Option<(Frame, Vec<Component>)>,
     quantisation: [bool; 4],
-    /// Of first, and of other coefficients.
+    /// Tables for DC (`first`) and AC (`other`) coefficients.
     first: [Option<Huffman>; 4],
     other: [Option<Huffman>; 4],
-    /// Whether there was a scan.
+    /// Whether a scan has begun.
     pub(super) begun: bool,
     /// Width and height in pixels.
     size: (u32, u32),
-    /// Units between two restart marks, if there are such marks.
+    /// Units between two restart markers; 0 without such markers.
     pub(super) restart: u32,
-    /// The units of the scan at hand, if it is the only one of a picture that is decoded while it is read.
+    /// The units of the current scan, if it is the only one of a sequential image.
     pub(super) only: Option<Units>,
 }
 
-/// What a scan is made of.
+/// The units of a scan.
 pub(super) struct Units {
-    /// How many units there are.
+    /// The number of units.
     pub(super) count: u64,
-    /// The tables of first and of other coefficients for each block of a unit; none where the usual ones are left out.
+    /// The tables of DC and AC coefficients for each block of a unit; `None` for lossless or arithmetic coding, and if a default table is
+    /// omitted.
     pub(super) blocks: Option<Vec<(Huffman, Huffman)>>,
 }
 
 type Understood = Result<(), &'static str>;
 
 impl Scans {
-    /// Tables of codes.
+    /// Reads a segment of Huffman tables.
     pub(super) fn huffman(&mut self, mut s: &[u8]) -> Understood {
         const WRONG: &str = "a wrong table of codes";
         while s.len() > 16 {
@@ -90,8 +91,8 @@ impl Scans {
         }
     }
 
-    /// What is wrong with the beginning of a segment that is cut by the end of the file: `s` is there of its `len` bytes,
-    /// those of the length itself counted.
+    /// Checks the beginning of a segment that is cut by the end of the file: `s` is the available part of its `len` bytes, which include
+    /// the length field.
     pub(super) fn begin_of(&self, marker: u8, s: &[u8], len: usize) -> Understood {
         match (marker, s) {
             (0xc0..=0xc3 | 0xc9 | 0xca, [_, _, _, _, _, _, ..]) if self.frame.is_some() => Err("a second frame header"),
@@ -106,7 +107,7 @@ impl Scans {
         }
     }
 
-    /// Quantisation tables.
+    /// Reads a segment of quantisation tables.
     pub(super) fn quantisation(&mut self, mut s: &[u8]) -> Understood {
         const WRONG: &str = "a wrong quantisation table";
         while let Some(first) = s.first() {
@@ -116,7 +117,7 @@ impl Scans {
         Ok(())
     }
 
-    /// The frame header.
+    /// Reads the frame header.
     pub(super) fn frame(&mut self, s: &[u8], frame: Frame) -> Understood {
         if self.frame.is_some() {
             return Err("a second frame header");
@@ -144,7 +145,7 @@ impl Scans {
         Ok(())
     }
 
-    /// The header of a scan.
+    /// Reads the header of a scan.
     pub(super) fn scan(&mut self, s: &[u8]) -> Understood {
         let Some((frame, components)) = &self.frame else { return Err("a scan before its frame header") };
         let Some((&count, rest)) = s.split_first() else { return Err("a scan header that is too short") };
@@ -181,7 +182,7 @@ impl Scans {
         Ok(())
     }
 
-    /// The units of the first scan, if it holds all components.
+    /// Returns the units of the first scan, if it contains all components.
     fn units(&self, selected: &[u8], count: usize) -> Option<Units> {
         let (frame, components) = self.frame.as_ref()?;
         if self.begun || frame.progressive || count != components.len() {
@@ -208,14 +209,14 @@ impl Scans {
         Some(Units { count: units, blocks: Some(blocks) })
     }
 
-    /// Whether the tables of codes are there that one component of a scan needs.
+    /// Checks that the Huffman tables required by one component of a scan are present.
     fn tables(&self, frame: Frame, tables: u8, scan: (u8, u8)) -> Understood {
         const NONE: &str = "no table of codes for a component, or a wrong one";
         let (from, steps) = scan;
         let fits = |table: &Option<Huffman>, first: bool| {
             table.as_ref().is_some_and(|table| table.is_code && (table.small_values || !first))
         };
-        // Pictures of cameras leave the usual two tables out.
+        // Images of cameras (Motion JPEG) omit the two default tables.
         let usual = !frame.progressive && !frame.lossless;
         let has = |list: &[Option<Huffman>; 4], index: u8, first: bool| match list.get(usize::from(index)) {
             Some(None) => usual && index < 2,
@@ -233,7 +234,7 @@ impl Scans {
     }
 }
 
-/// Whether so many codes of each length fit next to each other.
+/// Whether codes of these lengths form a prefix code.
 fn is_code(counts: &[u8]) -> bool {
     let mut free = 1_u32;
     counts.iter().all(|count| {
@@ -244,7 +245,7 @@ fn is_code(counts: &[u8]) -> bool {
     })
 }
 
-/// As [`Scans::huffman`], of a segment of `len` bytes whose end is missing.
+/// Like [`Scans::huffman`], for a segment of `len` bytes whose end is missing.
 fn tables_begin(mut s: &[u8], mut len: usize) -> Understood {
     while len > 16 {
         let Some((&index, rest)) = s.split_first() else { return Ok(()) };

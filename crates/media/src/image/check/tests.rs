@@ -2,8 +2,8 @@ use super::super::probe;
 use super::*;
 use gristmill_core::{Cancel, MediaFacts};
 
-/// What Pillow loads is whole, and what it does not load is not. The pictures and what Pillow says of them are those that
-/// the headers are tested with.
+/// Images that Pillow loads are complete, and those that it does not load are not. The images and Pillow's results are those of the header
+/// tests.
 #[test]
 fn pictures_are_whole_where_pillow_loads_them() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/media/images");

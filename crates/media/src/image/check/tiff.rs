@@ -1,4 +1,4 @@
-//! TIFF: bare pixels are all there, packed ones unpack to as many bytes as they have to.
+//! TIFF: checks that raw pixels are present, and that packed ones decompress to the required number of bytes.
 
 use super::super::tiff::{packed, pixels, Packed};
 use super::super::ReadEnd;
@@ -11,14 +11,14 @@ use liblzma::stream::{Action, Stream};
 use ruzstd::decoding::StreamingDecoder;
 use std::io::Read;
 
-/// Bytes that a strip may take, packed or not; of larger ones only the place is checked.
+/// The maximum number of bytes of a strip, packed or not; of larger ones, only the location is checked.
 const MAX_STRIP_BYTES: u64 = 64 << 20;
-/// Memory for the dictionary of LZMA.
+/// Memory limit of the LZMA decoder, in bytes.
 const DICTIONARY: u64 = 256 << 20;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     match pixels(reader) {
-        // Offsets that Pillow finds in unfitting types are not followed.
+        // Offsets of a type that Pillow does not accept are not followed.
         Ok(Some(true)) | Err(ReadEnd::Other(_)) => Ok(()),
         Ok(Some(false)) => Err(cut(reader)),
         Ok(None) => match packed(reader) {

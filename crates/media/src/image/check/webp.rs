@@ -1,14 +1,14 @@
-//! The chunks of a WebP file, which libwebp goes through to the end before it decodes the first frame.
+//! The chunks of a WebP file, which libwebp validates to the end before it decodes the first frame.
 
 use super::super::webp::bitstream;
 use super::cut;
 use crate::{ProbeError, Reader};
 
 const ANIMATION: u8 = 0x02;
-/// What a frame of an animation says before its picture, in bytes.
+/// Length of a frame's fields before its image, in bytes.
 const FRAME: u64 = 16;
 
-/// Goes through chunks.
+/// Iterates over chunks.
 struct Walk<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
@@ -19,7 +19,7 @@ fn wrong(at: u64) -> ProbeError {
     ProbeError::broken("the WebP file has a chunk that does not belong there", at)
 }
 
-/// Whether all chunks make sense, those of later frames as well.
+/// Checks that all chunks are valid, including those of later frames.
 pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
     let end = 8 + u64::from(u32::from_le_bytes(reader.array(4)?));
     if end > reader.len() {
@@ -69,7 +69,7 @@ pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 impl Walk<'_, '_> {
-    /// Name and even length of the chunk at hand.
+    /// Returns the name and the padded length of the current chunk.
     fn header(&mut self) -> Result<([u8; 4], u64), ProbeError> {
         if self.at + 8 > self.end {
             return Err(cut(self.reader));
@@ -86,7 +86,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The chunks of one picture: transparency first, then its codes.
+    /// Checks the chunks of one image: an optional alpha chunk, then the coded data.
     fn picture(&mut self) -> Result<(), ProbeError> {
         let (mut alpha, mut codes) = (false, false);
         loop {
@@ -106,7 +106,7 @@ impl Walk<'_, '_> {
                     codes = true;
                 }
                 _ => {
-                    // It belongs to the level above.
+                    // The chunk belongs to the enclosing level.
                     self.at = start;
                     break;
                 }

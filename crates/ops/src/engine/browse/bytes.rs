@@ -1,4 +1,4 @@
-//! Where the bytes of a JSONL file come from: the file itself, or what is unpacked of it.
+//! Sources of the bytes of a JSONL file: the file itself, or the text unpacked from it.
 
 use crate::source::text::{Packing, Unpacked};
 use gristmill_core::{Failure, Outcome};
@@ -7,27 +7,27 @@ use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What reading is called in errors.
+/// The operation named in errors of reading.
 pub(super) const WHAT: &str = "reading the lines";
 
-/// Where the bytes of the lines come from, from the first to the last.
+/// A source of the bytes of the lines, from the first byte to the last.
 pub(super) trait Bytes {
-    /// The next ones; 0 at the end.
+    /// Reads the next bytes and returns their number; 0 at the end.
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
-    /// Why the end came before its time.
+    /// Returns why the bytes ended too early; `None` when they did not.
     fn cut_short(&self) -> Option<String> {
         None
     }
 }
 
-/// The file itself.
+/// The bytes of the file itself.
 pub(super) struct Plain {
     file: Arc<ReadFile>,
     at: u64,
 }
 
 impl Plain {
-    /// From the first byte on.
+    /// Starts at the first byte.
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         Self { file, at: 0 }
     }
@@ -42,17 +42,17 @@ impl Bytes for Plain {
     }
 }
 
-/// Text that is put down as it is unpacked, so that it can be read at any place.
+/// Text that is written to a file while it is unpacked, so that it can be read at any offset.
 pub(super) struct Spilled {
     unpacked: Unpacked,
     out: Box<dyn WriteFile>,
-    /// Bytes that there is still room for.
+    /// Bytes that may still be written.
     left: u64,
     path: PathBuf,
 }
 
 impl Spilled {
-    /// Starts to unpack a file into `text`, `room` bytes of it at most.
+    /// Starts to unpack a file into `text`, at most `room` bytes of it.
     pub(super) fn new(file: Arc<ReadFile>, packing: Packing, text: &Path, room: u64) -> Outcome<Self> {
         let path = file.path().to_owned();
         let out = RealFs.create_file(text)?;

@@ -1,4 +1,4 @@
-//! Samples by what they are: in a split, with or without a part, excluded, of a size, of a key, with a problem.
+//! Filters samples by split, parts, exclusion, size, key and problem.
 
 use super::matches::{BitsBuilder, MatchesBuilder};
 use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, Visited};
@@ -8,41 +8,41 @@ use std::time::{Duration, Instant};
 
 /// Time between two published results.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
-/// Samples between two looks at the clock.
+/// Samples between two checks of the clock.
 const PROGRESS_EVERY: u64 = 4_096;
 
-/// Which split.
+/// A choice of split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SplitChoice {
     /// Shards of this split.
     Named(Arc<str>),
-    /// Shards that are in no split.
+    /// Shards that belong to no split.
     Loose,
 }
 
-/// What a sample has to be like; everything that is set must hold.
+/// The conditions on a sample; every condition that is set must hold.
 #[derive(Clone, Debug, Default)]
 pub struct SampleFilter {
-    /// Its shard is in this split.
+    /// The sample's shard is in this split.
     pub split: Option<SplitChoice>,
-    /// It has each of these parts.
+    /// The sample has each of these parts.
     pub has: Vec<String>,
-    /// It has none of these parts.
+    /// The sample has none of these parts.
     pub lacks: Vec<String>,
-    /// It is excluded, by its name or with its shard; or it is not.
+    /// `true`: the sample is excluded, by its own name or with its shard; `false`: it is not; `None`: either.
     pub excluded: Option<bool>,
-    /// It takes at least so many bytes (headers and padding of the archive included).
+    /// The least size of the sample in bytes (headers and padding of the archive included).
     pub min_bytes: Option<u64>,
-    /// It takes at most so many bytes.
+    /// The greatest size of the sample in bytes (headers and padding of the archive included).
     pub max_bytes: Option<u64>,
-    /// Its key fits.
+    /// The key matches.
     pub key: Option<KeyQuery>,
-    /// It has a known problem.
+    /// The sample has a known problem.
     pub problems: bool,
 }
 
 impl SampleFilter {
-    /// Whether it lets everything through.
+    /// Whether the filter accepts every sample.
     pub fn is_empty(&self) -> bool {
         self.split.is_none()
             && self.has.is_empty()
@@ -54,7 +54,7 @@ impl SampleFilter {
             && !self.problems
     }
 
-    /// In a user's words: `in val · has txt · not excluded`. Empty for an empty filter; names are raw.
+    /// Returns the filter in words: `in val · has txt · not excluded`. Empty for an empty filter; names are raw.
     pub fn title(&self) -> String {
         let size = gristmill_core::text::bytes;
         let mut words = Vec::new();
@@ -80,7 +80,7 @@ impl SampleFilter {
         words.join(" · ")
     }
 
-    /// What can be said of a whole shard without looking at its samples: `Some(false)` that none matches, `Some(true)` that all do.
+    /// Decides about a whole shard without reading its samples: `Some(false)` when none matches, `Some(true)` when all do, else `None`.
     fn judge_group(&self, group: u32, marks: &Marks) -> Option<bool> {
         let in_split = match &self.split {
             Some(SplitChoice::Named(name)) => marks.splits_of(group).any(|split| split == name),
@@ -118,7 +118,7 @@ impl SampleFilter {
         }
     }
 
-    /// Judges a sample of a group that [`judge_group`](Self::judge_group) left open.
+    /// Whether a sample matches, in a group that [`judge_group`](Self::judge_group) left undecided.
     fn takes(&self, group: u32, sample: &Visited<'_>, marks: &Marks, problems: &ProblemList) -> bool {
         let excluded = || marks.is_shard_excluded(group) || marks.is_sample_named(group, sample.key);
         self.min_bytes.is_none_or(|least| sample.byte_size >= least)
@@ -131,8 +131,8 @@ impl SampleFilter {
     }
 }
 
-/// Looks through a data set and hands out what was found about twenty times a second, and at the end. A shard that cannot be read is
-/// noted and left out; an error means that the search was cancelled.
+/// Filters a data set and publishes the matches about twenty times a second, and at the end. A shard that cannot be read is noted and
+/// skipped; an error means that the search was cancelled.
 pub fn run(
     catalog: &dyn Catalog,
     filter: &SampleFilter,
@@ -185,7 +185,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// The first look is always due: what is found first should be seen first.
+    /// Whether to publish now. The first call always returns true, so that the first matches appear at once.
     fn is_due(&mut self) -> bool {
         if self.is_running && self.last.elapsed() < PUBLISH_INTERVAL {
             return false;

@@ -1,5 +1,5 @@
-//! A folder of loose files: a folder is a group, a file a sample with one part named by its last suffix. The names are listed in the
-//! background and kept packed; sizes are asked for when a row is shown.
+//! A folder of loose files: each folder is a group, each file a sample with one part named by its last suffix. The names are listed in the
+//! background and kept packed; sizes are read when a row is shown.
 
 use super::packed::PackedNames;
 use super::state::GroupsState;
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WHAT: &str = "looking into the folder";
-/// Folders inside of each other that are gone into.
+/// The greatest depth of nested folders that is descended into.
 const DEEPEST: usize = 256;
-/// Names between two looks whether to stop.
+/// Names between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
 
-/// Opens a folder.
+/// Opens a folder and prepares its background scan.
 pub(super) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
     std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let stop = Cancel::default();
@@ -44,18 +44,18 @@ impl Drop for Folder {
 struct Shared {
     root: PathBuf,
     state: GroupsState,
-    /// One per group.
+    /// The file names of each group.
     names: Mutex<Vec<Arc<PackedNames>>>,
 }
 
-/// A folder still to be looked into, and the folders above it.
+/// A folder that is still to be listed, and its ancestors.
 struct PendingFolder {
     relative: PathBuf,
     above: Option<Arc<Above>>,
     depth: usize,
 }
 
-/// A folder that is being gone through, by device and inode: a link that leads back to it is not followed.
+/// An ancestor of the current folder, by device and inode: a link that leads back to it is not followed.
 struct Above {
     identity: (u64, u64),
     next: Option<Arc<Above>>,
@@ -75,7 +75,7 @@ impl Above {
 }
 
 impl Drop for Above {
-    /// One after the other, however long the chain is.
+    /// Drops the chain iteratively, so that a long chain does not overflow the stack.
     fn drop(&mut self) {
         let mut next = self.next.take();
         while let Some(above) = next.and_then(Arc::into_inner) {
@@ -85,10 +85,10 @@ impl Drop for Above {
     }
 }
 
-/// What one folder holds.
+/// The content of one folder.
 #[derive(Default)]
 struct Listing {
-    /// Names of files in one piece of memory, and where each ends.
+    /// The file names in one buffer, and where each ends.
     text: Vec<u8>,
     files: Vec<(usize, u32)>,
     folders: Vec<OsString>,
@@ -197,7 +197,7 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     Ok(listing)
 }
 
-/// Key and part of a file's name: cut at the last dot, unless that is the first character.
+/// Splits a file name into key and part at the last dot, unless that is the first character.
 fn split(name: &str) -> (&str, &str) {
     match name.rsplit_once('.') {
         Some((key, part)) if !key.is_empty() => (key, part),

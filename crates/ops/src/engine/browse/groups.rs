@@ -1,4 +1,4 @@
-//! The groups of a data set: counts, and the way from a sample's number to its place and back.
+//! The groups of a data set: counts, and the conversion between a sample's number and its location.
 
 use super::SampleAt;
 use std::sync::Arc;
@@ -6,33 +6,33 @@ use std::sync::Arc;
 /// One shard, file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name relative to the root, raw: whoever shows it makes it safe.
+    /// The name relative to the root; raw, the caller escapes it for display.
     pub name: Arc<str>,
-    /// Samples, as far as they are known.
+    /// The number of samples known so far.
     pub samples: u64,
-    /// `samples` will not grow any more.
+    /// Whether `samples` is final.
     pub is_counted: bool,
-    /// Size of the shard or file, 0 while unknown; of a folder the number is not known.
+    /// Size of the shard or file in bytes, 0 while unknown; always unknown for a folder.
     pub bytes: u64,
-    /// Why it cannot be read, or reads slowly.
+    /// Why the group cannot be read, or is slow to read.
     pub failure: Option<Arc<str>>,
 }
 
-/// One state of the groups; shared, never changed.
+/// One state of the groups; shared and immutable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Differs from one state to the next.
+    /// A number that differs between successive states.
     pub version: u64,
-    /// In the order of the data set.
+    /// The groups in the order of the data set.
     pub groups: Vec<Group>,
-    /// Samples before each group, then all.
+    /// The number of samples before each group, then the total.
     starts: Vec<u64>,
-    /// Every group is known and counted.
+    /// Whether every group is known and counted.
     pub is_complete: bool,
 }
 
 impl Groups {
-    /// Adds up the counts.
+    /// Creates a state and adds up the counts.
     pub fn new(version: u64, groups: Vec<Group>, is_complete: bool) -> Self {
         let mut starts = Vec::with_capacity(groups.len() + 1);
         let mut before = 0u64;
@@ -44,18 +44,18 @@ impl Groups {
         Self { version, groups, starts, is_complete }
     }
 
-    /// Samples in all groups, as far as they are known.
+    /// Returns the number of samples in all groups known so far.
     pub fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The number of a sample in the data set, from 0. One that is not there gets the number it would have.
+    /// Returns the number of a sample in the data set, from 0. A sample that does not exist gets the number it would have.
     pub fn number(&self, at: SampleAt) -> u64 {
         let before = self.starts.get(at.group as usize).copied().unwrap_or_else(|| self.total());
         before.saturating_add(at.index)
     }
 
-    /// Where the sample of that number is; `None` behind the last one.
+    /// Returns the location of the sample of that number; `None` after the last one.
     pub fn locate(&self, number: u64) -> Option<SampleAt> {
         if number >= self.total() {
             return None;
@@ -65,12 +65,12 @@ impl Groups {
         Some(SampleAt { group: u32::try_from(group).ok()?, index: number - before })
     }
 
-    /// One group.
+    /// Returns one group.
     pub fn group(&self, group: u32) -> Option<&Group> {
         self.groups.get(group as usize)
     }
 
-    /// The group of that name.
+    /// Returns the position of the group of that name.
     pub fn named(&self, name: &str) -> Option<u32> {
         self.groups.iter().position(|group| &*group.name == name).and_then(|at| u32::try_from(at).ok())
     }

@@ -1,4 +1,4 @@
-//! Rows of a window out of the headers of a shard, where no index has them.
+//! Reads the rows of a window from the headers of a shard, where no index has them.
 
 use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
 use crate::source::tar::{each_entry, SpanItem};
@@ -6,12 +6,12 @@ use gristmill_core::{Cancel, Outcome, Shard};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
-/// Entries of one window that are looked at.
+/// The most entries that are read for one window.
 const MAX_ENTRIES: usize = 400_000;
 
-/// The samples `first..` of a shard that lie at `spans` (first byte and end of each, one after the other).
+/// Returns the samples `first..` of a shard, located at `spans` (first byte and end of each, in ascending order).
 ///
-/// The spans are claims. A sample whose span holds no entry, or entries of several keys, gets a defect.
+/// The spans are unverified. A sample whose span contains no entry, or entries of several keys, gets a defect.
 pub(super) fn window(
     shard: &Shard,
     group: u32,
@@ -45,9 +45,9 @@ pub(super) fn window(
 struct Collector<'a> {
     rows: &'a mut [BrowseSample],
     spans: &'a [(u64, u64)],
-    /// The span that the last entry was in.
+    /// Position in `spans` of the span that contained the last entry.
     at: usize,
-    /// The key of the sample there, as bytes.
+    /// The key of that sample, as bytes.
     key: Vec<u8>,
     is_open: bool,
 }
@@ -77,7 +77,7 @@ impl Collector<'_> {
             self.is_open = true;
             key.clone_into(&mut self.key);
             row.key = Arc::from(clipped(&String::from_utf8_lossy(key)));
-            // What comes before the first entry of the first sample belongs to none.
+            // Bytes before the first entry of the first sample belong to no sample.
             if row.at.index == 0 {
                 row.byte_size = row.byte_size.saturating_sub(entry.offset.saturating_sub(row.byte_offset));
                 row.byte_offset = entry.offset;

@@ -1,5 +1,6 @@
-//! A JSONL file: a line is a sample whose key is its number, with one part `json`. Places come from `.jsonl.idx` when it fits the file;
-//! else the lines are found while one looks at them. A packed file is unpacked into scratch meanwhile, as far as there is room.
+//! A JSONL file: each line is a sample whose key is its number, with one part `json`. Locations come from `.jsonl.idx` when it fits the
+//! file; otherwise the lines are found in the background. A packed file is unpacked into scratch space at the same time, as far as there is
+//! room.
 
 use super::bytes::{Bytes, Plain, Spilled, WHAT};
 use super::packed::PackedOffsets;
@@ -16,13 +17,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes read at a time while lines are looked for.
+/// Bytes read at a time while searching for lines.
 const PIECE: usize = 256 << 10;
-/// Lines that begin beyond this are not parsed before somebody looks at them, in bytes.
+/// Offset in bytes after which lines are not parsed until they are viewed.
 const MAX_CHECKED: u64 = 4 << 30;
-/// Longer lines are not, in bytes.
+/// Longest line in bytes that is parsed before it is viewed.
 const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
-/// Samples between two looks whether to stop.
+/// Samples between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
 
 /// Opens the file and its index.
@@ -59,7 +60,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
     Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
 }
 
-/// The same for a packed file. Its index, where it has one, is none of ours: places in it are those of the text.
+/// Opens a packed file. An index next to it is not used: its offsets refer to the unpacked text.
 fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
     let scratch = Scratch::create(None)?;
     let text = scratch.path().join("text");
@@ -80,7 +81,7 @@ struct Jsonl {
     shared: Arc<Shared>,
     index: Option<JsonlIdx>,
     stop: Cancel,
-    /// What a packed file was unpacked into; gone with this.
+    /// The folder a packed file is unpacked into; removed when this is dropped.
     _scratch: Option<Scratch>,
 }
 
@@ -92,19 +93,19 @@ impl Drop for Jsonl {
 
 struct Shared {
     path: PathBuf,
-    /// The file that the lines are in: the same, or what it was unpacked into.
+    /// The file that contains the lines: the JSONL file, or the unpacked text.
     text: PathBuf,
     state: GroupsState,
     lines: Mutex<PackedOffsets>,
     problems: Mutex<Arc<ProblemList>>,
 }
 
-/// The line that is being gone through.
+/// The line that is being scanned.
 #[derive(Default)]
 struct Line {
-    /// Its first byte that is no white space.
+    /// The first byte that is not white space.
     first: Option<u8>,
-    /// The last one.
+    /// The last byte that is not white space.
     last: u8,
 }
 
@@ -137,7 +138,7 @@ impl Shared {
         self.state.finish(0, self.lines().len(), failure.map(Arc::from));
     }
 
-    /// Parses the lines that are objects by their ends. What cannot be read is reported where it is looked at.
+    /// Parses the lines that begin and end like objects. Lines that cannot be read are reported when they are viewed.
     fn check_lines(&self, file: &ReadFile, cancel: &Cancel) {
         let (mut checker, mut index) = (Checker::default(), 0);
         let unit = Unit { start: 0, end: file.len().min(MAX_CHECKED) };
@@ -208,7 +209,7 @@ impl Line {
     }
 }
 
-/// Lines on their way into the list.
+/// A batch of lines to be added to the list.
 struct ListBatch<'a> {
     shared: &'a Shared,
     begin: u64,
@@ -216,7 +217,7 @@ struct ListBatch<'a> {
 }
 
 impl ListBatch<'_> {
-    /// Takes a line that ends at `end`. Blank ones belong to the sample before them, at the beginning to the first.
+    /// Adds a line that ends at `end`. Blank lines belong to the sample before them, at the beginning to the first sample.
     fn line(&mut self, line: Line, end: u64) {
         let Some(first) = line.first else {
             match self.batch.last_mut() {
@@ -261,12 +262,12 @@ impl ListBatch<'_> {
     }
 }
 
-/// The key of a line is its number.
+/// Sets the key of a line, which is its number.
 fn with_key(known: SampleProblem, index: u64) -> SampleProblem {
     SampleProblem { key: Some(Arc::from(index.to_string())), ..known }
 }
 
-/// What is said of a line that is no object by its ends.
+/// The message for a line that does not begin and end like an object.
 const NO_OBJECT: &str = "the line is not a JSON object";
 
 impl Jsonl {

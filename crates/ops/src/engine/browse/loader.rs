@@ -1,4 +1,5 @@
-//! A sample as the trainer gets it by `.nv-meta/dataset.yaml`: field by field, or the error it raises. Python is shown, never run.
+//! Shows a sample as the trainer receives it by `.nv-meta/dataset.yaml`: field by field, or the error it raises. Python code is shown,
+//! never run.
 
 use super::{BrowseSample, Catalog};
 use crate::engine::plan::fields::misfit;
@@ -13,55 +14,56 @@ use gristmill_pycompat::Node;
 use gristmill_storage::read::read_whole;
 use std::path::{Component, Path};
 
-/// Enough of a picture to find its header behind thumbnails and colour profiles, in bytes.
+/// Bytes of a picture that are read: enough to find its header after thumbnails and colour profiles.
 const PICTURE_BYTES: u64 = 4 << 20;
 /// The largest Python file that is shown, in bytes.
 const MAX_CODE_BYTES: u64 = 1 << 20;
 
-/// What makes a sample of the parts.
+/// The way in which a sample is made of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoaderKind {
     /// A field map.
     FieldMap,
-    /// None: the trainer gets the parts themselves.
+    /// No conversion: the trainer receives the parts themselves.
     Crude,
     /// A Python function, which is not run here.
     Function {
         /// `file.py:function` or `module:function`.
         function: String,
-        /// The file, when it lies in `.nv-meta` and can be read.
+        /// The text of the file, when it is in `.nv-meta` and can be read.
         code: Option<String>,
     },
-    /// There is no such file: nothing says how samples are made.
+    /// There is no `dataset.yaml`: nothing defines how samples are made.
     Missing,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
-    /// What the parts give.
+    /// The value that the parts yield.
     Found(Value),
-    /// No part is mapped: the default of the class, as Python writes it.
+    /// The default of the class, as Python writes it, since no part is mapped.
     Default(&'static str),
 }
 
 /// One field of the sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderField {
-    /// Its name; raw where it comes from the file.
+    /// The field's name; raw where it comes from the file.
     pub name: String,
-    /// Its type as the class writes it; empty where no class says.
+    /// The type as the class declares it; empty where no class does.
     pub field_type: &'static str,
-    /// The expression that fills it; `None` when none does.
+    /// The expression that fills the field; `None` when there is none.
     pub expr: Option<String>,
-    /// What it holds, or why the sample fails.
+    /// The value, or why the sample fails.
     pub value: Result<FieldValue, String>,
-    /// Something that the trainer takes and that is hardly meant.
+    /// A warning about something that the trainer accepts but is probably a mistake.
     pub warning: Option<String>,
 }
 
 impl LoaderField {
-    /// Shape and type of the numbers of an array: `[3, 427, 640] float32`; of a list its length. `None` for what has no shape.
+    /// Returns shape and type of the numbers of an array: `[3, 427, 640] float32`; for a list its length. `None` for values without a
+    /// shape.
     pub fn shape(&self) -> Option<String> {
         match self.value.as_ref().ok()? {
             FieldValue::Found(Value::Image { width, height, .. }) => Some(format!("[3, {height}, {width}] float32")),
@@ -75,24 +77,24 @@ impl LoaderField {
     }
 }
 
-/// A sample through the loader.
+/// A sample as the loader makes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderView {
-    /// What makes it.
+    /// How the sample is made.
     pub kind: LoaderKind,
-    /// Its class, `module.Class`; empty when there is none. Raw.
+    /// The sample's class, `module.Class`; empty when there is none. Raw.
     pub class: String,
-    /// In the order of the class, then what the file has besides.
+    /// The fields in the order of the class, then further fields of the file.
     pub fields: Vec<LoaderField>,
-    /// Why `dataset.yaml` or a part cannot be used, so that the trainer gets nothing.
+    /// Why `dataset.yaml` or a part cannot be used, so that the trainer receives nothing.
     pub error: Option<String>,
-    /// What is to be known about this view.
+    /// A remark about this view.
     pub note: Option<String>,
 }
 
-/// Shows a sample as the file `config` (`dataset.yaml` when `None`) in `.nv-meta` makes it. Reads the parts that are needed.
+/// Shows a sample as the file `config` in `.nv-meta` (`dataset.yaml` when `None`) makes it. Reads only the parts that are needed.
 ///
-/// Whatever would fail in the trainer is part of the view; an error means a stop.
+/// Errors that the trainer would raise are part of the view; a returned error means cancellation.
 pub fn view(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -149,7 +151,7 @@ pub fn view(
     Ok(view)
 }
 
-/// The parts as they are handed on, `__key__` first.
+/// Returns the parts as the loader passes them on, `__key__` first.
 fn parts(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -166,7 +168,7 @@ fn parts(
         |name: &str, value| LoaderField { name: name.to_owned(), field_type: "", expr: None, value, warning: None };
     let mut fields = vec![LoaderField { field_type: "str", ..field("__key__", Ok(key)) }];
     for (at, part) in sample.parts.iter().enumerate().filter(|(_, part)| wanted(&part.name)) {
-        // Of a part that comes twice, the trainer keeps the last.
+        // The trainer keeps the last of several parts of one name.
         if sample.parts.iter().skip(at + 1).any(|later| later.name == part.name) {
             continue;
         }
@@ -242,7 +244,7 @@ fn unmapped(class: &PythonClass, field: &Field) -> LoaderField {
     LoaderField { name: field.name.to_owned(), field_type: field.field_type.python(), expr: None, value, warning: None }
 }
 
-/// A part as the default decoder leaves it. What cannot be read counts as not decodable.
+/// Returns a part as the default decoder leaves it. A part that cannot be read counts as not decodable.
 fn decoded(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -276,7 +278,7 @@ fn cooker(root: &Path) -> Option<String> {
     text_in_meta(root, layout::COOKER_PY)
 }
 
-/// The Python file of `file.py:function`, when it lies in `.nv-meta`.
+/// Returns the Python file of `file.py:function`, when it is in `.nv-meta`.
 fn code_of(root: &Path, function: &str) -> Option<String> {
     let (file, _) = function.rsplit_once(':')?;
     file.ends_with(".py").then(|| text_in_meta(root, file)).flatten()

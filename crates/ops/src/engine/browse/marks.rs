@@ -1,44 +1,44 @@
-//! What `split.yaml` says about each shard and sample, made for asking ten thousand times a second.
+//! The splits and excludes of `split.yaml` by shard and sample, built for ten thousand lookups a second.
 
 use super::{BrowseSample, Groups};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Shards and samples of one split, those of excluded shards not counted.
+/// Number of shards and samples of one split, without those of excluded shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitCount {
-    /// Its name.
+    /// The split's name.
     pub name: Arc<str>,
-    /// Shards in it.
+    /// The number of shards in the split.
     pub shards: u64,
-    /// Samples in those shards.
+    /// The number of samples in those shards.
     pub samples: u64,
 }
 
-/// Splits and excludes of one data set. A value is never changed: an edit makes a new one, and whoever draws swaps it in.
+/// Splits and excludes of one data set. A value is immutable: an edit makes a new one, and the user interface replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     splits: Vec<SplitCount>,
     loose_shards: u64,
     groups: Vec<GroupMarks>,
     excluded_shards: u64,
-    /// Hashes of shard and key, sorted. Of 4 million excludes and 10⁷ samples, two collide in one of 10⁵ data sets.
+    /// Hashes of shard and key, sorted. With 4 million excludes and 10⁷ samples, two collide in one of 10⁵ data sets.
     samples: Vec<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct GroupMarks {
-    /// Positions in `splits`, in their order.
+    /// Positions in `splits`, in ascending order.
     splits: Vec<u16>,
     is_excluded: bool,
-    /// Excluded samples that are named, whether they are there or not.
+    /// The number of samples excluded by name, whether they exist or not.
     samples: u64,
 }
 
 impl Marks {
-    /// Takes splits as names with shard names, and excludes as `SHARD` or `SHARD/KEY`, all with their braces expanded. Names that
-    /// no group has are left out.
+    /// Builds the marks from splits as names with shard names, and excludes as `SHARD` or `SHARD/KEY`, all with their braces expanded.
+    /// Names that no group has are ignored.
     pub fn new<S: AsRef<str>>(groups: &Groups, splits: &[(Arc<str>, Vec<S>)], excludes: &[S]) -> Self {
         let known: HashMap<&str, u32> = (0u32..).zip(&groups.groups).map(|(at, group)| (&*group.name, at)).collect();
         let mut marks = Self { groups: vec![GroupMarks::default(); groups.groups.len()], ..Self::default() };
@@ -64,8 +64,8 @@ impl Marks {
         }
     }
 
-    /// The loader drops whatever has this text as its shard, slash and key; a text with several slashes may be read in several
-    /// ways, and all hold.
+    /// Records one exclude. The loader drops every sample whose shard, slash and key equal this text; a text with several slashes can be
+    /// split in several ways, and all of them apply.
     fn take_exclude(&mut self, item: &str, known: &HashMap<&str, u32>) {
         if let Some(group) = known.get(item).and_then(|&at| self.groups.get_mut(at as usize)) {
             self.excluded_shards += u64::from(!group.is_excluded);
@@ -95,22 +95,22 @@ impl Marks {
         }
     }
 
-    /// All splits, in the order of the file.
+    /// Returns all splits, in the order of the file.
     pub fn splits(&self) -> &[SplitCount] {
         &self.splits
     }
 
-    /// How many shards are in no split.
+    /// Returns the number of shards that are in no split.
     pub fn loose_shards(&self) -> u64 {
         self.loose_shards
     }
 
-    /// How many shards are excluded.
+    /// Returns the number of shards that are excluded.
     pub fn excluded_shards(&self) -> u64 {
         self.excluded_shards
     }
 
-    /// How many samples are excluded by name.
+    /// Returns the number of samples that are excluded by name.
     pub fn excluded_samples(&self) -> u64 {
         self.samples.len() as u64
     }
@@ -119,13 +119,13 @@ impl Marks {
         self.groups.get(group as usize)
     }
 
-    /// The splits that a shard is in: mostly one.
+    /// Returns the splits that a shard is in, usually one.
     pub fn splits_of(&self, group: u32) -> impl Iterator<Item = &Arc<str>> {
         let positions = self.group(group).map(|group| group.splits.as_slice()).unwrap_or_default();
         positions.iter().filter_map(|&at| self.splits.get(usize::from(at))).map(|split| &split.name)
     }
 
-    /// The first split that a shard is in.
+    /// Returns the first split that a shard is in.
     pub fn split_of(&self, group: u32) -> Option<&Arc<str>> {
         self.splits_of(group).next()
     }
@@ -135,7 +135,7 @@ impl Marks {
         self.group(group).is_some_and(|group| group.is_excluded)
     }
 
-    /// How many samples of a shard are excluded by name.
+    /// Returns the number of samples of a shard that are excluded by name.
     pub fn samples_named_in(&self, group: u32) -> u64 {
         self.group(group).map_or(0, |group| group.samples)
     }
@@ -145,7 +145,7 @@ impl Marks {
         self.samples_named_in(group) > 0 && self.samples.binary_search(&sample_hash(group, key)).is_ok()
     }
 
-    /// Whether a sample is left out, by its own name or with its shard.
+    /// Whether a sample is excluded, by its own name or with its shard.
     pub fn is_excluded(&self, sample: &BrowseSample) -> bool {
         self.is_shard_excluded(sample.at.group) || self.is_sample_named(sample.at.group, &sample.key)
     }

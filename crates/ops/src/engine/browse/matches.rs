@@ -1,5 +1,5 @@
-//! Which samples a filter let through: one bit per sample, with counts between them, so that the k-th match of 10⁷ is found at
-//! once and all of them together take two megabytes.
+//! The samples that a filter accepts: one bit per sample, with counts in between, so that the k-th match of 10⁷ is found quickly and all
+//! matches together take two megabytes.
 
 use super::SampleAt;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ const BLOCK: usize = 8;
 /// The matches in one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bits {
-    /// This many from the first one on: all of them.
+    /// All of the first N samples match.
     All(u64),
-    /// One bit each; `ranks` has the matches before every eighth word.
+    /// One bit per sample; `ranks` has the number of matches before every eighth word.
     Some { words: Vec<u64>, ranks: Vec<u32>, count: u64 },
 }
 
-/// Collects the matches of one group. Takes memory for what was met, not for what was claimed.
+/// Collects the matches of one group. Allocates memory for samples that were read, not for samples that were claimed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitsBuilder {
     words: Vec<u64>,
     count: u64,
 }
 
-/// The highest position that can match: a gigabyte of bits. Beyond it nothing is found.
+/// The end of the positions that can match: a gigabyte of bits. Higher positions are ignored.
 const HIGHEST: u64 = 1 << 33;
 
 impl BitsBuilder {
-    /// Adds a position; mostly higher than those before.
+    /// Adds a position, usually a higher one than those before.
     pub(super) fn add(&mut self, index: u64) {
         let Some(word) = usize::try_from(index / 64).ok().filter(|_| index < HIGHEST) else { return };
         if word >= self.words.len() {
@@ -68,7 +68,7 @@ impl Bits {
         }
     }
 
-    /// Matches before `index`.
+    /// Returns the number of matches before `index`.
     fn rank(&self, index: u64) -> u64 {
         match self {
             Self::All(count) => index.min(*count),
@@ -86,7 +86,7 @@ impl Bits {
         }
     }
 
-    /// Where match number `k` is.
+    /// Returns the position of match number `k`.
     fn select(&self, k: u64) -> Option<u64> {
         match self {
             Self::All(count) => (k < *count).then_some(k),
@@ -113,22 +113,22 @@ impl Bits {
     }
 }
 
-/// The matches of a data set as far as they are known; cheap to share, never changed.
+/// The matches of a data set found so far; cheap to share, immutable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matches {
     groups: Vec<Arc<Bits>>,
-    /// Matches before each group, then all.
+    /// The number of matches before each group, then the total.
     starts: Vec<u64>,
-    /// Groups that were looked through.
+    /// The number of groups that were searched.
     pub groups_done: u32,
-    /// Everything was looked through.
+    /// Whether all groups were searched.
     pub is_complete: bool,
-    /// Groups that could not be looked through, and why; the first of them.
+    /// The first groups that could not be searched, and why.
     pub failures: Vec<(u32, Arc<str>)>,
 }
 
 impl Matches {
-    /// How many there are.
+    /// Returns the number of matches.
     pub fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
@@ -137,24 +137,24 @@ impl Matches {
         self.groups.get(group as usize).map(|bits| &**bits)
     }
 
-    /// Matches in one group.
+    /// Returns the number of matches in one group.
     pub fn in_group(&self, group: u32) -> u64 {
         self.bits(group).map_or(0, Bits::count)
     }
 
-    /// Whether a sample is among them.
+    /// Whether a sample matches.
     pub fn holds(&self, at: SampleAt) -> bool {
         self.bits(at.group).is_some_and(|bits| bits.holds(at.index))
     }
 
-    /// Match number `k`, from 0, in the order of the data set.
+    /// Returns match number `k`, from 0, in the order of the data set.
     pub fn select(&self, k: u64) -> Option<SampleAt> {
         let group = self.starts.partition_point(|&start| start <= k).checked_sub(1)?;
         let index = self.groups.get(group)?.select(k - self.starts.get(group)?)?;
         Some(SampleAt { group: u32::try_from(group).ok()?, index })
     }
 
-    /// How many matches come before a sample.
+    /// Returns the number of matches before a sample.
     pub fn rank(&self, at: SampleAt) -> u64 {
         match self.starts.get(at.group as usize) {
             Some(start) => start + self.bits(at.group).map_or(0, |bits| bits.rank(at.index)),
@@ -162,46 +162,46 @@ impl Matches {
         }
     }
 
-    /// The first match behind a sample.
+    /// Returns the first match after a sample.
     pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
         self.select(self.rank(SampleAt { index: at.index.saturating_add(1), ..at }))
     }
 
-    /// The last match before a sample.
+    /// Returns the last match before a sample.
     pub fn before(&self, at: SampleAt) -> Option<SampleAt> {
         self.rank(at).checked_sub(1).and_then(|k| self.select(k))
     }
 }
 
-/// Puts [`Matches`] together, group after group.
+/// Builds [`Matches`] group by group.
 #[derive(Debug, Default)]
 pub(super) struct MatchesBuilder {
     groups: Vec<Arc<Bits>>,
     failures: Vec<(u32, Arc<str>)>,
 }
 
-/// Failures that are kept.
+/// The most failures that are kept.
 const FAILURES: usize = 100;
 
 impl MatchesBuilder {
-    /// Ends a group.
+    /// Ends a group with these matches.
     pub(super) fn finish_group(&mut self, bits: &BitsBuilder) {
         self.groups.push(Arc::new(bits.snapshot()));
     }
 
-    /// Takes a group of which all samples match, or with a count of 0 none.
+    /// Adds a group of `count` samples that all match; with a count of 0 none do.
     pub(super) fn whole_group(&mut self, count: u64) {
         self.groups.push(Arc::new(Bits::All(count)));
     }
 
-    /// Notes that the next group could not be looked through.
+    /// Notes that the next group could not be searched.
     pub(super) fn failed(&mut self, group: u32, why: Arc<str>) {
         if self.failures.len() < FAILURES {
             self.failures.push((group, why));
         }
     }
 
-    /// What is known so far, with the group that is being looked through.
+    /// Returns the matches found so far, including those of the group that is being searched.
     pub(super) fn snapshot(&self, current: Option<&BitsBuilder>, is_complete: bool) -> Matches {
         let mut groups = self.groups.clone();
         groups.extend(current.map(|bits| Arc::new(bits.snapshot())));

@@ -1,8 +1,8 @@
-//! Data sets to look at: catalogs that know where every sample is without holding it, and what is asked of them (find, filter,
+//! Browsing of data sets: catalogs that know the location of every sample without holding it, and the operations on them (find, filter,
 //! marks, problems, offsets, the loader's view).
 //!
-//! A catalog lists groups (shards, files, folders) and fetches windows of samples on demand, so that a list of 10⁷ samples costs
-//! as little memory as one of ten. Everything that a file says about itself (counts, offsets, sizes, names) is taken as a claim.
+//! A catalog lists groups (shards, files, folders) and fetches windows of samples on demand, so that a list of 10⁷ samples takes as little
+//! memory as one of ten. Everything that a file claims about itself (counts, offsets, sizes, names) is treated as unverified.
 
 mod bytes;
 pub mod filter;
@@ -42,140 +42,140 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The longest key or part name that is kept, in bytes; of a longer one the beginning is shown.
+/// The longest key or part name that is kept, in bytes; a longer one is cut.
 pub const LONGEST_NAME: usize = 4096;
-/// Samples of one window that are fetched at most.
+/// The most samples that one window fetches.
 const MAX_ROWS: usize = 20_000;
-/// Parts of one sample that are listed; of more only their first.
+/// The most parts of one sample that are listed.
 pub const MAX_PARTS: usize = 4096;
 
-/// Where a sample is: group and position in it, both from 0. The order is that of the data set.
+/// The location of a sample: group and position in it, both from 0, in the order of the data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SampleAt {
-    /// Position of its group in [`Groups::groups`].
+    /// Position of the group in [`Groups::groups`].
     pub group: u32,
-    /// Position in its group.
+    /// Position in the group.
     pub index: u64,
 }
 
 /// One part of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowsePart {
-    /// Its name, raw: whoever shows it makes it safe.
+    /// The part's name; raw, the caller escapes it for display.
     pub name: Arc<str>,
-    /// First byte of its content in the (decompressed) shard, or in the file.
+    /// Offset of the content in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
-    /// Length of its content in bytes, as its index or header claims.
+    /// Length of the content in bytes, as the index or header claims.
     pub byte_size: u64,
 }
 
 /// One row of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrowseSample {
-    /// Where it is.
+    /// The location of the sample.
     pub at: SampleAt,
-    /// Its key, raw: whoever shows it makes it safe.
+    /// The sample's key; raw, the caller escapes it for display.
     pub key: Arc<str>,
-    /// First byte in the (decompressed) shard, or in the file.
+    /// Offset in the (decompressed) shard, or in the file, in bytes.
     pub byte_offset: u64,
     /// Bytes up to the next sample.
     pub byte_size: u64,
-    /// Its parts in the order of the archive, at most [`MAX_PARTS`].
+    /// The parts in the order of the archive, at most [`MAX_PARTS`].
     pub parts: Vec<BrowsePart>,
-    /// What is wrong with it, as far as listing it showed.
+    /// A defect of the sample that was found while listing it.
     pub defect: Option<Arc<str>>,
 }
 
 impl BrowseSample {
-    /// A row of which nothing is known but why.
+    /// Creates a row of which only the defect is known.
     fn broken(at: SampleAt, why: impl Into<Arc<str>>) -> Self {
         Self { at, key: Arc::from(""), byte_offset: 0, byte_size: 0, parts: Vec::new(), defect: Some(why.into()) }
     }
-    /// Adds a defect unless there is one.
+    /// Adds a defect unless there is one already.
     fn blame(&mut self, why: impl Into<Arc<str>>) {
         self.defect.get_or_insert_with(|| why.into());
     }
 }
 
-/// What a visit of all samples of a group is to be told about each; the less, the faster.
+/// The fields that a visit of all samples of a group fills; fewer fields make it faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VisitFields {
-    /// [`Visited::key`].
+    /// Fill [`Visited::key`].
     pub keys: bool,
-    /// [`Visited::byte_size`].
+    /// Fill [`Visited::byte_size`].
     pub sizes: bool,
-    /// [`Visited::parts`].
+    /// Fill [`Visited::parts`].
     pub parts: bool,
 }
 
-/// One sample of a visit; what was not wanted may be empty.
+/// One sample of a visit; fields that were not requested may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Visited<'a> {
-    /// Position in its group.
+    /// Position in the group.
     pub index: u64,
-    /// Its key.
+    /// The sample's key.
     pub key: &'a str,
     /// Bytes up to the next sample.
     pub byte_size: u64,
-    /// Names of its parts.
+    /// Names of the sample's parts.
     pub parts: &'a [&'a str],
 }
 
-/// A data set to look at. Everything but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
-/// [`groups`](Self::groups) may read from storage, so it belongs on a worker.
+/// A data set that can be browsed. All methods but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
+/// [`groups`](Self::groups) may read from storage and must run on a worker.
 pub trait Catalog: Send + Sync {
-    /// What it is.
+    /// Returns the kind of data set.
     fn kind(&self) -> DatasetKind;
 
-    /// The folder, or the JSONL file.
+    /// Returns the folder, or the JSONL file.
     fn root(&self) -> &Path;
 
-    /// What a group is: `shard`, `file` or `folder`.
+    /// Returns the word for a group: `shard`, `file` or `folder`.
     fn group_word(&self) -> &'static str;
 
-    /// The groups as far as they are known. Never waits.
+    /// Returns the groups known so far. Never waits.
     fn groups(&self) -> Arc<Groups>;
 
-    /// Up to `count` samples from `from` on, over the borders of groups. Fewer where the data set ends, or where it is not
-    /// scanned any further yet. Every sample that is counted gets a row; one that cannot be read has a defect.
+    /// Returns up to `count` samples from `from` on, across groups. Returns fewer where the data set ends, or where the scan has not yet
+    /// advanced further. Every counted sample gets a row; one that cannot be read has a defect.
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>>;
 
-    /// Up to `limit` bytes of a part from `from` on; empty behind its end. Never takes memory that the file cannot fill.
+    /// Returns up to `limit` bytes of a part from `from` on; empty after its end. Never allocates more memory than the file can fill.
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>>;
 
-    /// Hands out samples whose key fits until `found` says no. With an index of keys, those of a prefix come at once and in the
-    /// order of their keys; else in the order of the data set.
+    /// Passes samples with a matching key to `found` until it returns false. With an index of keys, matches of a prefix are found at once
+    /// and in the order of their keys; otherwise in the order of the data set.
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()>;
 
-    /// The sample of exactly this key; in the group of this name, when one is given. `None` when there is none.
+    /// Returns the sample of exactly this key, in the group of this name when one is given. `None` when there is none.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
 
-    /// The first byte of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
+    /// Returns the offset of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)
     }
 
-    /// Samples with problems that are known without looking: findings of a scan. Never waits.
+    /// Returns the samples with problems that a scan has found so far. Never waits.
     fn problems(&self) -> Arc<ProblemList> {
         Arc::default()
     }
 
-    /// What the index of the data set says about a sample; `None` where it says nothing, or there is none.
+    /// Returns what the index of the data set says about a sample; `None` where it has no row, or there is no index.
     fn indexed(&self, _at: SampleAt, _cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
         Ok(None)
     }
 
-    /// The same as packed tokens; `None` where it holds none.
+    /// Returns the data set as packed tokens; `None` where it is not of that kind.
     fn tokens(&self) -> Option<&tokens::TokenSet> {
         None
     }
 
-    /// The shard of a group, as it was found or is named; `None` where groups are no shards.
+    /// Returns the shard of a group, as it was found or by its name; `None` where groups are not shards.
     fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
         Ok(None)
     }
 
-    /// Goes through all samples of a group in order until `take` says no.
+    /// Visits all samples of a group in order until `take` returns false.
     fn visit(
         &self,
         group: u32,
@@ -185,20 +185,20 @@ pub trait Catalog: Send + Sync {
     ) -> Outcome<()>;
 }
 
-/// Work that fills a catalog while it is looked at. It ends when it is done, when asked to, or when the catalog is dropped.
+/// Work that fills a catalog while it is viewed. It ends when it is done, when it is cancelled, or when the catalog is dropped.
 pub type Background = Box<dyn FnOnce(&Cancel) + Send>;
 
-/// A catalog just opened, and what there is to do for it in the background.
+/// A catalog that was just opened, and its background work.
 pub struct Opening {
-    /// It can be looked at already.
+    /// The catalog, usable at once.
     pub catalog: Arc<dyn Catalog>,
-    /// Stops the background work; cancelled by the catalog itself when nobody holds it any more.
+    /// Stops the background work; the catalog cancels it when it is dropped.
     pub stop: Cancel,
-    /// To be run on threads.
+    /// Work for the caller to run on threads.
     pub background: Vec<Background>,
 }
 
-/// How a path is looked at.
+/// The way in which a path is browsed.
 enum SourceKind {
     Prepared,
     Raw,
@@ -207,7 +207,7 @@ enum SourceKind {
     Folder(DatasetKind),
 }
 
-/// How a path is looked at, by names only; what cannot be browsed is a failure that says what can.
+/// Decides by names only how a path is browsed; a path that cannot be browsed is a failure that lists what can.
 fn way_of(path: &Path) -> Outcome<SourceKind> {
     Ok(match kind_of(path)? {
         DatasetKind::PreparedWebDataset => SourceKind::Prepared,
@@ -227,15 +227,15 @@ fn way_of(path: &Path) -> Outcome<SourceKind> {
     })
 }
 
-/// Whether a path can be browsed; if not, why.
+/// Checks whether a path can be browsed; the failure says why not.
 pub fn can_open(path: &Path) -> Outcome<()> {
     way_of(path).map(drop)
 }
 
-/// Opens a data set for looking at it: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which
-/// are looked at as `view` says. Reads only small files, and of a `.pbin` its index.
+/// Opens a data set for browsing: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which are shown
+/// according to `view`. Reads only small files, and for a `.pbin` its index.
 ///
-/// What cannot be browsed is a failure that says what can.
+/// A path that cannot be browsed is a failure that lists what can.
 pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
     match way_of(path)? {
         SourceKind::Prepared => prepared::open(path),
@@ -252,10 +252,10 @@ pub fn is_packed_jsonl(path: &Path) -> bool {
     name.contains(".jsonl.") && !crate::source::text::Packing::of_name(&name).is_plain()
 }
 
-/// What is said of a compressed shard.
+/// The note on a compressed shard.
 const SLOW: &str = "compressed: it can be read, slowly, and the loader cannot read it";
 
-/// Collects a window over the borders of groups. `fetch` is asked for rows of one group: first position and count.
+/// Collects a window across groups. `fetch` returns rows of one group, given first position and count.
 fn over_groups(
     groups: &Groups,
     from: SampleAt,
@@ -276,7 +276,7 @@ fn over_groups(
     Ok(window)
 }
 
-/// Rows, or where a shard cannot be read rows that say so: the list goes on behind it.
+/// Returns the rows; where a shard cannot be read, rows with that defect, so that the list continues after it.
 fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count: u64) -> Outcome<Vec<BrowseSample>> {
     match window {
         Err(failure) if !failure.is_cancelled() => {
@@ -288,7 +288,7 @@ fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count:
     }
 }
 
-/// [`Catalog::find`] where no index of keys is. A group that cannot be read is left out.
+/// Implements [`Catalog::find`] without an index of keys. A group that cannot be read is skipped.
 fn find_by_visits(
     catalog: &dyn Catalog,
     query: &KeyQuery,
@@ -314,7 +314,7 @@ fn find_by_visits(
     Ok(())
 }
 
-/// [`Catalog::locate`] where no index of keys is.
+/// Implements [`Catalog::locate`] without an index of keys.
 fn locate_by_visits(
     catalog: &dyn Catalog,
     group: Option<&str>,
@@ -346,7 +346,7 @@ fn locate_by_visits(
     Ok(found)
 }
 
-/// Some bytes of a part that lies in a file of its own, or is a line of one. The file is asked before memory is taken.
+/// Returns bytes of a part that is a file of its own, or a line of one. The size of the file is checked before memory is allocated.
 fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
     let file = open_read(path)?;
     let begin = offset.saturating_add(from);
@@ -365,7 +365,7 @@ fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) ->
     Ok(bytes)
 }
 
-/// Some bytes of a part that lies in a shard. Offset and size are claims: the file is asked before memory is taken.
+/// Returns bytes of a part in a shard. Offset and size are unverified: the size of the file is checked before memory is allocated.
 fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usize) -> Outcome<Vec<u8>> {
     let Some(part) = part else {
         return Err(Failure::usage("reading a part", "the sample has no such part").on(Subject::shard(&shard.name)));
@@ -377,7 +377,7 @@ fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usi
     contents::read_part(shard, part.byte_offset.saturating_add(from), left, limit)
 }
 
-/// The first bytes of a name, cut between characters.
+/// Returns the beginning of a name, cut between characters.
 fn clipped(name: &str) -> &str {
     if name.len() <= LONGEST_NAME {
         return name;

@@ -1,4 +1,4 @@
-//! What an archive itself says about a sample, header by header, beside what each index says; and what of it does not agree.
+//! Compares the headers of an archive for a sample with what each index says, and lists the differences.
 
 use super::{BrowsePart, BrowseSample, Catalog};
 use crate::formats::energon::tar_idx::TarIdx;
@@ -9,73 +9,73 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Entries of one sample that are shown.
+/// The most entries of one sample that are shown.
 const MAX_ENTRIES: usize = 256;
-/// Bytes of a header block.
+/// Size of a header block in bytes.
 const BLOCK: usize = 512;
 
-/// Where somebody says that a sample lies.
+/// The location of a sample according to one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanClaim {
-    /// Who: `index.sqlite`, the name of the `.tar.idx`, `tar headers`, `.jsonl.idx`, `the file`.
+    /// The source: `index.sqlite`, the name of the `.tar.idx`, `tar headers`, `.jsonl.idx`, `the file`.
     pub source: Arc<str>,
-    /// First byte and the byte behind the last; `None` when it says nothing.
+    /// First byte and end; `None` when the source has no location.
     pub span: Option<(u64, u64)>,
-    /// Why it says nothing, or what to know about it.
+    /// Why there is no location, or a remark about it.
     pub note: Option<String>,
 }
 
-/// One header block as it is.
+/// One header block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderView {
-    /// Where it is in the archive.
+    /// Offset in the archive in bytes.
     pub offset: u64,
-    /// Its bytes: 512, fewer at the end of a file that is cut.
+    /// The bytes: 512, fewer at the end of a truncated file.
     pub bytes: Vec<u8>,
-    /// The same, field by field.
+    /// The bytes decoded field by field.
     pub fields: Vec<HeaderField>,
 }
 
-/// One entry of the archive, with the row that points at it.
+/// One entry of the archive, with the row that refers to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryView {
-    /// Its full name, raw, not UTF-8 replaced.
+    /// The full name, raw, invalid UTF-8 replaced.
     pub name: String,
-    /// First header block that belongs to it.
+    /// Offset of the first header block that belongs to the entry.
     pub offset: u64,
-    /// First content byte.
+    /// Offset of the content.
     pub content_offset: u64,
-    /// Content bytes.
+    /// Length of the content in bytes.
     pub size: u64,
-    /// The part that its name makes of it; `None` for entries that are skipped.
+    /// The part name derived from the entry's name; `None` for entries that are skipped.
     pub part: Option<String>,
-    /// Its header blocks: the first one, and its own where a long name or pax records come before it.
+    /// The header blocks: the first one, and the entry's own where a long name or pax records precede it.
     pub headers: Vec<HeaderView>,
-    /// The row of `sample_parts` that points here.
+    /// The row of `sample_parts` that refers to this entry.
     pub row: Option<BrowsePart>,
 }
 
-/// All that is known about the place of one sample.
+/// Everything known about the location of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffsetView {
-    /// The shard or file, relative name.
+    /// Relative name of the shard or file.
     pub name: Arc<str>,
     /// Size of the file in bytes.
     pub file_bytes: u64,
-    /// Offsets count unpacked bytes; headers are not shown.
+    /// Whether offsets count unpacked bytes; headers are then not shown.
     pub is_compressed: bool,
-    /// Who says what about the whole sample.
+    /// The location of the whole sample according to each source.
     pub claims: Vec<SpanClaim>,
-    /// What lies there, in the order of the archive; at most 256.
+    /// The entries at that location, in the order of the archive; at most 256.
     pub entries: Vec<EntryView>,
-    /// Rows of parts at whose place no entry begins.
+    /// Rows of parts at whose offset no entry begins.
     pub lost_rows: Vec<BrowsePart>,
-    /// What does not agree, one sentence each; empty when everything does. Names are raw.
+    /// The differences, one sentence each; empty when everything agrees. Names are raw.
     pub disagreements: Vec<String>,
 }
 
-/// Looks at a sample where it lies. Files that lie, are cut or gone are told in the view; an error means that even the shard cannot be
-/// opened, or a stop.
+/// Views the location of a sample. Files with wrong contents, truncated or missing files are reported in the view; an error means that the
+/// shard itself cannot be opened, or cancellation.
 pub fn view(catalog: &dyn Catalog, sample: &BrowseSample, cancel: &Cancel) -> Outcome<OffsetView> {
     cancel.check()?;
     let Some(shard) = catalog.shard(sample.at.group)? else { return Ok(loose(catalog, sample)) };
@@ -96,7 +96,7 @@ pub fn view(catalog: &dyn Catalog, sample: &BrowseSample, cancel: &Cancel) -> Ou
     Ok(view)
 }
 
-/// A line or a file: there is nothing but its place.
+/// Returns the view of a line or a file, which has only a location.
 fn loose(catalog: &dyn Catalog, sample: &BrowseSample) -> OffsetView {
     let groups = catalog.groups();
     let group = groups.group(sample.at.group);
@@ -166,7 +166,7 @@ impl OffsetView {
         }
     }
 
-    /// Gives each part row to the entry whose content it points at.
+    /// Assigns each part row to the entry at whose content it points.
     fn match_rows(&mut self, row: Option<&BrowseSample>) {
         let Some(row) = row else { return };
         for part in &row.parts {
@@ -206,7 +206,7 @@ impl OffsetView {
         self.disagreements.append(&mut found);
     }
 
-    /// Holds what is said about the whole sample against what was found.
+    /// Compares what each source says about the whole sample with the entries found.
     fn compare(&mut self, sample: &BrowseSample) {
         let parts = || self.entries.iter().filter(|entry| entry.part.is_some());
         let end = parts().next_back().map(|entry| {
@@ -228,7 +228,7 @@ impl OffsetView {
         }
         let claim = |at: usize| self.claims.get(at).and_then(|claim| claim.span);
         if let (Some(rows), Some(idx)) = (claim(0), claim(1)) {
-            // Entry 0 of the file may be anything: the loader takes 0.
+            // Entry 0 of the file may have any value: the loader uses 0.
             if rows.0 != idx.0 && sample.at.index > 0 {
                 spoken.push(format!("index.sqlite says it begins at {}, the offset file {}", rows.0, idx.0));
             }

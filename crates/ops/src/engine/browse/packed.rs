@@ -1,20 +1,20 @@
-//! Very long lists in little memory: where samples begin (about two bytes each) and names of files (about four).
+//! Very long lists in little memory: offsets of samples (about two bytes each) and names of files (about four).
 
 use std::sync::Arc;
 
-/// Entries between two places that can be jumped to.
+/// Entries between two positions with random access.
 const STRIDE: u64 = 64;
-/// Bytes that are allocated at a time.
+/// Bytes allocated at a time.
 const CHUNK: usize = 64 << 10;
-/// The longest encoding of one stride of offsets.
+/// The longest encoding of one stride of offsets in bytes.
 const MAX_STRIDE_BYTES: usize = STRIDE as usize * 10;
 
-/// Bytes in pieces, so that growing copies nothing.
+/// Bytes in separate chunks, so that growing copies nothing.
 #[derive(Clone, Debug, Default)]
 struct Pieces(Vec<Vec<u8>>);
 
 impl Pieces {
-    /// A place with room for `room` bytes in one piece: its piece and position.
+    /// Returns a position (chunk and offset in it) with `room` free bytes in one chunk.
     fn place(&mut self, room: usize) -> (u32, u32) {
         if self.0.last().is_none_or(|last| last.len() + room > CHUNK) {
             if let Some(last) = self.0.last_mut() {
@@ -41,7 +41,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Takes a number off the front; 0 where there is none.
+/// Removes a number from the front and returns it; 0 where there is none.
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0);
     while let Some((&byte, rest)) = bytes.split_first() {
@@ -55,12 +55,12 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
     value
 }
 
-/// Offsets that go up, each a multiple of a unit.
+/// Ascending offsets, each a multiple of a unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedOffsets {
     unit: u64,
     pieces: Pieces,
-    /// Offset and place of every 64th.
+    /// Offset and position of every 64th entry.
     marks: Vec<(u64, (u32, u32))>,
     len: u64,
     last: u64,
@@ -68,12 +68,12 @@ pub(super) struct PackedOffsets {
 }
 
 impl PackedOffsets {
-    /// An empty list of multiples of `unit`, which is not 0.
+    /// Creates an empty list of multiples of `unit`, which is not 0.
     pub(super) fn new(unit: u64) -> Self {
         Self { unit: unit.max(1), ..Self::default() }
     }
 
-    /// Adds the next sample: where it begins and where it ends for now.
+    /// Adds the next sample: its offset and its end so far.
     pub(super) fn push(&mut self, offset: u64, end: u64) {
         if self.len.is_multiple_of(STRIDE) {
             let place = self.pieces.place(MAX_STRIDE_BYTES);
@@ -85,23 +85,23 @@ impl PackedOffsets {
         self.len += 1;
     }
 
-    /// Gives back the memory that was taken ahead.
+    /// Releases memory that was allocated in advance.
     pub(super) fn shrink(&mut self) {
         self.marks.shrink_to_fit();
         self.pieces.last().into_iter().for_each(Vec::shrink_to_fit);
     }
 
-    /// Moves the end of the last sample.
+    /// Sets the end of the last sample.
     pub(super) fn set_end(&mut self, end: u64) {
         self.end = end;
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Begin and end of each sample from `first` on, until `take` says no.
+    /// Passes offset and end of each sample from `first` on to `take` until it returns false.
     pub(super) fn each(&self, first: u64, mut take: impl FnMut(u64, u64) -> bool) {
         if first >= self.len {
             return;
@@ -128,7 +128,7 @@ impl PackedOffsets {
         }
     }
 
-    /// Begin and end of up to `count` samples from `first` on.
+    /// Returns offset and end of up to `count` samples from `first` on.
     pub(super) fn spans(&self, first: u64, count: usize) -> Vec<(u64, u64)> {
         let mut spans = Vec::new();
         if count > 0 {
@@ -140,7 +140,7 @@ impl PackedOffsets {
         spans
     }
 
-    /// The sample whose bytes hold an offset; before the first one there is none.
+    /// Returns the sample that contains an offset; `None` before the first one.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         let stride = self.marks.partition_point(|mark| mark.0 <= offset).checked_sub(1)?;
         let mut index = stride as u64 * STRIDE;
@@ -155,14 +155,14 @@ impl PackedOffsets {
         found
     }
 
-    /// Bytes it takes.
+    /// Returns the memory used in bytes.
     #[cfg(test)]
     fn memory(&self) -> usize {
         self.pieces.0.iter().map(Vec::capacity).sum::<usize>() + self.marks.capacity() * 16
     }
 }
 
-/// Names in order, each told by what it shares with the one before it.
+/// Names in order, each stored as its difference from the one before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNames {
     pieces: Pieces,
@@ -211,12 +211,12 @@ impl PackedNames {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The names from `first` on, until `take` says no.
+    /// Passes the names from `first` on to `take` until it returns false.
     pub(super) fn each(&self, first: u64, mut take: impl FnMut(u64, &[u8]) -> bool) {
         let mut index = first - first % STRIDE;
         let mut name: Vec<u8> = Vec::new();
@@ -245,7 +245,7 @@ impl PackedNames {
         }
     }
 
-    /// The name at a position.
+    /// Returns the name at a position.
     pub(super) fn get(&self, index: u64) -> Option<Arc<str>> {
         let mut found = None;
         self.each(index, |_, name| {

@@ -1,30 +1,30 @@
-//! Where in a data set the subject of a problem is: its sample, or what is nearest to it.
+//! Locates the subject of a problem in a data set: its sample, or the nearest one.
 
 use super::{BrowseSample, Catalog, SampleAt, VisitFields};
 use gristmill_core::{Cancel, DatasetKind, Outcome, Subject};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a subject is.
+/// The location of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubjectLocation {
-    /// It is a sample, or lies in one.
+    /// The subject is a sample, or is in one.
     Sample {
-        /// Where the sample is.
+        /// The location of the sample.
         at: SampleAt,
-        /// Its key, raw.
+        /// The sample's key, raw.
         key: Arc<str>,
     },
-    /// It lies between samples or after the last one; this is the sample before it.
+    /// The subject is between samples or after the last one; this is the sample before it.
     Near(SampleAt),
-    /// It is in this group, and nothing says where.
+    /// The subject is at an unknown position in this group.
     Group(u32),
-    /// It is not in the data set, as far as that is known by now.
+    /// The subject is not in the data set, as far as the data set is known yet.
     Nowhere,
 }
 
 impl SubjectLocation {
-    /// The sample to look at: of a group its first one.
+    /// Returns the sample to show; for a group its first one.
     pub fn sample(&self, catalog: &dyn Catalog) -> Option<SampleAt> {
         match self {
             Self::Sample { at, .. } | Self::Near(at) => Some(*at),
@@ -37,8 +37,8 @@ impl SubjectLocation {
     }
 }
 
-/// Finds the subject of a problem: by its shard and key (of a sample, or of an entry of one), by a byte of its shard or file, or by
-/// its line. A path is that of the data set, or of a file in its folder.
+/// Finds the subject of a problem: by its shard and key (of a sample, or of an entry of one), by a byte of its shard or file, or by its
+/// line. A path is that of the data set, or of a file in its folder.
 pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     if let (Some(path), None) = (&subject.path, &subject.shard) {
         return in_file(catalog, Path::new(path), subject, cancel);
@@ -57,7 +57,7 @@ pub fn place_of(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Ou
     }
 }
 
-/// A file that is the data set, or lies in its folder.
+/// Finds a file that is the data set, or is in its folder.
 fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let (root, path) = (absolute(catalog.root()), absolute(path));
     if root != path {
@@ -91,7 +91,7 @@ fn absolute(path: &Path) -> std::path::PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A file of a folder whose groups are folders and whose samples are files.
+/// Finds a file in a data set whose groups are folders and whose samples are files.
 fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let Ok(relative) = path.strip_prefix(root) else { return Ok(SubjectLocation::Nowhere) };
     let name = relative.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -111,7 +111,7 @@ fn loose_file(catalog: &dyn Catalog, root: &Path, path: &Path, cancel: &Cancel) 
     Ok(found.map_or(SubjectLocation::Group(group), |(at, key)| SubjectLocation::Sample { at, key }))
 }
 
-/// The name of a sample, or of an entry of one.
+/// Finds a sample by its name, or by the name of one of its entries.
 fn named(
     catalog: &dyn Catalog,
     shard: Option<&str>,
@@ -125,7 +125,7 @@ fn named(
     Ok(catalog.locate(shard, key, cancel)?.map(|at| (at, Arc::from(key))))
 }
 
-/// The sample whose bytes hold an offset of a group, or the last one before it.
+/// Finds the sample that contains an offset of a group, or the last one before it.
 fn over(catalog: &dyn Catalog, group: u32, offset: u64, cancel: &Cancel) -> Outcome<SubjectLocation> {
     let is_in = |sample: &BrowseSample| offset < sample.byte_offset.saturating_add(sample.byte_size);
     let (mut low, mut high) = (0, catalog.groups().group(group).map_or(0, |group| group.samples));

@@ -1,5 +1,5 @@
-//! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`, and `.tar.idx` with the tar's own headers where a
-//! sample has no row.
+//! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`, and from `.tar.idx` and the headers of the tar where a sample
+//! has no row.
 
 use super::rows::Asking;
 use super::{
@@ -15,10 +15,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "looking at the data set";
-/// Connections that are kept for the next question.
+/// The most idle connections that are kept for reuse.
 const MAX_KEPT_CONNECTIONS: usize = 4;
 
-/// Opens the small files; the shards are looked at in the background.
+/// Opens the small files; the shards are examined in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
     let Some(info) = Info::read(root)? else {
         return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
@@ -45,7 +45,7 @@ pub(super) fn open(root: &Path) -> Outcome<Opening> {
         pool: Mutex::new(Vec::new()),
         stop: stop.clone(),
     };
-    // A database without sample tables holds media facts only; the samples are then read from the shards.
+    // A database without sample tables has only media metadata; the samples are then read from the shards.
     catalog.has_tables =
         has_tables && catalog.check_out(&Cancel::default()).map(|tables| catalog.put_back(tables)).is_ok();
     let root = root.to_owned();
@@ -53,7 +53,7 @@ pub(super) fn open(root: &Path) -> Outcome<Opening> {
     Ok(Opening { catalog: Arc::new(catalog), stop, background: vec![background] })
 }
 
-/// See the module.
+/// The catalog of a prepared WebDataset.
 struct Prepared {
     root: PathBuf,
     groups: Arc<Mutex<Arc<Groups>>>,
@@ -70,7 +70,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Size of every shard, and which of them cannot be read.
+/// Determines the size of every shard, and which of them cannot be read.
 fn look_at_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
     let mut groups = current().groups.clone();
@@ -90,7 +90,7 @@ fn look_at_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     *state.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
 }
 
-/// A shard by its relative name, which may come from a file: one that leads out of the data set is refused.
+/// Returns a shard by its relative name, which may come from a file: a name that leads out of the data set is refused.
 pub(super) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
     let inside = |c| matches!(c, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(inside) {
@@ -101,7 +101,7 @@ pub(super) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
 }
 
 impl Prepared {
-    /// A connection of its own for each question, used again afterwards.
+    /// Takes a connection for one query from the pool, or opens one.
     fn check_out(&self, cancel: &Cancel) -> Outcome<Tables> {
         let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut tables = match kept {
@@ -141,7 +141,7 @@ impl Prepared {
         shard_named(&self.root, &name)
     }
 
-    /// Rows of one shard. What has none is read from the headers, where `.tar.idx` says.
+    /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let rows = match self.has_tables {
             true => self.ask(cancel, |asking| asking.window(group, first, count))?,
@@ -165,7 +165,7 @@ impl Prepared {
         let shard = self.shard_of(group)?;
         let idx = TarIdx::open(&self.root.join(shard.index_name()))?;
         let mut spans = idx.spans(first, count)?;
-        // The loader takes the first sample to begin at byte 0, whatever the file says.
+        // The loader assumes that the first sample begins at byte 0, whatever the file says.
         if let (0, Some(span)) = (first, spans.first_mut()) {
             span.0 = 0;
         }

@@ -1,5 +1,5 @@
-//! Samples with something wrong, in the order of the data set: what the last run reported, what the scan found, and what was met
-//! while looking.
+//! Samples with problems, in the order of the data set: those of the last run's report, those that the scan found, and those met while
+//! browsing.
 
 use super::places::{place_of, SubjectLocation};
 use super::{BrowseSample, Catalog, SampleAt};
@@ -12,39 +12,39 @@ use std::sync::Arc;
 
 /// The largest report that is read, in bytes.
 const MAX_REPORT_BYTES: u64 = 1 << 28;
-/// Problems that are kept.
+/// The most problems that are kept.
 pub const MAX_PROBLEMS: usize = 1_000_000;
 
-/// What is wrong with one sample.
+/// The problem of one sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleProblem {
-    /// What it is about.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// The key of the sample, raw, where it was known when the problem was found.
+    /// The key of the sample, raw; `None` when it was not known when the problem was found.
     pub key: Option<Arc<str>>,
-    /// What is wrong. Raw.
+    /// The problem's message. Raw.
     pub why: Arc<str>,
 }
 
 impl SampleProblem {
-    /// A problem of a sample whose key is not known.
+    /// Creates a problem of a sample whose key is not known.
     pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
         Self { kind, key: None, why: why.into() }
     }
 }
 
-/// Places with problems; each has the first problem that was found there.
+/// The samples with problems; each has the first problem that was found there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProblemList {
     places: BTreeMap<SampleAt, SampleProblem>,
-    /// Reported problems that are about no sample: of a whole shard, of the plan.
+    /// Reported problems that do not concern a sample but a whole shard or the plan.
     others: Vec<Arc<Problem>>,
-    /// There were more than are kept.
+    /// Whether some problems were not kept.
     is_cut: bool,
 }
 
 impl ProblemList {
-    /// How many there are at samples.
+    /// Returns the number of samples with a problem.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -54,43 +54,43 @@ impl ProblemList {
         self.places.is_empty()
     }
 
-    /// What is wrong with a sample.
+    /// Returns the message of a sample's problem.
     pub fn get(&self, at: SampleAt) -> Option<&Arc<str>> {
         self.known(at).map(|known| &known.why)
     }
 
-    /// The problem of a sample.
+    /// Returns the problem of a sample.
     pub fn known(&self, at: SampleAt) -> Option<&SampleProblem> {
         self.places.get(&at)
     }
 
-    /// All of them.
+    /// Returns all samples with a problem.
     pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &SampleProblem)> {
         self.places.iter().map(|(at, known)| (*at, known))
     }
 
-    /// Reported problems that are about no sample.
+    /// Returns the reported problems that do not concern a sample.
     pub fn others(&self) -> &[Arc<Problem>] {
         &self.others
     }
 
-    /// Whether there were more than are kept.
+    /// Whether some problems were not kept.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// The first one behind a sample.
+    /// Returns the first sample with a problem after a sample.
     pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
         let behind = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
         self.places.range(behind).next().map(|(at, _)| *at)
     }
 
-    /// The last one before a sample.
+    /// Returns the last sample with a problem before a sample.
     pub fn before(&self, at: SampleAt) -> Option<SampleAt> {
         self.places.range(..at).next_back().map(|(at, _)| *at)
     }
 
-    /// Adds one; whether it is new.
+    /// Adds a problem; returns whether it is new.
     pub fn add(&mut self, at: SampleAt, known: SampleProblem) -> bool {
         if self.places.contains_key(&at) {
             return false;
@@ -103,7 +103,7 @@ impl ProblemList {
         true
     }
 
-    /// Adds the defects of a window of a data set of this kind; whether there was a new one.
+    /// Adds the defects of a window of a data set of this kind; returns whether there was a new one.
     pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
         let kind = match kind {
             DatasetKind::PlainFolder | DatasetKind::Filesystem => ProblemKind::Unreadable,
@@ -120,10 +120,10 @@ impl ProblemList {
         is_new
     }
 
-    /// Adds what another list has.
+    /// Adds the problems of another list.
     pub fn merge(&mut self, other: &Self) {
         for (at, known) in other.iter() {
-            // A key that became known meanwhile is taken over.
+            // A key that became known in the meantime is copied.
             match self.places.get_mut(&at) {
                 Some(here) if here.key.is_none() => here.key.clone_from(&known.key),
                 Some(_) => {}
@@ -132,7 +132,7 @@ impl ProblemList {
                 }
             }
         }
-        // They have one source: the report.
+        // These have one source: the report.
         if self.others.is_empty() {
             self.others.clone_from(&other.others);
         }
@@ -140,7 +140,7 @@ impl ProblemList {
     }
 }
 
-/// The part of a report that is wanted here.
+/// The part of a report that is used here.
 #[derive(Deserialize)]
 struct Report {
     #[serde(default)]
@@ -157,7 +157,7 @@ struct ReportedResult {
 struct Reported {
     #[serde(default)]
     severity: String,
-    /// As it is written: a kind of a newer version is another one, not a report that cannot be read.
+    /// Kept as it is written: an unknown kind of a newer version must not make the report unreadable.
     #[serde(default)]
     kind: serde_json::Value,
     #[serde(default)]
@@ -168,8 +168,8 @@ struct Reported {
     subject: Subject,
 }
 
-/// The problems (not the notes) of the last run: those that its report lists, and those beyond. A report that is not there, or cannot
-/// be understood, has none.
+/// Returns the problems (not the notes) of the last run: those that its report lists, and those stored next to it. A report that is
+/// missing, or cannot be parsed, has none.
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = RunFolder::for_webdataset(catalog.root());

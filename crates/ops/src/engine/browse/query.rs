@@ -1,4 +1,4 @@
-//! What is looked for among keys.
+//! Queries for keys.
 
 use gristmill_core::{Failure, Outcome};
 use regex::{Regex, RegexBuilder};
@@ -6,20 +6,20 @@ use regex::{Regex, RegexBuilder};
 /// The most memory that a pattern may take, in bytes.
 const PATTERN_BYTES: usize = 4 << 20;
 
-/// What a key has to be like.
+/// A condition on a key.
 #[derive(Clone, Debug)]
 pub enum KeyQuery {
-    /// It begins so. Found at once where keys are indexed.
+    /// The key begins with this. Found at once where keys are indexed.
     Prefix(String),
-    /// It holds this.
+    /// The key contains this.
     Substring(String),
-    /// The pattern is found somewhere in it.
+    /// The pattern matches somewhere in the key.
     Regex(Regex),
 }
 
 impl KeyQuery {
-    /// Reads what a person types: `^abc` keys that begin with `abc`, `/abc.*/` a regular expression, anything else keys that hold
-    /// it. Upper and lower case differ; `/(?i)abc/` takes both. `\^abc` and `\/abc/` look for the character itself.
+    /// Parses a query as a user types it: `^abc` matches keys that begin with `abc`, `/abc.*/` is a regular expression, anything else
+    /// matches keys that contain it. Case matters; `/(?i)abc/` ignores it. `\^abc` and `\/abc/` search for the character itself.
     ///
     /// A pattern that does not compile is a usage failure that says where.
     pub fn parse(text: &str) -> Outcome<Self> {
@@ -41,7 +41,7 @@ impl KeyQuery {
         Ok(Self::Substring(plain.to_owned()))
     }
 
-    /// Whether a key fits.
+    /// Whether a key matches.
     pub fn matches(&self, key: &str) -> bool {
         match self {
             Self::Prefix(prefix) => key.starts_with(prefix.as_str()),

@@ -1,5 +1,5 @@
-//! A WebDataset that is not prepared: its shards are scanned while it is looked at, the shard in view first, and of each sample only
-//! its place is kept.
+//! A WebDataset that is not prepared: its shards are scanned while it is browsed, the shard in view first, and only the location of each
+//! sample is kept.
 
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
@@ -14,14 +14,14 @@ use gristmill_core::{
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Samples that are added at a time.
+/// Samples added at a time.
 const BATCH: usize = 256;
-/// Scans at the same time: one long shard does not hold up the one in view.
+/// Concurrent scans: one long shard does not delay the one in view.
 const WORKERS: usize = 2;
-/// Problems of one shard that are kept.
+/// The most problems of one shard that are kept.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
-/// Opens the folder, or one shard; even the shards of a folder are searched in the background.
+/// Opens the folder, or one shard; the shards of a folder are also searched for in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
     let stop = Cancel::default();
     let shared = Arc::new(Shared {
@@ -96,7 +96,7 @@ impl Shared {
         self.turns.begin(count);
     }
 
-    /// Scans whatever shard nobody scans yet, until there is none.
+    /// Scans the shards that no other worker scans, until none is left.
     fn scan_all(&self, cancel: &Cancel) {
         while let Some(group) = self.turns.next(cancel) {
             let Ok(shard) = self.shard(group) else { continue };
@@ -130,7 +130,7 @@ impl Shared {
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         let list = Arc::make_mut(&mut problems);
         for (offset, known) in found {
-            // Damage lies between samples, too; the one before it is then the nearest.
+            // Damage may also be between samples; the sample before it is then the nearest.
             let index = offsets.holding(offset).or_else(|| offsets.len().checked_sub(1));
             if let Some(index) = index {
                 list.add(SampleAt { group, index }, known);
@@ -144,7 +144,7 @@ impl Shared {
     }
 }
 
-/// Problems of one shard that say where they are.
+/// Problems of one shard that have an offset.
 #[derive(Default)]
 struct Findings(Mutex<Vec<(u64, SampleProblem)>>);
 
@@ -160,7 +160,7 @@ impl ProblemSink for Findings {
     }
 }
 
-/// Keeps where samples begin.
+/// Records where samples begin.
 struct OffsetSink<'a> {
     shard: &'a RawShard,
     group: u32,
@@ -259,7 +259,7 @@ impl Catalog for Raw {
     }
 }
 
-/// Goes through the headers of a shard.
+/// Visits the samples of a shard by reading its headers.
 pub(super) fn visit_shard(
     shard: &Shard,
     wanted: VisitFields,

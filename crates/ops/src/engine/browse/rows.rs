@@ -1,5 +1,5 @@
-//! Windows and visits out of `index.sqlite`, whatever nonsense its rows hold: a value of the wrong kind is a defect of one
-//! sample, never the end of the list.
+//! Windows and visits from `index.sqlite`, whose rows may hold any value: a value of the wrong kind is a defect of one sample and does not
+//! end the list.
 
 use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, Visited, MAX_PARTS};
 use crate::formats::energon::tables::{failure, Tables};
@@ -9,18 +9,18 @@ use rusqlite::Row;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows between two looks whether to stop.
+/// Rows between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
-/// Rows of one window that are read at most; a database may hold millions for one sample.
+/// The most rows that are read for one window; a database may hold millions for one sample.
 const MAX_ROWS: u64 = 400_000;
 
-/// One question to the tables of one data set.
+/// One query to the tables of one data set.
 pub(super) struct Asking<'a> {
-    /// Their connection, for as long as the question takes.
+    /// The connection, for the duration of the query.
     pub(super) tables: &'a Tables,
-    /// Where they are, for messages.
+    /// The path of the database, for messages.
     pub(super) path: &'a Path,
-    /// Whether to stop.
+    /// Cancels the query.
     pub(super) cancel: &'a Cancel,
 }
 
@@ -32,7 +32,7 @@ impl Asking<'_> {
         failure(self.path, error)
     }
 
-    /// Hands every row of an answer to `take` until it says no.
+    /// Passes every row of a result to `take` until it returns false.
     fn rows(
         &self,
         sql: &str,
@@ -55,7 +55,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// The rows of the samples `first..first + count` of a shard, parts included. A position without a row is `None`.
+    /// Returns the rows of the samples `first..first + count` of a shard, parts included. A position without a row is `None`.
     pub(super) fn window(&self, group: u32, first: u64, count: u64) -> Outcome<Vec<Option<BrowseSample>>> {
         let end = first.saturating_add(count);
         let mut window: Vec<Option<BrowseSample>> = Vec::new();
@@ -88,7 +88,7 @@ impl Asking<'_> {
         Ok(window)
     }
 
-    /// All samples of a shard that have a row, in order.
+    /// Visits all samples of a shard that have a row, in order.
     pub(super) fn visit(
         &self,
         group: u32,
@@ -123,7 +123,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Samples whose key fits. Those of a prefix come in the order of their keys, the others in the order of the table, which is
+    /// Finds samples with a matching key. Those of a prefix are in the order of their keys, the others in the order of the table, which is
     /// that of the data set when this program wrote it.
     pub(super) fn find(&self, query: &KeyQuery, take: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
         let columns = "SELECT tar_file_id, sample_index, sample_key FROM samples";
@@ -148,7 +148,7 @@ impl Asking<'_> {
         self.rows(columns, &[], |row| hand(row, false))
     }
 
-    /// The place of a key; in one shard, when it is given.
+    /// Returns the location of a key; in one shard, when it is given.
     pub(super) fn locate(&self, group: Option<u32>, key: &str) -> Outcome<Option<SampleAt>> {
         let mut found = None;
         let sql = "SELECT tar_file_id, sample_index FROM samples WHERE sample_key = ?1";
@@ -161,7 +161,7 @@ impl Asking<'_> {
     }
 }
 
-/// The largest number SQLite holds stands for all beyond it.
+/// Converts a number to SQLite's range; larger numbers become the largest one.
 pub(super) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -180,13 +180,13 @@ fn text(value: ValueRef<'_>) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// `tar_file_id` and `sample_index` in the first two columns.
+/// Reads `tar_file_id` and `sample_index` from the first two columns.
 fn place_of(row: &Row<'_>) -> rusqlite::Result<Option<SampleAt>> {
     let group = number(row.get_ref(0)?).and_then(|group| u32::try_from(group).ok());
     Ok(group.zip(number(row.get_ref(1)?)).map(|(group, index)| SampleAt { group, index }))
 }
 
-/// The smallest text behind all that begin with `prefix`, by bytes; `None` when there is none.
+/// Returns the smallest text after all texts that begin with `prefix`, by bytes; `None` when there is none.
 fn successor(prefix: &str) -> Option<String> {
     let mut chars: Vec<char> = prefix.chars().collect();
     while let Some(last) = chars.pop() {
@@ -222,7 +222,7 @@ fn sample_row(at: SampleAt, row: &Row<'_>) -> rusqlite::Result<BrowseSample> {
     Ok(sample)
 }
 
-/// Part names repeat from sample to sample: one window shares their text.
+/// A pool of part names: they repeat from sample to sample, so that one window shares their text.
 #[derive(Default)]
 struct Names(Vec<Arc<str>>);
 
@@ -256,7 +256,7 @@ fn add_part(sample: &mut BrowseSample, row: &Row<'_>, names: &mut Names) -> rusq
     Ok(())
 }
 
-/// Names of the parts of one sample, in one piece of memory.
+/// Names of the parts of one sample, in one buffer.
 #[derive(Default)]
 pub(super) struct PartNames {
     text: String,
@@ -287,7 +287,7 @@ impl PartNames {
     }
 }
 
-/// The part rows of a shard, one step ahead of its sample rows.
+/// The part rows of a shard, one row ahead of its sample rows.
 struct PartsAhead<'a> {
     rows: rusqlite::Rows<'a>,
     next: Option<(u64, String)>,
@@ -299,7 +299,7 @@ impl<'a> PartsAhead<'a> {
         Self { rows, next: None, is_over: false }
     }
 
-    /// Adds the parts of a sample; those of earlier positions belong to no sample and are left out.
+    /// Adds the parts of a sample; rows of earlier positions belong to no sample and are skipped.
     fn collect(&mut self, index: u64, names: &mut PartNames) -> rusqlite::Result<()> {
         match self.next.take() {
             Some((at, name)) if at == index => names.push(&name),

@@ -1,4 +1,4 @@
-//! Groups that grow while they are looked at, and whose turn it is to be scanned.
+//! Groups that grow while they are viewed, and the order in which they are scanned.
 
 use super::{Group, Groups};
 use gristmill_core::Cancel;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Time between two published states.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The groups of a catalog that is being scanned.
+/// The groups of a catalog whose scan is running.
 #[derive(Default)]
 pub(super) struct GroupsState {
     inner: Mutex<Inner>,
@@ -19,7 +19,7 @@ struct Inner {
     current: Arc<Groups>,
     groups: Vec<Group>,
     uncounted: usize,
-    /// All groups are known.
+    /// Whether all groups are known.
     is_listed: bool,
     published: Option<Instant>,
 }
@@ -44,12 +44,12 @@ impl GroupsState {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last state.
+    /// Returns the last published state.
     pub(super) fn groups(&self) -> Arc<Groups> {
         Arc::clone(&self.inner().current)
     }
 
-    /// States all groups: name, bytes and note of each. A failure says why there are none.
+    /// Sets all groups: name, bytes and note of each. A failure says why there are none.
     pub(super) fn begin(&self, groups: impl Iterator<Item = (Arc<str>, u64, Option<Arc<str>>)>, failure: Option<&str>) {
         let mut inner = self.inner();
         inner.groups = groups.map(|(name, bytes, note)| blank(name, bytes, note)).collect();
@@ -61,21 +61,21 @@ impl GroupsState {
         inner.publish(true);
     }
 
-    /// Adds a group that is counted.
+    /// Adds a group that is already counted.
     pub(super) fn add(&self, name: Arc<str>, samples: u64, failure: Option<Arc<str>>) {
         let mut inner = self.inner();
         inner.groups.push(Group { samples, is_counted: true, ..blank(name, 0, failure) });
         inner.publish(false);
     }
 
-    /// States that no group will be added any more.
+    /// Marks the list of groups as final.
     pub(super) fn listed(&self) {
         let mut inner = self.inner();
         inner.is_listed = true;
         inner.publish(true);
     }
 
-    /// States how many samples of a group are known by now.
+    /// Sets the number of samples of a group known so far.
     pub(super) fn grow(&self, group: u32, samples: u64) {
         let mut inner = self.inner();
         if let Some(group) = inner.groups.get_mut(group as usize) {
@@ -84,7 +84,7 @@ impl GroupsState {
         inner.publish(false);
     }
 
-    /// States that a group is counted.
+    /// Marks a group as counted.
     pub(super) fn finish(&self, group: u32, samples: u64, failure: Option<Arc<str>>) {
         let mut inner = self.inner();
         if let Some(group) = inner.groups.get_mut(group as usize) {
@@ -98,7 +98,7 @@ impl GroupsState {
     }
 }
 
-/// Hands out groups to scan: the preferred one first, then in their order.
+/// Assigns groups to scan: the preferred one first, then in their order.
 #[derive(Default)]
 pub(super) struct Turns {
     inner: Mutex<TurnsInner>,
@@ -107,7 +107,7 @@ pub(super) struct Turns {
 
 #[derive(Default)]
 struct TurnsInner {
-    /// One per group, once they are known: whether somebody took it.
+    /// Whether each group is assigned; `None` until the groups are known.
     taken: Option<Vec<bool>>,
     first_left: usize,
     preferred: Option<u32>,
@@ -119,24 +119,24 @@ impl Turns {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// States how many groups there are.
+    /// Sets the number of groups.
     pub(super) fn begin(&self, count: u32) {
         self.inner().taken = Some(vec![false; count as usize]);
         self.changed.notify_all();
     }
 
-    /// Nobody waits any more.
+    /// Ends all waiting.
     pub(super) fn close(&self) {
         self.inner().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Asks for a group to be the next one.
+    /// Makes a group the next one to scan.
     pub(super) fn prefer(&self, group: u32) {
         self.inner().preferred = Some(group);
     }
 
-    /// The group to scan now; waits until they are known. `None` when there is none left, or when asked to stop.
+    /// Returns the group to scan next; waits until the groups are known. `None` when none is left, or when cancelled.
     pub(super) fn next(&self, cancel: &Cancel) -> Option<u32> {
         let mut inner = self.inner();
         loop {

@@ -1,4 +1,4 @@
-//! One shard scanned afresh, every row held against `.tar.idx` and the tables as it comes.
+//! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
 
 use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
@@ -12,7 +12,7 @@ use gristmill_core::{
 };
 use rusqlite::{Rows, Statement};
 
-/// Mismatches that are told one by one, per shard.
+/// Mismatches per shard that are reported individually.
 const MAX_NAMED_MISMATCHES: u64 = 10;
 
 pub(super) const SAMPLES_SQL: &str = "SELECT sample_index, sample_key, byte_offset, byte_size FROM samples \
@@ -21,10 +21,10 @@ pub(super) const PARTS_SQL: &str =
     "SELECT sample_index, part_name, content_byte_offset, content_byte_size FROM sample_parts \
                                     WHERE tar_file_id = ?1 ORDER BY sample_index, content_byte_offset";
 
-/// What to do about a row that is not what it should be.
+/// The hint for a wrong row.
 pub(super) const REDO: &str = "gristmill prepare PATH --tar-index-only makes the index again";
 
-/// Scans a shard and compares. Findings go to the handles; an error means that the check itself could not go on.
+/// Scans a shard and compares. Findings are reported to the handles; an error means that the check itself could not continue.
 pub(super) fn compare_shard(
     prepared: &Prepared,
     id: ShardId,
@@ -38,7 +38,7 @@ pub(super) fn compare_shard(
     let words = match words {
         Ok(words) => Some(words),
         Err(failure) if failure.is_cancelled() => return Err(failure),
-        // Its absence has been told by whoever looks at the files.
+        // The check of the files reports its absence.
         Err(_) => None,
     };
     let database = prepared.database();
@@ -89,7 +89,7 @@ fn prepare<'t>(tables: &'t Tables, path: &std::path::Path) -> Outcome<(Statement
     Ok((make(SAMPLES_SQL)?, make(PARTS_SQL)?))
 }
 
-/// Notes of the scan were told when the data set was prepared.
+/// Drops the notes of a scan: they were reported when the data set was prepared.
 struct OnlyProblems<'a> {
     problems: &'a dyn ProblemSink,
     prepared: &'a Prepared,
@@ -102,7 +102,7 @@ impl ProblemSink for OnlyProblems<'_> {
         }
         match problem.kind {
             ProblemKind::SampleExcluded => self.problems.report(self.damaged(problem)),
-            // A count of 0 says the same, and is told from there.
+            // A recorded count of 0 means the same and is reported separately.
             ProblemKind::EmptyShard if self.is_recorded_empty(&problem) => Ok(()),
             _ => self.problems.report(problem),
         }
@@ -118,7 +118,8 @@ impl OnlyProblems<'_> {
         counts.iter().any(|(name, count)| Some(name) == problem.subject.shard.as_ref() && *count == 0)
     }
 
-    /// A sample that touches damage, or a shard that cannot be begun because of it, as `split.yaml` has it now.
+    /// Rewords the problem of a sample that touches damage, or of a shard that cannot be begun because of it, according to the current
+    /// `split.yaml`.
     fn damaged(&self, mut problem: Problem) -> Problem {
         let Some(shard) = &problem.subject.shard else { return problem };
         let key = problem.subject.key.as_deref();
@@ -148,7 +149,7 @@ impl OnlyProblems<'_> {
     }
 }
 
-/// A row of either table: position, text, and two numbers; `None` where a column does not hold what it should.
+/// A row of either table: position, text, and two numbers. A number of the wrong type is the largest possible one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) index: u64,
@@ -157,7 +158,7 @@ pub(super) struct Row {
     pub(super) second: u64,
 }
 
-/// A table of one shard, row by row.
+/// The table rows of one shard.
 pub(super) struct Cursor<'s, 'p> {
     rows: Option<Rows<'s>>,
     head: Option<Row>,
@@ -171,7 +172,7 @@ impl<'s, 'p> Cursor<'s, 'p> {
     pub(super) fn is_there(&self) -> bool {
         self.rows.is_some()
     }
-    /// The next row, which stays until it is taken.
+    /// Returns the next row without removing it.
     pub(super) fn peek(&mut self) -> Outcome<Option<&Row>> {
         if self.head.is_none() {
             let bad = |e: rusqlite::Error| tables::failure(self.path, &e);
@@ -187,14 +188,14 @@ impl<'s, 'p> Cursor<'s, 'p> {
         self.peek()?;
         Ok(self.head.take())
     }
-    /// The next row if it is of that sample.
+    /// Removes and returns the next row if it belongs to that sample.
     pub(super) fn take_of(&mut self, index: u64) -> Outcome<Option<Row>> {
         if self.peek()?.is_some_and(|row| row.index == index) {
             return self.take();
         }
         Ok(None)
     }
-    /// Skips rows before `index`; how many there were.
+    /// Skips rows before `index`; returns their number.
     pub(super) fn skip_before(&mut self, index: u64) -> Outcome<u64> {
         let mut skipped = 0;
         while self.peek()?.is_some_and(|row| row.index < index) {
@@ -205,8 +206,8 @@ impl<'s, 'p> Cursor<'s, 'p> {
     }
 }
 
-/// Numbers that are missing, negative or text become the largest one, which equals nothing that a scan finds.
-/// How a row differs from the name, offset and size that the archive has.
+/// Describes how a row differs from name, offset and size in the archive. Numbers that are missing, negative or text were read as the
+/// largest one, which equals nothing that a scan finds.
 fn difference(sample: u64, row: &Row, (name, offset, size): (&str, u64, u64)) -> String {
     format!(
         "sample {sample}: the table says '{}' at {} with {} bytes, the archive has '{name}' at {offset} with {}",
@@ -231,7 +232,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
     Ok(Row { index: number(0)?, text, first: number(2)?, second: number(3)? })
 }
 
-/// Reports the first few mismatches of a shard and counts the rest.
+/// Reports the first mismatches of a shard and counts the rest.
 pub(super) struct Findings<'a> {
     shard: &'a str,
     problems: &'a dyn ProblemSink,
@@ -268,9 +269,9 @@ struct Compare<'a, 's, 'p, 'w, 'k> {
     words: Option<TarIdxReader>,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
-    /// Position of the sample whose parts come.
+    /// Position of the sample to which the next parts belong.
     now: u64,
-    /// Parts of this sample that have no row.
+    /// Number of parts of this sample that have no row.
     unlisted_parts: u64,
     pieces: Pieces,
     findings: Findings<'a>,
@@ -317,7 +318,7 @@ impl ScanSink for Compare<'_, '_, '_, '_, '_> {
         self.next_sample(row.byte_offset)
     }
 
-    /// Such a sample has no rows here; another program may have given it some.
+    /// Such a sample has no rows in this program's index; another program may have written some.
     fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         self.word(row.byte_offset)?;
         self.watch.apple_double(row.key);
@@ -380,8 +381,8 @@ impl Compare<'_, '_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Of a key of several samples only the first has a row, by choice (`--duplicates keep-first`). Whether it is there; the sample
-    /// without a row is a copy of it, or another piece of the same sample.
+    /// Whether the first sample of this key has a row: of several samples with one key only the first has one, by choice (`--duplicates
+    /// keep-first`). The sample without a row is a copy of it, or another piece of the same sample.
     fn compare_with_kept(&mut self, key: &str) -> Outcome<bool> {
         let Some(tables) = self.tables else { return Ok(false) };
         let kept = tables.sample_by_key(key)?;

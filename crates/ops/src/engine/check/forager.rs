@@ -1,4 +1,4 @@
-//! Is an index of Forager samples what the files beside it hold (docs/formats/forager.md §1)?
+//! Checks an index of Forager samples against the files next to it (docs/formats/forager.md §1).
 
 use super::Checked;
 use crate::engine::nanosets::check::no_document;
@@ -8,63 +8,63 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the index";
-/// Bytes of one row.
+/// Size of one row in bytes.
 const ROW: u64 = 24;
 /// Rows read at a time.
 const PIECE: u64 = 1 << 16;
-/// The list of files is read up to this size, in bytes.
+/// The largest list of files that is read, in bytes.
 const MAX_LIST: u64 = 64 << 20;
-/// A schema is read up to this size, in bytes.
+/// The largest schema that is read, in bytes.
 const MAX_SCHEMA: u64 = 1 << 20;
-/// Findings of one kind in one file that are told one by one; the others are counted.
+/// Findings of one kind in one file that are reported individually; the others are counted.
 const TOLD: u64 = 5;
-/// Where token files are made unless somebody says otherwise.
+/// Default folder of token files.
 const SAMPLES_FOLDER: &str = "tokenized-samples";
 
 /// One data file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForagerFile {
-    /// As the index names it; raw.
+    /// The name in the index; raw.
     pub name: String,
-    /// Where it is.
+    /// The file's path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Its size in bytes; `None` when it is not there.
+    /// The file's size in bytes; `None` when it is missing.
     pub bytes: Option<u64>,
-    /// Samples in it.
+    /// The number of samples in the file.
     pub samples: u64,
-    /// Bytes of all of them.
+    /// Bytes of all its samples.
     pub sample_bytes: u64,
     #[serde(skip)]
     told: u64,
 }
 
-/// What an index says.
+/// The content of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForagerFacts {
-    /// The folder that the index is of.
+    /// The folder that the index describes.
     pub path: String,
-    /// Samples of all files.
+    /// The number of samples in all files.
     pub samples: u64,
-    /// Bytes of all of them.
+    /// Bytes of all samples.
     pub bytes: u64,
-    /// Bytes of the shortest sample.
+    /// Bytes in the shortest sample.
     pub shortest: u64,
-    /// Bytes of the longest sample.
+    /// Bytes in the longest sample.
     pub longest: u64,
-    /// Tokens of each sample, where the index has a schema.
+    /// Tokens in each sample; `None` when the index has no schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_size: Option<u64>,
-    /// Arrays of a sample with their types, where the index has a schema.
+    /// Arrays of a sample with their types; empty when the index has no schema.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<(String, String)>,
-    /// In the order of their numbers.
+    /// The files in the order of their numbers.
     pub files: Vec<ForagerFile>,
     #[serde(skip)]
     pub(super) schema: Option<Schema>,
 }
 
-/// `sample_schema.json`.
+/// The content of `sample_schema.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Schema {
     pub(super) sample_size: u64,
@@ -72,7 +72,7 @@ pub(super) struct Schema {
     pub(super) total_bytes_per_sample: u64,
 }
 
-/// An array of every sample.
+/// An array that every sample has.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct SchemaArray {
     pub(super) name: String,
@@ -81,7 +81,7 @@ pub(super) struct SchemaArray {
     pub(super) offset: u64,
 }
 
-/// Walks the index of `root`, reports what does not fit, and says what is in it. The data are not read.
+/// Reads the index of `root`, reports what does not fit, and returns its content. The data files are not read.
 pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts> {
     let folder = root.join("index");
     let table = open_read(&folder.join("sample_locations.bin"))?;
@@ -140,7 +140,7 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
     })
 }
 
-/// Compares a row, which is (sample, offset, length), with the file that it is in and with the size of a sample by the schema.
+/// Compares a row, which is (sample, offset, length), with its file and with the size of a sample in the schema.
 fn check_row(
     file: &mut ForagerFile,
     (row, offset, length): (u64, u64, u64),
@@ -166,22 +166,22 @@ fn check_row(
         report(&|| format!("sample {row} has {}, and the schema says {size}", text::count(length, "byte")))?;
     }
     *samples += 1;
-    // So that one gap is reported once.
+    // Set to the end of this row, so that one gap is reported once.
     *sample_bytes = end.unwrap_or(u64::MAX);
     Ok(())
 }
 
-/// As `lint` counts.
+/// Checks the index and returns the counts of `lint`.
 pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     Ok(counted(&forager_facts(root, handles)?))
 }
 
-/// What was gone through.
+/// Returns the counts of what was checked.
 pub fn counted(facts: &ForagerFacts) -> Checked {
     Checked { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }
 
-/// Tells the first few findings, and counts the others.
+/// Reports the first findings, and counts the others.
 fn tell(handles: &Handles<'_>, number: u64, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
     if number > TOLD {
         handles.problems.count_more(Severity::Problem, ProblemKind::IndexMismatch, 1);
@@ -190,7 +190,7 @@ fn tell(handles: &Handles<'_>, number: u64, subject: Subject, message: impl FnOn
     handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message()))
 }
 
-/// The files that the index names.
+/// Returns the files that the index names.
 fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<ForagerFile>> {
     let Some(bytes) = read_whole(list, MAX_LIST)? else {
         return Err(Failure::io(WHAT, list, &std::io::ErrorKind::NotFound.into()));
@@ -199,7 +199,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
         .map_err(|_| Failure::data(WHAT, "the list of files is not UTF-8").on(Subject::path(list)))?;
     let mut files = Vec::new();
     for (number, name) in text.split_terminator('\n').enumerate() {
-        // An absolute name takes the place of the folder.
+        // An absolute name replaces the folder.
         let path = root.join(name);
         let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         if facts.is_none() {
@@ -225,7 +225,7 @@ fn schema(path: &Path, handles: &Handles<'_>) -> Outcome<Option<Schema>> {
     }
 }
 
-/// Bytes and files that belong to no sample.
+/// Reports bytes and files that belong to no sample.
 fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outcome<()> {
     for file in files {
         if file.told == 0 && file.bytes.is_some_and(|bytes| bytes > file.sample_bytes) {
@@ -247,7 +247,7 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
         .into_iter()
         .flatten()
         .flatten()
-        // A text without a whole sample leaves an empty file, which is not listed.
+        // A text without a whole sample results in an empty file, which is not listed.
         .filter(|entry| entry.metadata().is_ok_and(|facts| facts.is_file() && facts.len() > 0))
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "bin") && !files.iter().any(|file| file.path == *path))
@@ -276,7 +276,7 @@ mod tests {
         rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Two files with two samples and one, and something spoilt.
+    /// Checks two files with two samples and one, after `spoil` damaged something.
     fn said(spoil: impl FnOnce(&Path)) -> (Outcome<ForagerFacts>, String) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();

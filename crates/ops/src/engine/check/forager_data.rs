@@ -1,4 +1,4 @@
-//! Are the samples themselves what Forager's readers take? Ids within the tokenizer, masks of 0 and 1, lines that are JSON
+//! Checks that the samples are valid for Forager's readers: ids within the tokenizer, masks of 0 and 1, lines that are JSON
 //! (docs/formats/forager.md §1 to §4).
 
 use super::forager::{ForagerFacts, ForagerFile, Schema};
@@ -10,13 +10,13 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, 
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// Bytes read at a time; a whole number of ids of every size.
+/// Bytes read at a time; a multiple of every id size.
 const PIECE: u64 = 1 << 20;
-/// Findings in one file that are told one by one; the others are counted.
+/// Findings in one file that are reported individually; the others are counted.
 const TOLD: u64 = 5;
 const WHAT: &str = "reading the samples";
 
-/// What is known of all samples of a set.
+/// Properties of all samples of a set.
 pub struct Samples<'a> {
     schema: Option<&'a Schema>,
     code: Option<TokenCode>,
@@ -24,7 +24,8 @@ pub struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    /// Finds out how ids are stored. Where neither a schema nor a plan of ours says so, that is a note: they are then read and not judged.
+    /// Determines how ids are stored. Where neither a schema nor a plan of this program says so, that is a note: ids are then read but not
+    /// checked.
     pub fn of(facts: &'a ForagerFacts, vocabulary: Option<&'a Vocabulary>, handles: &Handles<'_>) -> Outcome<Self> {
         let schema = facts.schema.as_ref();
         let tokens = schema.and_then(|schema| schema.arrays.iter().find(|array| array.name == "tokens"));
@@ -40,7 +41,7 @@ impl<'a> Samples<'a> {
         Ok(Self { schema, code, vocabulary })
     }
 
-    /// Reads all samples of a file. Bytes behind the last one belong to nobody and are not read.
+    /// Reads all samples of a file. Bytes after the last one belong to no sample and are not read.
     pub fn check(&self, file: &ForagerFile, handles: &Handles<'_>) -> Outcome<()> {
         let Some(size) = file.bytes else { return Ok(()) };
         let open = open_read(&file.path)?;
@@ -66,7 +67,7 @@ impl<'a> Samples<'a> {
             let Some(code) = TokenCode::of_numpy(&array.dtype) else { continue };
             let from = begin.saturating_add(array.offset);
             let to = from.saturating_add(schema.sample_size.saturating_mul(code.size()));
-            // A schema may say anything.
+            // The schema is unverified.
             if array.offset.saturating_add(to - from) > schema.total_bytes_per_sample {
                 continue;
             }
@@ -112,7 +113,7 @@ fn masks(found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {
     })
 }
 
-/// Lines that the reader cannot parse; it fails when it comes to them. A line of more than 64 MiB is passed over.
+/// Reports lines that the reader cannot parse; it fails when it reads them. A line of more than 64 MiB is skipped.
 fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
     let (mut line, mut begin, mut is_long) = (Vec::new(), 0_u64, false);
     each_piece(found, 0, end, |found, at, bytes| {
@@ -149,7 +150,7 @@ fn judge(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bool) -
     }
 }
 
-/// The file at work, and how much of it was told.
+/// The file that is being checked, and the number of its findings.
 struct FileFindings<'a> {
     file: &'a ReadFile,
     handles: &'a Handles<'a>,
@@ -168,7 +169,7 @@ impl FileFindings<'_> {
     }
 }
 
-/// Hands on a stretch of a file piece by piece, each with its place; ends early where the file grew shorter.
+/// Passes a range of a file on in pieces, each with its offset; ends early where the file became shorter.
 fn each_piece<'a>(
     found: &mut FileFindings<'a>,
     from: u64,
@@ -208,7 +209,7 @@ mod tests {
         write_file(&RealFs, path, bytes, 0o644).unwrap();
     }
 
-    /// A set of one file, its samples of `size` bytes each.
+    /// Checks a set of one file, with samples of `size` bytes each.
     fn said(name: &str, data: &[u8], size: u64, schema: Option<&str>, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join(name), data);

@@ -1,5 +1,5 @@
-//! Every header read again where its row says it is: sample rows at their first header, part rows one block before their
-//! content. Jumps from row to row; what it cannot judge alone is left to a full scan of the shard.
+//! Reads every header again at the offset in its row: sample rows at their first header, part rows one block before their content. Seeks
+//! from row to row; what it cannot decide alone is left to a full scan of the shard.
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
@@ -11,22 +11,22 @@ use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::sync::Arc;
 
-/// Bytes read at a time while headers lie close together.
+/// Bytes read at a time while headers are close together.
 const WINDOW: usize = 32 << 10;
-/// Bytes read where the next header is far from the last.
+/// Bytes read where the next header is far from the previous one.
 const JUMP: usize = 4 << 10;
-/// Bytes of archive between two questions whether to go on.
+/// Bytes of archive between two checks for cancellation.
 const CHECK_EVERY: u64 = 1 << 20;
 
-/// What a way through the rows ends with.
+/// The result of checking the rows.
 pub(super) enum Verdict {
-    /// Every row points at what it says.
+    /// Every row points at the entry that it names.
     Sound(Checked),
-    /// Something is wrong, or cannot be judged from single headers; a full scan tells.
+    /// Something is wrong, or cannot be decided from single headers; a full scan is needed.
     Doubt,
 }
 
-/// Blocks of an archive at any place, with one window of memory.
+/// Blocks of an archive at any offset, with one window of memory.
 struct Blocks {
     file: ReadFile,
     buffer: Vec<u8>,
@@ -38,7 +38,7 @@ impl Blocks {
     fn open(shard: &Shard) -> Outcome<Self> {
         Ok(Self { file: open_read(&shard.path)?, buffer: vec![0; WINDOW], start: 0, filled: 0 })
     }
-    /// The block at `offset`; `None` beyond the end of the file.
+    /// Returns the block at `offset`; `None` after the end of the file.
     fn block(&mut self, offset: u64) -> Outcome<Option<&[u8; 512]>> {
         let size = BLOCK_BYTES as usize;
         let inside = offset >= self.start && offset - self.start + BLOCK_BYTES <= self.filled as u64;
@@ -59,7 +59,7 @@ impl Blocks {
     }
 }
 
-/// Goes through the rows of one plain shard. Only for shards with tables and their indexes.
+/// Checks the rows of one uncompressed shard. Only for shards with tables and their indexes.
 pub(super) fn check_rows(
     prepared: &Prepared,
     tables: &Tables,
@@ -100,7 +100,7 @@ struct Pass<'s, 'p> {
 }
 
 impl Pass<'_, '_> {
-    /// Whether every row of the shard points at what it says.
+    /// Whether every row of the shard points at the entry that it names.
     fn run(&mut self, count: u64, watch: &mut Watch<'_>, handles: &Handles<'_>) -> Outcome<bool> {
         if self.words.odd_bytes() != 0 || self.words.count() != count + 1 {
             return Ok(false);
@@ -134,7 +134,7 @@ impl Pass<'_, '_> {
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }
 
-    /// Whether everything before the first sample can be read, and is no part that is lost.
+    /// Whether everything before the first sample can be read, and contains no part that would be lost.
     fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
         let file = Arc::new(open_read(self.blocks.file.path())?);
         let mut is_sound = true;
@@ -153,13 +153,13 @@ impl Pass<'_, '_> {
         let mut expected_start = start;
         while let Some(part) = self.parts.take_of(index)? {
             let header = part.first.wrapping_sub(BLOCK_BYTES);
-            // Bytes between two parts of a sample belong to extended headers or skipped entries: a scan tells which.
+            // Bytes between two parts of a sample belong to extended headers or skipped entries: only a scan can distinguish them.
             if header != expected_start || !self.points_at(header, &row.text, &part.text, part.second)? {
                 return Ok(false);
             }
             let Some(padded) = part.second.checked_next_multiple_of(BLOCK_BYTES) else { return Ok(false) };
             expected_start = part.first.saturating_add(padded);
-            // It may be an AppleDouble file: a scan reads its content.
+            // This may be an AppleDouble file: a scan reads its content.
             if row.text.ends_with('/') && part.text.starts_with('_') {
                 return Ok(false);
             }
@@ -171,7 +171,7 @@ impl Pass<'_, '_> {
         Ok(expected_start == end)
     }
 
-    /// Whether the header there is a regular entry of that name and size.
+    /// Whether the header at `offset` is a regular entry of that name and size.
     fn points_at(&mut self, offset: u64, key: &str, part: &str, size: u64) -> Outcome<bool> {
         let Some(block) = self.blocks.block(offset)? else { return Ok(false) };
         let Some(header) = header_at(block) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! `info`: what a prepared data set is, from its small files alone. Works on crude data sets and without a dataset yaml.
+//! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
 
 use super::Prepared;
 use crate::engine::media::{facts_of, MediaSpread};
@@ -10,12 +10,12 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// What to look at.
+/// Options of `info`.
 #[derive(Clone, Debug)]
 pub struct InfoOptions {
     /// The dataset yaml, relative to `.nv-meta`.
     pub dataset_config: String,
-    /// Another file in place of `split.yaml`, relative to `.nv-meta`.
+    /// Another file instead of `split.yaml`, relative to `.nv-meta`.
     pub split_config: Option<String>,
 }
 
@@ -28,73 +28,73 @@ impl Default for InfoOptions {
 /// One split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitInfo {
-    /// Its name.
+    /// The split's name.
     pub name: String,
-    /// Shards in it, excluded ones not counted.
+    /// Shards of the split, without excluded ones.
     pub shards: u64,
-    /// Samples in them, as the loader declares them: single excluded samples still counted.
+    /// Samples in them, as the loader declares them: individually excluded samples are still counted.
     pub samples: u64,
     /// Share of all samples, from 0 to 1.
     pub share: f64,
-    /// Bytes of its shards.
+    /// Bytes of the shards.
     pub bytes: u64,
-    /// Shards of it that are excluded.
+    /// Excluded shards of the split.
     pub excluded_shards: u64,
-    /// Single samples of it that are excluded, as far as the items name them.
+    /// Individually excluded samples of the split, as far as the items name them.
     pub excluded_samples: u64,
-    /// Names that the index does not have.
+    /// Names of shards that are not in the index.
     pub unknown_shards: u64,
 }
 
-/// What a data set is.
+/// The description of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InfoReport {
-    /// Last component of its path.
+    /// Last component of the path.
     pub name: String,
-    /// Where it is.
+    /// The absolute path.
     pub path: String,
-    /// What it is.
+    /// The kind of data set.
     pub kind: DatasetKind,
     /// Samples in all shards.
     pub samples: u64,
-    /// Bytes of all shards that are there.
+    /// Bytes of all existing shards.
     pub bytes: u64,
     /// Shards in the index.
     pub shards: u64,
-    /// The format generation that wrote it.
+    /// The format version that the index was written in.
     pub version: Option<String>,
-    /// Class name; `None` without a dataset yaml.
+    /// Class name of the samples; `None` without a dataset yaml.
     pub sample_type: Option<String>,
     /// Module of the class.
     pub sample_module: Option<String>,
-    /// Samples are plain maps of parts.
+    /// Whether samples are plain maps of parts.
     pub is_crude: bool,
     /// The field map, when there is one.
     pub field_map: Option<Vec<FieldExpr>>,
     /// The function that makes samples, when there is one.
     pub sample_loader: Option<String>,
-    /// Parts that are read, when a list says so.
+    /// The parts that are read, when there is a list of them.
     pub part_filter: Option<Vec<String>>,
-    /// Samples can be found by name (`index.sqlite` is there).
+    /// Whether samples can be found by name (`index.sqlite` exists).
     pub has_sample_tables: bool,
-    /// What the media tables hold, when there are any.
+    /// The content of the media tables; `None` when there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSpread>,
-    /// This program prepared it.
+    /// Whether this program prepared the data set.
     pub by_gristmill: bool,
-    /// train, val, test, then the others as they are written.
+    /// The splits: train, val, test, then the others in the order of the file.
     pub splits: Vec<SplitInfo>,
-    /// Excluded shards.
+    /// The number of excluded shards.
     pub excluded_shards: u64,
-    /// Excluded single samples.
+    /// The number of individually excluded samples.
     pub excluded_samples: u64,
-    /// Shards that are in no split, excluded ones not counted.
+    /// Shards that are in no split, without excluded ones.
     pub unassigned: Vec<String>,
-    /// What could not be told, and why.
+    /// What could not be determined, and why.
     pub problems: Vec<Problem>,
 }
 
-/// Looks at a data set. Reads small files and the shards' sizes, no tar.
+/// Describes a data set. Reads small files and the sizes of the shards, no tar.
 pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     let prepared = Prepared::open_with(root, options.split_config.as_deref())?;
     let mut report = bare(root, &prepared);
@@ -110,22 +110,22 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     Ok(report)
 }
 
-/// What a folder of media is, of which only the media tables were made.
+/// The description of a folder of media for which only the media tables were made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MediaFolderInfo {
-    /// Last component of its path.
+    /// Last component of the path.
     pub name: String,
-    /// Where it is.
+    /// The absolute path.
     pub path: String,
-    /// What it is.
+    /// The kind of folder.
     pub kind: DatasetKind,
-    /// Size of the database, in bytes.
+    /// Size of the database in bytes.
     pub database_bytes: u64,
-    /// What the tables hold.
+    /// The content of the tables.
     pub media: MediaSpread,
 }
 
-/// Looks at a folder of media. One without media tables is a failure.
+/// Describes a folder of media. A folder without media tables is a failure.
 pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let Some(media) = facts_of(root)? else {

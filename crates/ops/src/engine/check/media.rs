@@ -1,4 +1,4 @@
-//! Media rows held against the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
+//! Compares media rows with the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
 
 use super::lint::bad_file;
 use super::Prepared;
@@ -17,18 +17,18 @@ use gristmill_storage::read::open_read;
 use rusqlite::Connection;
 use std::path::{Component, Path};
 
-/// How deep a check goes.
+/// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The rows and the names of the entries.
+    /// Checks the rows and the names of the entries.
     Rows,
-    /// And every picture, decoded whole.
+    /// Also decodes every picture completely.
     Decode,
-    /// And every entry, its header read again and compared with its row.
+    /// Also reads the header of every entry again and compares it with its row.
     Probe,
 }
 
-/// Rows between two looks at the cancel flag.
+/// Rows between two checks for cancellation.
 const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
 const SLICE: i64 = 2048;
@@ -40,13 +40,13 @@ fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count == 2)
 }
 
-/// The database, when it has media tables.
+/// Opens the database; `None` when it has no media tables.
 fn open(database: &Path) -> Outcome<Option<Connection>> {
     let connection = open_readonly(database)?;
     Ok(has_tables(&connection).map_err(|error| failure(database, &error))?.then_some(connection))
 }
 
-/// The filters that pick by name; what others pick only the content tells.
+/// Returns the filters that select by name; the selection of other filters depends on the content.
 fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
     let mut statement = connection.prepare("SELECT strategy, coalesce(patterns, '') FROM media_filters LIMIT 100")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
@@ -61,7 +61,7 @@ fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
     filters.collect()
 }
 
-/// Checks the media rows of a prepared data set as such: each can be read, and names an entry.
+/// Checks the media rows of a prepared data set themselves: each can be parsed, and names an entry.
 pub fn check_rows(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
     let database = prepared.database();
     if !prepared.has_tables {
@@ -99,7 +99,7 @@ fn stale(subject: Subject) -> Problem {
     Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that is not there").with_hint(PRUNE)
 }
 
-/// A row.
+/// A row of `media_metadata`.
 struct MediaRow {
     key: String,
     kind: String,
@@ -107,7 +107,7 @@ struct MediaRow {
 }
 
 impl MediaRow {
-    /// The row whose three columns begin at `first`; `None` when one of them is no text.
+    /// Reads the row whose three columns begin at `first`; `None` when one of them is not text.
     fn of(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Option<Self>> {
         let text = |column: usize| row.get_ref(first + column).map(|value| value.as_str().ok().map(str::to_owned));
         let (key, kind, json) = (text(0)?, text(1)?, text(2)?);
@@ -129,14 +129,14 @@ impl MediaRow {
     }
 }
 
-/// What entries are looked into with, at a depth.
+/// Examines entries at a given depth.
 struct EntryChecker<'a> {
     prober: Prober<'a>,
     depth: Depth,
     handles: &'a Handles<'a>,
 }
 
-/// Headers only, or pictures whole.
+/// Returns the plan for probing headers only, or for decoding whole pictures.
 fn plan_of(depth: Depth) -> MediaPlan {
     MediaPlan { filter: MediaFilter::Extension, decode: depth == Depth::Decode }
 }
@@ -182,7 +182,7 @@ impl EntryChecker<'_> {
     }
 }
 
-/// Every entry of a shard with its media row, if it has one.
+/// Selects every entry of a shard with its media row, if it has one.
 const ENTRIES: &str = "SELECT s.sample_key || '.' || p.part_name, p.content_byte_offset, p.content_byte_size, \
     m.entry_key, m.metadata_type, m.metadata_json FROM sample_parts AS p CROSS JOIN samples AS s \
     ON s.tar_file_id = p.tar_file_id AND s.sample_index = p.sample_index \
@@ -224,7 +224,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
     without.tell(Subject::shard(&shard.name), handles)
 }
 
-/// Entries that a filter picks and that have no row.
+/// Entries that a filter selects but that have no row.
 #[derive(Default)]
 struct Without {
     count: u64,
@@ -261,11 +261,11 @@ impl Without {
 pub struct Slice {
     after: i64,
     up_to: i64,
-    /// How many there are at most.
+    /// The most rows that the slice may contain.
     pub rows: u64,
 }
 
-/// Checks what concerns a folder's table as a whole, and divides its rows. One without media tables is a failure.
+/// Checks a folder's table as a whole, and divides its rows. A folder without media tables is a failure.
 pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let Some(connection) = open(&database)? else {
@@ -299,7 +299,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
         .collect())
 }
 
-/// Checks the rows of one slice; answers how many there were. Adds them to the progress.
+/// Checks the rows of one slice and adds them to the progress; returns their number.
 pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'_>) -> Outcome<u64> {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let connection = open_readonly(&database)?;

@@ -1,8 +1,8 @@
-//! Looking at a prepared data set without changing it: [`info`] (what it is), [`lint`] (is it sound), [`verify`] (is its index
-//! what a fresh scan would make).
+//! Read-only checks of a prepared data set: [`info`] (its description), [`lint`] (whether it is sound), [`verify`] (whether its index
+//! equals that of a fresh scan).
 //!
-//! Everything streams: a table of 10⁹ rows is walked with cursors and never loaded. Work comes in units of one shard, so that
-//! whoever owns threads can spread it.
+//! Everything streams: a table of 10⁹ rows is read with cursors and never loaded. Work is divided into units of one shard, so that the
+//! caller can distribute it over threads.
 
 mod compare;
 pub mod forager;
@@ -29,21 +29,21 @@ use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a check went through.
+/// Counts of what a check covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Shards looked at.
+    /// The number of shards checked.
     pub shards: u64,
-    /// Samples whose place was compared.
+    /// The number of samples whose location was compared.
     pub samples: u64,
-    /// Parts whose place was compared.
+    /// The number of parts whose location was compared.
     pub parts: u64,
-    /// Bytes of all shards looked at.
+    /// Bytes of all shards checked.
     pub bytes: u64,
 }
 
 impl Checked {
-    /// Adds what another unit went through.
+    /// Adds the counts of another unit.
     pub fn add(&mut self, other: Self) {
         self.shards += other.shards;
         self.samples += other.samples;
@@ -52,7 +52,7 @@ impl Checked {
     }
 }
 
-/// Remembers whether a report was answered with the wish to end (`--strict`), to tell that from a check that failed.
+/// Records whether a report was answered with the request to end (`--strict`), to distinguish that from a check that failed.
 struct Remembering<'a> {
     inner: &'a dyn ProblemSink,
     ended: AtomicBool,

@@ -12,26 +12,26 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Bytes of an index that are read at once.
+/// Bytes of an index that are read at a time.
 const PIECE: usize = 1 << 20;
-/// Data sets of a mixture that are counted one by one.
+/// The most data sets of a mixture that are counted individually.
 const MAX_DATASETS: usize = 100_000;
-/// Bytes of each number.
+/// Size of each number in bytes.
 const NUMBER_BYTES: u64 = 8;
-/// Bytes before the length of a header, with that length.
+/// Bytes up to the end of the length field of a header.
 const PREAMBLE: usize = 10;
 
 /// One format of a folder with several.
 #[derive(Clone, Debug, Serialize)]
 pub struct FormatFacts {
-    /// The word of `--format`, and name of its folder.
+    /// The value of `--format`, and the name of the folder.
     pub format: &'static str,
-    /// Where it is.
+    /// The folder's path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Files that hold tokens.
+    /// The number of files with tokens.
     pub files: u64,
-    /// Documents or samples in them.
+    /// The number of documents or samples in them.
     pub items: u64,
     /// Their size in bytes.
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct FormatFacts {
     pub state: &'static str,
 }
 
-/// Looks at each format of a folder; what is wrong with them is among the problems.
+/// Describes each format of a folder; what is wrong with them is among the problems.
 pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<FormatFacts>, Vec<Problem>)> {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for (format, path) in packed_formats(folder) {
@@ -70,7 +70,7 @@ fn is_below(path: Option<&str>, folder: &Path) -> bool {
     path.is_some_and(|path| Path::new(path).starts_with(folder))
 }
 
-/// Files, documents or samples, and bytes.
+/// Returns the number of files, of documents or samples, and of bytes.
 fn sizes(path: &Path, handles: &Handles<'_>, problems: &mut Vec<Problem>) -> Outcome<(u64, u64, u64)> {
     match kind_of(path)? {
         DatasetKind::PackedFolder => {
@@ -90,20 +90,20 @@ fn sizes(path: &Path, handles: &Handles<'_>, problems: &mut Vec<Problem>) -> Out
     }
 }
 
-/// What an index of a mixture holds.
+/// The content of an index of a mixture.
 #[derive(Clone, Debug, Serialize)]
 pub struct MixtureFacts {
-    /// Samples of one epoch.
+    /// Samples in one epoch.
     pub samples: u64,
     /// Size of both files in bytes.
     pub bytes: u64,
-    /// Samples of each data set, by its number.
+    /// The number of samples of each data set, by its number.
     pub datasets: BTreeMap<u64, u64>,
-    /// Not all of the index was read.
+    /// Whether only a part of the index was read.
     pub more: bool,
 }
 
-/// Counts the samples of each data set in an index of a mixture, in its first `limit` samples.
+/// Counts the samples of each data set in the first `limit` samples of an index of a mixture.
 pub fn mixture_facts(folder: &Path, limit: u64, handles: &Handles<'_>) -> Outcome<MixtureFacts> {
     let damaged = |name: &str, why: &str| {
         Failure::data("reading the index of the mixture", why).on(Subject::path(folder.join(name)))

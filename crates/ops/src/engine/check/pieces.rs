@@ -1,5 +1,5 @@
-//! Samples that are in several pieces: a sample without a row whose key has its row elsewhere, and that has no part in common with
-//! the sample there. Where a data set has no tables, the keys of all shards are sorted instead.
+//! Finds samples in several pieces: a sample without a row whose key has its row elsewhere, and that has no part in common with the sample
+//! there. For a data set without tables, the keys of all shards are sorted instead.
 
 use super::Prepared;
 use crate::engine::index::{self, SpooledShard};
@@ -12,12 +12,12 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Parts of one sample that are compared.
+/// The most parts of one sample that are compared.
 const MAX_PARTS: usize = 1 << 16;
-/// Bytes that the keys of one shard may take while they are sorted.
+/// Bytes that the keys of one shard may take in memory while they are sorted.
 const SORT_BYTES: usize = 16 << 20;
 
-/// Looks for pieces among the samples of one shard that have no row.
+/// Finds pieces among the samples of one shard that have no row.
 #[derive(Default)]
 pub(super) struct Pieces {
     parts: HashSet<String>,
@@ -26,7 +26,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// Takes a part of the current sample that has no row.
+    /// Adds a part of the current sample that has no row.
     pub(super) fn add_part(&mut self, name: &str) {
         if self.parts.len() < MAX_PARTS {
             self.parts.insert(name.to_owned());
@@ -49,7 +49,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Reports what was found in this shard.
+    /// Reports the samples found in this shard.
     pub(super) fn finish(self, shard: &str, prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
         let Some((key, kept)) = self.first else { return Ok(()) };
         let one = prepared.entry(kept).map_or("", |(name, _)| name);
@@ -68,7 +68,7 @@ impl KeySpools {
         Ok(Self { scratch: Scratch::create(None)?, spools: Mutex::default() })
     }
 
-    /// Scans a shard, hands its rows to `sink`, and keeps its keys.
+    /// Scans a shard, passes its rows to `sink`, and stores its keys.
     pub(super) fn scan(
         &self,
         shard: (&Shard, ShardId),
@@ -77,14 +77,14 @@ impl KeySpools {
     ) -> Outcome<ShardScan> {
         let spooled = index::scan_unit_with(shard, self.scratch.path(), &RealFs, SORT_BYTES, handles, sink)?;
         let scan = spooled.scan.clone();
-        // What AppleDouble files take apart is reported as that.
+        // Samples that AppleDouble files separate are reported as such.
         if !scan.apple_double.as_ref().is_some_and(|entries| entries.is_refused()) {
             self.spools.lock().unwrap_or_else(PoisonError::into_inner).push((shard.1 .0, spooled));
         }
         Ok(scan)
     }
 
-    /// Reports the samples in several pieces, once all shards were scanned.
+    /// Reports the samples in several pieces, after all shards were scanned.
     pub(super) fn finish(&self, prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
         let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
         spools.sort_by_key(|(number, _)| *number);

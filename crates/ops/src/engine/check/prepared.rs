@@ -1,4 +1,4 @@
-//! A prepared data set, opened for checking: its small files read, its shards found again.
+//! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::recorded::Recorded;
 use crate::formats::energon::info::Info;
@@ -13,32 +13,32 @@ use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What the checks of one data set share.
+/// The state shared by the checks of one data set.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The folder.
+    /// The folder of the data set.
     pub root: PathBuf,
-    /// Shard names and counts, in index order.
+    /// Shard names and sample counts, in index order.
     pub info: Info,
-    /// Splits and excludes as written; `None` when there is no file. Its failure is reported by `lint`.
+    /// Splits and excludes as written; `None` when there is no file or it cannot be read, which `lint` reports.
     pub splits: Option<SplitFile>,
     /// Why the splits cannot be read.
     pub splits_failure: Option<Failure>,
-    /// The sample tables are there.
+    /// Whether the sample tables exist.
     pub has_tables: bool,
-    /// Size, time and inode of each shard when it was indexed, when that run was ours.
+    /// Size, time and inode of each shard when it was indexed; empty unless this program indexed it.
     pub stamps: HashMap<String, FileStamp>,
-    /// Files of an interrupted publish.
+    /// The files of an interrupted publish; `None` when none was interrupted.
     pub pending: Option<Vec<String>>,
 }
 
 impl Prepared {
-    /// Opens a data set. One that is not prepared is a failure that says what to do.
+    /// Opens a data set. One that is not prepared is a failure with a hint.
     pub fn open(root: &Path) -> Outcome<Self> {
         Self::open_with(root, None)
     }
 
-    /// [`open`](Self::open) with another file in place of `split.yaml`, relative to `.nv-meta`.
+    /// Opens a data set like [`open`](Self::open) with another file instead of `split.yaml`, relative to `.nv-meta`.
     pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
         let own = RunFolder::for_webdataset(root);
         let pending = publish::pending(&own)?;
@@ -60,17 +60,17 @@ impl Prepared {
         Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
     }
 
-    /// How many shards the index has.
+    /// Returns the number of shards in the index.
     pub fn shard_count(&self) -> u32 {
         u32::try_from(self.info.shard_counts.len()).unwrap_or(u32::MAX)
     }
 
-    /// Name and sample count of a shard in the index.
+    /// Returns name and sample count of a shard in the index.
     pub fn entry(&self, id: ShardId) -> Option<(&str, u64)> {
         self.info.shard_counts.get(id.0 as usize).map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// A shard of the index as it is on disk now; fails when it is gone.
+    /// Returns a shard of the index in its current state on disk; fails when it is missing.
     pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
         let name = self.entry(id).map(|(name, _)| name.to_owned()).unwrap_or_default();
         let inside = |c| matches!(c, std::path::Component::Normal(_));
@@ -92,18 +92,18 @@ impl Prepared {
         Tables::open(&self.database()).map(Some)
     }
 
-    /// Where the sample tables are.
+    /// Returns the path of the sample tables.
     pub fn database(&self) -> PathBuf {
         layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
     }
 
-    /// Bytes of all shards that are there.
+    /// Returns the bytes of all existing shards.
     pub fn bytes(&self) -> u64 {
         (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
     }
 }
 
-/// Whether a database has media tables and no sample tables: made for a data set that was prepared without them.
+/// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
 fn only_media(database: &Path) -> bool {
     let Ok(connection) = open_readonly(database) else { return false };
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
@@ -111,7 +111,7 @@ fn only_media(database: &Path) -> bool {
     connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
 }
 
-/// Whether a JSONL file, packed or not, lies directly in a folder.
+/// Whether a folder directly contains a JSONL file, packed or not.
 fn has_jsonl(root: &Path) -> bool {
     let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
     let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());

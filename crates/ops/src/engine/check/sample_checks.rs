@@ -1,4 +1,4 @@
-//! What is looked for in every sample while its rows go by: parts that the field map needs, and excludes that match.
+//! Checks of every sample while its rows are read: parts that the field map needs, and excludes that match.
 
 use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use gristmill_core::field_map::FieldExpression;
@@ -6,12 +6,12 @@ use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{HashMap, HashSet};
 
-/// Samples that are named one by one, per field and shard.
+/// Samples that are named individually, per field and shard.
 const MAX_NAMED_SAMPLES: u64 = 3;
-/// Parts that field maps may name; more are not watched.
+/// The most parts of field maps that are checked.
 const MAX_PARTS: usize = 128;
 
-/// The parts that each field needs, one of each list.
+/// The parts that each field needs; one part of each list suffices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldParts {
     bits: HashMap<String, u32>,
@@ -19,7 +19,7 @@ pub(super) struct FieldParts {
 }
 
 impl FieldParts {
-    /// From a dataset yaml; nothing to watch unless it has a field map.
+    /// Reads the fields from a dataset yaml; empty unless it has a field map.
     pub(super) fn of(yaml: Option<&DatasetYaml>) -> Self {
         let mut out = Self::default();
         let Some(SampleSource::FieldMap(fields)) = yaml.map(|y| &y.source) else { return out };
@@ -39,7 +39,7 @@ impl FieldParts {
     }
 }
 
-/// Watches the samples of one shard.
+/// Checks the samples of one shard.
 pub(super) struct Watch<'a> {
     shard: &'a str,
     fields: Option<&'a FieldParts>,
@@ -48,13 +48,13 @@ pub(super) struct Watch<'a> {
     named: Vec<Vec<String>>,
     excluded: HashSet<&'a str>,
     seen: HashSet<&'a str>,
-    /// AppleDouble samples that the loader reads as samples, and the key of the first.
+    /// Number of AppleDouble samples that the loader reads as samples, and the key of the first.
     apple_doubles: u64,
     first_apple_double: String,
 }
 
 impl<'a> Watch<'a> {
-    /// `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
+    /// Creates a check. `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
     pub(super) fn new(shard: &'a str, fields: Option<&'a FieldParts>, excluded: HashSet<&'a str>) -> Self {
         let n = fields.map_or(0, |f| f.fields.len());
         Self {
@@ -69,7 +69,7 @@ impl<'a> Watch<'a> {
             first_apple_double: String::new(),
         }
     }
-    /// Nothing, for a check that compares only.
+    /// Creates a check of nothing, for comparisons only.
     pub(super) fn nothing(shard: &'a str) -> Self {
         Self::new(shard, None, HashSet::new())
     }
@@ -78,7 +78,7 @@ impl<'a> Watch<'a> {
             self.has |= 1 << bit;
         }
     }
-    /// Ends a sample whose parts came before. Excluded samples are never loaded, so they may lack what they like.
+    /// Ends a sample whose parts were passed before. Excluded samples are never loaded, so that they may lack any part.
     pub(super) fn sample(&mut self, key: &str) {
         let has = std::mem::take(&mut self.has);
         if let Some(&excluded) = self.excluded.get(key) {
@@ -99,7 +99,7 @@ impl<'a> Watch<'a> {
     pub(super) fn excludes(&self, key: &str) -> bool {
         self.excluded.contains(key)
     }
-    /// Takes a sample of nothing but AppleDouble entries.
+    /// Records a sample that consists only of AppleDouble entries.
     pub(super) fn apple_double(&mut self, key: &str) {
         self.has = 0;
         if let Some(&excluded) = self.excluded.get(key) {
@@ -111,15 +111,15 @@ impl<'a> Watch<'a> {
             self.apple_doubles += 1;
         }
     }
-    /// Leaves the AppleDouble samples out of the report.
+    /// Omits the AppleDouble samples from the report.
     pub(super) fn forget_apple_doubles(&mut self) {
         self.apple_doubles = 0;
     }
-    /// Forgets parts of a sample that turned out to have no row.
+    /// Discards parts of a sample that has no row.
     pub(super) fn drop_parts(&mut self) {
         self.has = 0;
     }
-    /// Starts over, for a second way through the same shard.
+    /// Resets the state, for a second pass over the same shard.
     pub(super) fn restart(&mut self) {
         self.has = 0;
         self.seen.clear();
@@ -128,7 +128,7 @@ impl<'a> Watch<'a> {
         self.named.iter_mut().for_each(Vec::clear);
     }
 
-    /// Reports what was found.
+    /// Reports the findings.
     pub(super) fn finish(self, problems: &dyn ProblemSink) -> Outcome<()> {
         if let Some(fields) = self.fields {
             for (i, (field, expr, _)) in fields.fields.iter().enumerate() {
@@ -169,7 +169,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// AppleDouble files between samples are no damage once they are excluded.
+    /// Reports AppleDouble samples. AppleDouble files between samples are not damage once they are excluded.
     fn report_apple_doubles(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         if self.apple_doubles == 0 {
             return Ok(());

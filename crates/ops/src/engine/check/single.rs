@@ -1,4 +1,4 @@
-//! One shard by itself: a data set of a single shard that is not prepared. Its headers are read once, no index is compared.
+//! One shard alone: a data set of a single shard that is not prepared. Its headers are read once, no index is compared.
 
 use super::Checked;
 use crate::engine::index;
@@ -13,30 +13,30 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is in the shard.
+/// The content of the shard.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SingleShardInfo {
-    /// Samples in it.
+    /// The number of samples.
     pub samples: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Always 1.
     pub shards: u64,
-    /// Part name → figures; the first 256 names.
+    /// Figures of each part by its name; the first 256 names.
     pub parts: BTreeMap<String, PartFacts>,
 }
 
 impl SingleShardInfo {
-    /// What a check went through.
+    /// Returns the counts of what was checked.
     pub fn checked(&self) -> Checked {
         let parts = self.parts.values().map(|part| part.samples).sum();
         Checked { shards: self.shards, samples: self.samples, parts, bytes: self.bytes }
     }
 }
 
-/// Scans the shard and looks for keys that come again. `None` where the path is not one of a shard. Findings go to the handles.
+/// Scans the shard and finds duplicate keys. `None` where the path is not that of a shard. Findings are reported to the handles.
 ///
-/// Rows and keys are kept in `scratch`; `sort_memory` bounds what is sorted at once, in bytes.
+/// Rows and keys are kept in `scratch`; `sort_memory` limits what is sorted at once, in bytes.
 pub fn single_shard_info(
     path: &Path,
     fs: &dyn Fs,

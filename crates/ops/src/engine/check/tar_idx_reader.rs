@@ -1,4 +1,4 @@
-//! A `.tar.idx` read word by word, in order, with a buffer of fixed size.
+//! Reads a `.tar.idx` word by word, in order, with a buffer of fixed size.
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
@@ -7,7 +7,7 @@ use std::path::Path;
 const WORD: usize = 8;
 const BUFFER: usize = 1 << 16;
 
-/// The offsets of one `.tar.idx`; unlike the format's own reader it hands out words in any order of size.
+/// The offsets of one `.tar.idx`; unlike the format's own reader it also returns words that do not ascend.
 pub(super) struct TarIdxReader {
     file: ReadFile,
     buffer: Vec<u8>,
@@ -17,19 +17,19 @@ pub(super) struct TarIdxReader {
 }
 
 impl TarIdxReader {
-    /// Opens a file; its length may be anything.
+    /// Opens a file of any length.
     pub(super) fn open(path: &Path) -> Outcome<Self> {
         Ok(Self { file: open_read(path)?, buffer: vec![0; BUFFER], filled: 0, used: 0, at: 0 })
     }
-    /// Whole words in the file, the end offset included.
+    /// Returns the number of whole words in the file, including the end offset.
     pub(super) fn count(&self) -> u64 {
         self.file.len() / WORD as u64
     }
-    /// Bytes that are no whole word.
+    /// Returns the number of bytes after the last whole word.
     pub(super) fn odd_bytes(&self) -> u64 {
         self.file.len() % WORD as u64
     }
-    /// The next word; `None` at the end.
+    /// Returns the next word; `None` at the end.
     pub(super) fn next(&mut self) -> Outcome<Option<u64>> {
         if self.filled - self.used < WORD && !self.fill()? {
             return Ok(None);

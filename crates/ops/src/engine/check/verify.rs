@@ -1,4 +1,4 @@
-//! `verify`: every shard is scanned afresh and held against the index, row by row and bit by bit.
+//! `verify`: scans every shard anew and compares it with the index row by row and bit by bit.
 
 use super::compare::compare_shard;
 use super::media::Depth;
@@ -10,9 +10,9 @@ use gristmill_core::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Verifies a whole data set, one shard after the other. Findings go to the handles.
+/// Verifies a whole data set, one shard after the other. Findings are reported to the handles.
 ///
-/// Whoever has threads calls [`begin`], then [`verify_shard`] for each shard in any order.
+/// A caller with threads calls [`begin`], then [`verify_shard`] for each shard in any order.
 pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     let prepared = begin(root, handles)?;
     handles.progress.restart(u64::from(prepared.shard_count()), prepared.bytes());
@@ -23,12 +23,12 @@ pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     Ok(checked)
 }
 
-/// Opens the data set and checks what concerns no shard of its own: the database as a whole, an interrupted publish.
+/// Opens the data set and checks what does not belong to a single shard: the database as a whole, an interrupted publish.
 pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     let mut prepared = Prepared::open(root)?;
     super::lint::interrupted(&prepared, handles.problems)?;
     super::lint::files::check(&prepared, handles.problems)?;
-    // What a loader stumbles over before it comes to a sample is as wrong as a row.
+    // Errors that a loader meets before its first sample are as serious as a wrong row.
     super::lint::dataset_yaml(&prepared, layout::DATASET_YAML, handles.problems)?;
     super::lint::splits::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
@@ -37,11 +37,11 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     Ok(prepared)
 }
 
-/// Excludes whose sample is not there, as far as the tables tell. Those that name no shard were told with the splits.
+/// Reports excludes whose sample does not exist according to the tables. Excludes that name no shard were reported with the splits.
 fn unmatched_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
     let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
     let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
-    // Of a key that is there twice only one has a row, so any place will do.
+    // Only one of several samples with the same key has a row, so that a match in any shard counts.
     let known: HashSet<&str> = names.iter().map(String::as_str).collect();
     let names_a_shard = |item: &str| item.match_indices('/').any(|(at, _)| known.contains(&item[..at]));
     let lost =
@@ -56,7 +56,7 @@ fn unmatched_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()>
     Ok(())
 }
 
-/// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.
+/// Verifies one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
 pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
     let Some((name, count)) = prepared.entry(id) else { return Ok(Checked::default()) };
     one_shard(name, handles, |handles| {
@@ -69,8 +69,8 @@ pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> 
     })
 }
 
-/// Checks one shard so that what goes wrong with it is told and the others are still checked. Only a cancellation, and a
-/// finding that is to end the run (`--strict`), are handed on.
+/// Checks one shard and reports its errors, so that the other shards are still checked. Only a cancellation, and a finding that is to end
+/// the run (`--strict`), are returned as errors.
 pub(super) fn one_shard(
     name: &str,
     handles: &Handles<'_>,
@@ -87,7 +87,7 @@ pub(super) fn one_shard(
     }
 }
 
-/// A shard that cannot be checked is told like any other finding, so that the others still are.
+/// Reports a shard that cannot be checked like any other finding, so that the others are still checked.
 fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
     handles.progress.add(1, 0);
     let missing = failure.class == gristmill_core::ExitClass::Environment;

@@ -1,4 +1,4 @@
-//! The pieces that lines of output and lines of metadata are made of.
+//! Building blocks of lines of output and lines of metadata.
 
 use super::write_back::RangesGo;
 use crate::source::dedup::{Body, Record};
@@ -9,10 +9,10 @@ use gristmill_pycompat::json_fields::{slice, Field, Fields};
 use gristmill_pycompat::json_text::{push_again, push_again_part, push_ascii};
 use gristmill_pycompat::json_walk::Kind;
 
-/// Bytes collected before they are handed out.
+/// Bytes collected before they are passed on.
 const FULL: usize = 256 << 10;
 
-/// A line of output on its way: collected, and handed out in large pieces.
+/// A line of output, collected and passed on in large pieces.
 pub(super) struct Out<'a> {
     buffer: Vec<u8>,
     take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
@@ -20,7 +20,7 @@ pub(super) struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    /// Collects in `buffer`, whatever is in it.
+    /// Collects in `buffer`, whose content is discarded.
     pub(super) fn new(mut buffer: Vec<u8>, take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>) -> Self {
         buffer.clear();
         Self { buffer, take, handed: 0 }
@@ -31,12 +31,12 @@ impl<'a> Out<'a> {
         self.flush()
     }
 
-    /// What is collected, to add to; [`flush`](Self::flush) after much of it.
+    /// Returns the buffer to append to; call [`flush`](Self::flush) after long additions.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Hands out what is collected, once it is much.
+    /// Passes the collected bytes on when there are enough of them.
     pub(super) fn flush(&mut self) -> Outcome<()> {
         if self.buffer.len() >= FULL {
             self.handed += self.buffer.len() as u64;
@@ -46,12 +46,12 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Ends it without handing out the rest, which is in the buffer.
+    /// Returns the buffer with the rest, which is not passed on.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
 
-    /// Hands out the rest; returns how many bytes there were, and the buffer.
+    /// Passes the rest on; returns the total number of bytes, and the buffer.
     pub(super) fn finish(mut self) -> Outcome<(u64, Vec<u8>)> {
         if !self.buffer.is_empty() {
             self.handed += self.buffer.len() as u64;
@@ -61,7 +61,7 @@ impl<'a> Out<'a> {
     }
 }
 
-/// A line and where its fields are.
+/// A line and the positions of its fields.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) body: Body<'a>,
@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
         Self { body: record.body, fields: record.fields() }
     }
 
-    /// What the places of keys are in.
+    /// Returns the bytes that contain the keys.
     fn keys(self) -> &'a [u8] {
         match self.body {
             Body::Held(line) => line,
@@ -86,7 +86,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Writes fields as Python writes them; its memory is used from record to record.
+/// Writes fields in Python's format; its memory is reused from record to record.
 #[derive(Default)]
 pub(super) struct Composer {
     again: JsonRewriter,
@@ -95,7 +95,7 @@ pub(super) struct Composer {
 }
 
 impl Composer {
-    /// The memory of the last line.
+    /// Takes the buffer of the previous line.
     pub(super) fn take_buffer(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.buffer)
     }
@@ -106,7 +106,7 @@ impl Composer {
         }
     }
 
-    /// Appends all fields but the text, each behind a comma unless it is the very first, with the list of ranges where it belongs.
+    /// Appends all fields but the text, each after a comma unless it is the first, with the list of ranges at its position.
     pub(super) fn fields(
         &mut self,
         parts: Parts<'_>,
@@ -136,7 +136,7 @@ impl Composer {
         match ranges {
             RangesGo::Away => {}
             RangesGo::Behind => {
-                // A field of that name in the input wins.
+                // A field of that name in the input takes precedence.
                 skipped = place_of(FIELD_OF_VARIANT_B, settled, |field| parts.key(field));
                 push_key(FIELD_OF_VARIANT_B.as_bytes(), &mut is_first, out);
                 match skipped.and_then(|place| settled.get(place)) {
@@ -170,7 +170,7 @@ impl Composer {
         out.flush()
     }
 
-    /// The value of a field with the list of ranges put in where `rest` leads.
+    /// Writes the value of a field with the list of ranges inserted at the key path `rest`.
     fn annotated(
         &mut self,
         body: Body<'_>,
@@ -187,7 +187,7 @@ impl Composer {
         out.flush()
     }
 
-    /// The value of a field as Python writes it.
+    /// Writes the value of a field in Python's format.
     fn value(&mut self, body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
         if field.kind == Kind::String {
             out.push(b"\"")?;
@@ -199,7 +199,7 @@ impl Composer {
     }
 }
 
-/// What stands between the quotes of a string field, as Python writes it.
+/// Writes the content between the quotes of a string field in Python's format.
 pub(super) fn string(body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
     let (from, to) = (field.from + 1, field.to.saturating_sub(1));
     match body {
@@ -214,7 +214,7 @@ pub(super) fn string(body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcom
     }
 }
 
-/// Gives `take` the bytes of a value, which are read into memory where the line is not held.
+/// Passes the bytes of a value to `take`; they are read into memory where the line is not held.
 fn with_value(body: Body<'_>, field: &Field, take: impl FnOnce(&[u8])) -> Outcome<()> {
     match body {
         Body::Held(line) => take(slice(line, field.from, field.to)),
@@ -240,7 +240,7 @@ fn push_key(raw: &[u8], is_first: &mut bool, out: &mut Out<'_>) {
     push_object_key(raw, is_first, out.buffer());
 }
 
-/// Objects in each other for these keys, the list in the innermost.
+/// Writes nested objects for these keys, with the list in the innermost.
 fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
     for key in way {
         out.extend_from_slice(b"{\"");
@@ -251,13 +251,13 @@ fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
     out.extend(way.iter().map(|_| b'}'));
 }
 
-/// An object as Python writes it, with the list put in where `way` leads.
+/// Writes an object in Python's format, with the list inserted at the key path `way`.
 fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewriter, out: &mut Vec<u8>) {
     let (mut object, mut way) = (object, way);
-    // What follows the objects on the way, outermost first.
+    // The text after each object on the path, outermost first.
     let mut behind: Vec<Vec<u8>> = Vec::new();
     while let Some((key, rest)) = way.split_first() {
-        // No field is to be left out: no key has this name.
+        // Without a requested key no field is left out.
         let mut fields = Fields::any();
         let mut settled = Vec::new();
         if fields.read(object).is_err() {

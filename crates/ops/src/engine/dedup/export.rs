@@ -1,4 +1,4 @@
-//! Writing what the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
+//! Writes the files that the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
 use super::compose::{Composer, Out, Parts};
 use super::write_back::RangesGo;
@@ -25,13 +25,13 @@ pub struct ShardExport {
 }
 
 impl ShardExport {
-    /// Creates the files, which must not exist, in a folder that does.
+    /// Creates the files, which must not exist, in an existing folder.
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let writer = ShardWriter::create(fs, folder)?;
         Ok(Self { writer, composer: Composer::default(), spare: String::new() })
     }
 
-    /// Adds a line of the file with this relative path. Lines that are no documents have no place in an index.
+    /// Adds a line of the file with this relative path. Lines that are not documents are not part of an index.
     pub fn add(&mut self, name: &str, record: &Record<'_>) -> Outcome<()> {
         if record.kind != Kind::Document {
             return Ok(());
@@ -51,12 +51,12 @@ impl ShardExport {
         Ok(())
     }
 
-    /// What was written so far; the next document's separator comes at `bytes`.
+    /// Returns what was written so far; the next document's separator is written at `bytes`.
     pub fn size(&self) -> ShardSize {
         self.writer.size()
     }
 
-    /// Makes everything durable and closes the files.
+    /// Makes all files durable and closes them.
     pub fn finish(self) -> Outcome<ShardSize> {
         self.writer.finish()
     }
@@ -69,14 +69,14 @@ pub struct RangesExport {
 }
 
 impl RangesExport {
-    /// Creates `remove_ranges`, which must not exist, in a folder that does.
+    /// Creates `remove_ranges`, which must not exist, in an existing folder.
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let ranges = RangesWriter::create(fs, &folder.join(REMOVE_RANGES))?;
         Ok(Self { ranges, kept: KeptLengths::default() })
     }
 
     /// Adds the ranges of the document whose separator is at `separator` of the shard's `tokenized`: as they were found, relative to the
-    /// text, and as [`WriteBack::shortened`](super::write_back::WriteBack::shortened) has them.
+    /// text, and as [`WriteBack::shortened`](super::write_back::WriteBack::shortened) returns them.
     pub fn add(&mut self, separator: u64, ranges: &[Range], shortened: &[Range]) -> Outcome<()> {
         for range in ranges {
             self.ranges.push(Range::new(separator + 1 + range.start, separator + 1 + range.end))?;
@@ -85,7 +85,7 @@ impl RangesExport {
         Ok(())
     }
 
-    /// Writes the lengths of what stays between ranges too, and closes both files.
+    /// Also writes the lengths of the text kept between ranges, and closes both files.
     pub fn finish(self, fs: &dyn Fs, folder: &Path) -> Outcome<()> {
         self.ranges.close()?;
         let mut lengths = BufferedFile::new(fs.create_file(&folder.join(KEPT_LENGTHS))?, BUFFER);
@@ -98,14 +98,14 @@ impl RangesExport {
     }
 }
 
-/// The smallest number of shards, from `shards` on, of which every table can be built in `memory` bytes, given the bytes that each file has
-/// in `tokenized`, in the global order. `None` when one file alone is too large.
+/// Returns the smallest number of shards, from `shards` on, for which every table can be built in `memory` bytes, given the bytes of each
+/// file in `tokenized`, in the global order. `None` when one file alone is too large.
 pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     let fits = |bytes: u64| table_memory(bytes) <= memory && u32::try_from(bytes).is_ok();
     if !files.iter().all(|bytes| fits(*bytes)) {
         return None;
     }
-    // With as many shards as files, each has one at most.
+    // With as many shards as files, each has at most one.
     let most = u32::try_from(files.len()).unwrap_or(u32::MAX).max(shards);
     (shards.max(1)..=most).find(|shards| {
         (0..*shards).all(|shard| {
@@ -115,7 +115,8 @@ pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     })
 }
 
-/// Builds the table of a shard whose `tokenized` is written, in `memory` bytes at most, and writes it beside. Refused when it needs more.
+/// Builds the table of a shard whose `tokenized` is written, in at most `memory` bytes, and writes it next to that file. Refused when it
+/// needs more.
 pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> Outcome<u64> {
     let file = open_read(&folder.join(TOKENIZED))?;
     let needed = table_memory(file.len());

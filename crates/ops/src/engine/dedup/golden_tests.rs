@@ -1,4 +1,4 @@
-//! Cases that the reference made: with its own ranges given, both outputs and all files of the index match byte for byte.
+//! Test cases made by the reference: given its own ranges, both outputs and all files of the index match byte for byte.
 
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::PackedOutput;
@@ -60,7 +60,7 @@ fn each(file: &TextFile, mut take: impl FnMut(&crate::source::dedup::Record<'_>)
     assert!(documents.damage().is_none());
 }
 
-/// The text of a packed file.
+/// Returns the text of a packed file.
 fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
     let stamp = stamp_at(path).unwrap();
     let file = TextFile { path: path.to_owned(), name: "x".into(), bytes: stamp.bytes, stamp, packing };
@@ -72,7 +72,7 @@ fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
     out
 }
 
-/// The ranges of one document, relative to its text, and the rest.
+/// Returns the ranges of one document, relative to its text, and the remaining ranges.
 fn split(ranges: &[Range], separator: u64, text_bytes: u64) -> (Vec<Range>, &[Range]) {
     let end = separator + 1 + text_bytes;
     let count = ranges.iter().take_while(|range| range.start < end).count();

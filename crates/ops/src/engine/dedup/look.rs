@@ -1,4 +1,4 @@
-//! Repeats looked at in the documents themselves: all of it in memory, nothing written.
+//! Shows repeats in the documents themselves: everything is held in memory, nothing is written.
 
 use crate::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
 use gristmill_core::{Cancel, Failure, Outcome};
@@ -9,54 +9,54 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The byte before each document.
 const SEPARATOR: u8 = 0xff;
-/// The longest line of a packed file that is looked at, in bytes.
+/// The longest line of a packed file that is read, in bytes.
 const MAX_LINE_BYTES: usize = 256 << 20;
-/// Passages that are kept.
+/// The most passages that are kept.
 const PASSAGES: usize = 200;
-/// Listed ranges that are kept: of more records what is found is shown.
+/// The most listed ranges that are kept: for further records the ranges found are shown.
 const MAX_LISTED_RANGES: usize = 1 << 22;
-/// Troubles that are kept.
+/// The most errors that are kept.
 const TROUBLES: usize = 100;
 
-/// What is looked at, and how.
+/// The files to examine, and the options.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// The files, in the order that decides which copy is the first.
     pub files: &'a [TextFile],
     /// The field that holds the text.
     pub text_key: &'a str,
-    /// What is removable.
+    /// The rule for what is removable.
     pub rule: Rule,
-    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. What is listed counts, whatever is
-    /// found by the rule.
+    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. Listed ranges take precedence over
+    /// those found by the rule.
     pub listed_under: &'a [&'a str],
-    /// Bytes of text that are held; what comes behind them is not looked at.
+    /// The most bytes of text that are held; text after them is not examined.
     pub most_text: usize,
 }
 
-/// A file.
+/// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
-    /// Its name relative to the folder, raw.
+    /// The name relative to the folder, raw.
     pub name: String,
     /// Documents with text.
     pub documents: u64,
-    /// Bytes of text in them.
+    /// Bytes of text in those documents.
     pub text_bytes: u64,
     /// Ranges that repeat.
     pub ranges: u64,
-    /// Bytes in them, cut to whole characters.
+    /// Bytes in those ranges, cut to whole characters.
     pub removed_bytes: u64,
 }
 
-/// A document.
+/// A document that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentSeen {
-    /// Position of its file.
+    /// Position of the document's file.
     pub file: u32,
-    /// Its line, counted from 1.
+    /// The document's line, counted from 1.
     pub line: u64,
-    /// Where that line begins in the unpacked file, in bytes.
+    /// Offset of that line in the unpacked file, in bytes.
     pub start: u64,
     from: usize,
     to: usize,
@@ -67,53 +67,54 @@ pub struct DocumentSeen {
 /// A range that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeSeen {
-    /// Where it begins in the text of its document, in bytes; always between two characters.
+    /// Begin in the text of the document, in bytes; always between two characters.
     pub from: usize,
-    /// Where it ends.
+    /// End in the text of the document, in bytes.
     pub to: usize,
-    /// Where the copy that stays begins, in all of the text.
+    /// Begin of the copy that is kept, in the concatenated text.
     kept: u64,
 }
 
 /// A passage that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassageSeen {
-    /// A document that has it.
+    /// Position of a document that contains the passage.
     pub document: usize,
-    /// Where it begins in its text, in bytes; between two characters.
+    /// Begin in that document's text, in bytes; between two characters.
     pub from: usize,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: usize,
-    /// How often it occurs, about.
+    /// Approximate number of occurrences.
     pub count: u64,
 }
 
-/// What was found.
+/// The repeats found.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
-    /// The files that were read, the last one perhaps in part.
+    /// The files that were read, the last one possibly in part.
     pub files: Vec<FileSeen>,
-    /// Documents that have ranges, by their positions, in order.
+    /// Positions of the documents that have ranges, in order.
     pub changed: Vec<usize>,
-    /// The passages that repeat most, those that cost most bytes first.
+    /// The passages that repeat most, those that account for most bytes first.
     pub passages: Vec<PassageSeen>,
-    /// There is more text than was looked at.
+    /// Whether there is more text than was examined.
     pub is_cut: bool,
-    /// Records list their ranges, and those are shown.
+    /// Whether records list their ranges, which are then shown.
     pub is_listed: bool,
     /// What could not be read, and why; raw.
     pub troubles: Vec<String>,
     text: Vec<u8>,
     documents: Vec<DocumentSeen>,
     ranges: Vec<RangeSeen>,
-    /// Ranges as records list them, by document, until they are put beside the text.
+    /// Ranges listed by records, by document, until they are assigned.
     listed: BTreeMap<usize, Vec<Range<usize>>>,
     listed_ranges: usize,
 }
 
-/// Reads the documents and finds what repeats in them. `read` counts bytes of text.
+/// Reads the documents and finds the repeats in them. `read` counts bytes of text.
 ///
 /// # Errors
+///
 /// Where a file cannot be opened, or changes while it is read; when it is cancelled.
 pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
     let mut seen = Repeats::default();
@@ -173,7 +174,7 @@ impl Repeats {
         Ok(())
     }
 
-    /// Notes the ranges that the record of the next document lists, if it does.
+    /// Stores the ranges that the record of the next document lists, if it does.
     fn note_listed(&mut self, line: &[u8], keys: &[&str], text_bytes: usize) {
         let listed = keys.iter().find_map(|key| listed_ranges(line, key, text_bytes));
         let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= MAX_LISTED_RANGES) else {
@@ -184,7 +185,7 @@ impl Repeats {
         self.listed.insert(self.documents.len(), ranges);
     }
 
-    /// Puts what was found, or is listed, beside the documents.
+    /// Assigns the ranges that were found, or are listed, to the documents.
     fn take(&mut self, found: RepeatedText, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
@@ -232,7 +233,7 @@ impl Repeats {
         self.passages = heaviest.iter().filter_map(passage).collect();
     }
 
-    /// The document at a position, and where in its text that is, in bytes.
+    /// Returns the document at a position, and the offset in its text, in bytes.
     fn locate(&self, at: u64) -> Option<(usize, usize)> {
         let at = usize::try_from(at).ok()?;
         let index = self.documents.partition_point(|document| document.from <= at).checked_sub(1)?;
@@ -240,45 +241,45 @@ impl Repeats {
         Some((index, at - document.from))
     }
 
-    /// How many documents were read.
+    /// Returns the number of documents read.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// A document.
+    /// Returns a document.
     pub fn document(&self, index: usize) -> Option<&DocumentSeen> {
         self.documents.get(index)
     }
 
-    /// The name of the file of a document, raw, and its line.
+    /// Returns the name of the file of a document, raw, and its line.
     pub fn place_of(&self, index: usize) -> (&str, u64) {
         let Some(document) = self.documents.get(index) else { return ("", 0) };
         (self.files.get(document.file as usize).map_or("", |file| &file.name), document.line)
     }
 
-    /// The text of a document, raw.
+    /// Returns the text of a document, raw.
     pub fn text_of(&self, index: usize) -> &str {
         self.documents.get(index).map_or("", |document| text_in(&self.text, document.from..document.to))
     }
 
-    /// The ranges of a document, in order.
+    /// Returns the ranges of a document, in order.
     pub fn ranges_of(&self, index: usize) -> &[RangeSeen] {
         let Some(document) = self.documents.get(index) else { return &[] };
         self.ranges.get(document.first_range..document.first_range + document.ranges).unwrap_or_default()
     }
 
-    /// Bytes of a document that repeat, cut to whole characters.
+    /// Returns the repeated bytes of a document, cut to whole characters.
     pub fn removed_of(&self, index: usize) -> usize {
         self.ranges_of(index).iter().map(|range| range.to - range.from).sum()
     }
 
-    /// The document with the copy of a range that stays, and where in its text that begins, in bytes. Under "keep none" and at the
-    /// first place of a text that repeats itself this may be the range itself.
+    /// Returns the document with the copy of a range that is kept, and the offset of that copy in its text, in bytes. Under "keep none" and
+    /// at the first occurrence of a text that repeats itself this may be the range itself.
     pub fn kept(&self, range: &RangeSeen) -> Option<(usize, usize)> {
         let (document, mut from) = self.locate(range.kept)?;
         let text = self.text_of(document);
@@ -288,26 +289,26 @@ impl Repeats {
         Some((document, from))
     }
 
-    /// The document whose line begins at this byte of the file of this name, or the next one in that file.
+    /// Returns the document whose line begins at this byte of the file of this name, or the next one in that file.
     pub fn find(&self, name: &str, start: u64) -> Option<usize> {
         let file = u32::try_from(self.files.iter().position(|file| file.name == name)?).ok()?;
         let index = self.documents.partition_point(|document| (document.file, document.start) < (file, start));
         self.documents.get(index).filter(|document| document.file == file).map(|_| index)
     }
 
-    /// Bytes of text, and of those in ranges.
+    /// Returns the bytes of text, and of those in ranges.
     pub fn totals(&self) -> (u64, u64) {
         let add = |(text, removed), file: &FileSeen| (text + file.text_bytes, removed + file.removed_bytes);
         self.files.iter().fold((0, 0), add)
     }
 }
 
-/// A piece of the text; every document is UTF-8.
+/// Returns a piece of the text; every document is UTF-8.
 fn text_in(text: &[u8], range: Range<usize>) -> &str {
     std::str::from_utf8(text.get(range).unwrap_or_default()).unwrap_or_default()
 }
 
-/// A range without the characters that it cuts; `None` where nothing is left.
+/// Returns a range without the characters that it cuts; `None` where nothing is left.
 pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
     to = to.min(text.len());
     while from < to && !text.is_char_boundary(from) {
@@ -319,7 +320,7 @@ pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<
     (from < to).then_some(from..to)
 }
 
-/// A listed range with the place of its other copy, out of what was found; a place that is nowhere where that is not known.
+/// Returns a listed range with the begin of its other copy, taken from the ranges found; `u64::MAX` where that is not known.
 fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
     let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
     let kept = overlap.map_or(u64::MAX, |known| {
@@ -329,7 +330,7 @@ fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
     RangeSeen { from: listed.start, to: listed.end, kept }
 }
 
-/// The ranges that a record lists under a dotted key; `None` where it lists none, or what stands there are no ranges of its text.
+/// Returns the ranges that a record lists under a dotted key; `None` where it lists none, or the value is not a list of ranges of its text.
 fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<usize>>> {
     let last = key.rsplit('.').next()?;
     memchr::memmem::find(line, last.as_bytes())?;
@@ -347,7 +348,7 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
     Some(ranges)
 }
 
-/// Lines that are held in memory, up to a length.
+/// Lines held in memory, up to a maximum length.
 #[derive(Default)]
 pub(super) struct InMemorySearch(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Exact substring dedup: what is removable, and the records without it (docs/formats/bsade.md).
+//! Exact substring dedup: decides what is removable and writes the records without it (docs/formats/bsade.md).
 
 mod compose;
 pub mod export;

@@ -1,4 +1,4 @@
-//! What is noted of a line when it is read, so that it can be written without being taken apart once more.
+//! Notes taken of a line when it is read, so that it can be written without being parsed again.
 
 use super::compose::{Out, Parts};
 use super::write_back::{LineResult, Pieces, RangesGo, WriteBack};
@@ -7,64 +7,64 @@ use crate::source::dedup::{Body, Kind, Record};
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{push_again, unescape};
 
-/// Where the text is in a line whose other fields stand as Python writes them; or that nothing is known of the line.
+/// The position of the text in a line whose other fields are already in Python's format; or that nothing is known of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineNote {
-    /// Bytes of the line without its `\n`; 0 where nothing is known.
+    /// Bytes of the line without its `\n`; 0 when nothing is known.
     bytes: u32,
-    /// The first byte of the text, behind its quote.
+    /// The first byte of the text, after its opening quote.
     from: u32,
-    /// The quote behind the text.
+    /// The closing quote of the text.
     to: u32,
-    /// Bytes of the text once its escapes are resolved.
+    /// Bytes of the text after its escapes are resolved.
     text: u32,
 }
 
 impl LineNote {
-    /// Bytes of a note where it is kept.
+    /// Size of a stored note in bytes.
     pub const BYTES: usize = 16;
 
-    /// As it is kept.
+    /// Encodes the note.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let parts = [self.bytes, self.from, self.to, self.text];
         parts.into_iter().rev().fold(0, |all, part| all << 32 | u128::from(part)).to_le_bytes()
     }
 
-    /// The note again.
+    /// Decodes a note.
     pub fn of_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let all = u128::from_le_bytes(*bytes);
         let [bytes, from, to, text] = [0, 32, 64, 96].map(|shift| (all >> shift) as u32);
         Self { bytes, from, to, text }
     }
 
-    /// Bytes of the line without its `\n`; `None` where it has to be taken apart.
+    /// Returns the bytes of the line without its `\n`; `None` where the line must be parsed.
     pub fn bytes(&self) -> Option<usize> {
         (self.bytes > 0).then_some(self.bytes as usize)
     }
 
-    /// Bytes of the text.
+    /// Returns the bytes of the text.
     pub fn text_bytes(&self) -> u64 {
         u64::from(self.text)
     }
 
-    /// The text as it stands in the line, between its quotes.
+    /// Returns the text as written in the line, between its quotes.
     fn text<'l>(&self, line: &'l [u8]) -> &'l [u8] {
         line.get(self.from as usize..self.to as usize).unwrap_or_default()
     }
 }
 
-/// A line that was noted; its text in one piece.
+/// A line with a note; its text is one piece.
 #[derive(Clone, Copy, Debug)]
 pub struct NotedLine<'a> {
-    /// Without its `\n`.
+    /// The line without its `\n`.
     pub line: &'a [u8],
-    /// Of this line.
+    /// The note of this line.
     pub note: LineNote,
 }
 
 impl Pieces for NotedLine<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
-        // It was valid when it was noted.
+        // The text was valid when the note was taken.
         let raw = simdutf8::basic::from_utf8(self.note.text(self.line)).unwrap_or_default();
         if raw.len() as u64 == self.note.text_bytes() {
             return take(raw).map(|()| raw.len() as u64);
@@ -76,7 +76,7 @@ impl Pieces for NotedLine<'_> {
 }
 
 impl WriteBack {
-    /// Notes a line that was read, whose text is so many bytes long.
+    /// Takes the note of a line whose text is `text_bytes` bytes long.
     pub fn note(&mut self, record: &Record<'_>, text_bytes: u64) -> Outcome<LineNote> {
         Ok(self.noted(record, text_bytes)?.unwrap_or_default())
     }
@@ -93,7 +93,7 @@ impl WriteBack {
         let Some((before, behind)) = self.others(line, &note).filter(|_| self.ranges == RangesGo::Away) else {
             return Ok(None);
         };
-        // What is handed out is more than is compared.
+        // A line whose output exceeds the buffer is not compared.
         let mut is_handed = false;
         let mut none = |_: &[u8]| {
             is_handed = true;
@@ -113,7 +113,7 @@ impl WriteBack {
         Ok((is_same && !is_handed).then_some(note))
     }
 
-    /// What stands before the text's key and behind the text, if everything is where Python would have it.
+    /// Returns the bytes before the text's key and after the text, if everything is where Python would write it.
     fn others<'l>(&self, line: &'l [u8], note: &LineNote) -> Option<(&'l [u8], &'l [u8])> {
         let (_, key) = self.opening.split_first()?;
         let before = line.get(..note.from as usize)?.strip_suffix(key)?.strip_prefix(b"{")?;
@@ -121,7 +121,7 @@ impl WriteBack {
         Some((before, behind))
     }
 
-    /// [`write`](Self::write) for a line that was noted; `None` when it is not what it was.
+    /// Does the same as [`write`](Self::write) for a line with a note; `None` when the line does not fit the note.
     pub fn write_noted(
         &mut self,
         noted: &NotedLine<'_>,

@@ -1,4 +1,4 @@
-//! An index that is there, made by the reference or by us: its documents in order (docs/formats/bsade.md §3).
+//! An existing index, made by the reference or by this program: its documents in order (docs/formats/bsade.md §3).
 
 use super::write_back::Pieces;
 use crate::formats::bsade::{ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES};
@@ -10,24 +10,24 @@ use gristmill_pycompat::json_walk::Kind;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// The longest line of metadata, in bytes.
+/// The longest line of metadata in bytes.
 pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
 const PIECE: u64 = 256 << 10;
-/// What reading is called in errors.
+/// The operation named in errors of reading.
 const WHAT: &str = "reading the index";
 
-/// An index: so many shards in folders `0`, `1` and so on.
+/// An index: a number of shards in folders `0`, `1` and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Its folder.
+    /// The folder of the index.
     pub folder: PathBuf,
-    /// How many shards it has.
+    /// The number of shards.
     pub shards: u32,
 }
 
 impl Index {
-    /// Looks which shards there are. A folder without `0` is a usage error, a gap in the numbers is refused.
+    /// Finds the shards of an index. A folder without `0` is a usage error, a gap in the numbers is refused.
     pub fn open(folder: &Path) -> Outcome<Self> {
         let entries = std::fs::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?;
         let mut numbers = Vec::new();
@@ -54,7 +54,7 @@ impl Index {
         Shard::open(&shard_folder(&self.folder, number))
     }
 
-    /// Opens the ranges of a shard that were found with this minimum length; `None` where there are none.
+    /// Opens the ranges of a shard that were found with this minimum length; `None` when there are none.
     pub fn ranges(&self, number: u32, min_length: u64) -> Outcome<Option<RangesReader>> {
         match open_read(&ranges_folder(&self.folder, number, min_length).join(REMOVE_RANGES)) {
             Ok(file) => RangesReader::new(file).map(Some),
@@ -67,13 +67,13 @@ impl Index {
 /// One document of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
-    /// Where it is.
+    /// The document's position in the index.
     pub place: DocumentPlace,
-    /// The file it came from, relative to the input: a path that stays below it.
+    /// The original file, relative to the input: a path that stays below it.
     pub path: &'a str,
-    /// Its line in that file, counted from 0.
+    /// The line in that file, counted from 0.
     pub line: u64,
-    /// Its other fields, as an object of JSON.
+    /// The other fields, as a JSON object.
     pub others: &'a [u8],
     tokenized: &'a ReadFile,
     cancel: &'a Cancel,
@@ -90,14 +90,14 @@ pub struct IndexedDocuments<'a> {
 }
 
 impl<'a> IndexedDocuments<'a> {
-    /// Begins at the first document.
+    /// Starts at the first document.
     pub fn new(shard: &'a Shard, cancel: &'a Cancel) -> Self {
         let (line, path) = (Vec::new(), String::new());
         Self { shard, places: shard.places(), line, fields: Fields::any(), path, cancel }
     }
 
-    /// The next document; `None` behind the last one. What cannot be understood is refused with its place: the documents of an index
-    /// depend on each other.
+    /// Returns the next document; `None` after the last one. A document that cannot be parsed is refused with its position: the documents
+    /// of an index depend on each other.
     #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
     pub fn next(&mut self) -> Outcome<Option<IndexedDocument<'_>>> {
         let Some(place) = self.places.next(self.cancel)? else { return Ok(None) };
@@ -124,7 +124,7 @@ pub(super) fn read_line(metadata: &ReadFile, place: &DocumentPlace, line: &mut V
     metadata.read_exact_at(line, place.meta_start).map_err(|error| Failure::io(WHAT, metadata.path(), &error))
 }
 
-/// What a line of metadata says: the line number and where the other fields are; the path goes into `path`.
+/// Parses a line of metadata: returns the line number and the position of the other fields; the path is stored in `path`.
 pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> Result<(u64, (u64, u64)), &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line does not end where the next one begins")?;
     if std::str::from_utf8(line).is_err() || fields.read(line).is_err() {
@@ -151,13 +151,13 @@ pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> R
     Ok((number, (others.from, others.to)))
 }
 
-/// Whether a relative path names a file below where it starts.
+/// Whether a relative path stays below its base.
 fn stays_below(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 impl IndexedDocument<'_> {
-    /// Hands out the bytes of its text in pieces, whatever they are.
+    /// Passes the bytes of the text on in pieces, valid or not.
     pub fn each_bytes(&self, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = Vec::new();
         let mut at = self.place.start + 1;
@@ -173,7 +173,7 @@ impl IndexedDocument<'_> {
     }
 }
 
-/// Text that is not UTF-8 is refused with its place.
+/// Text that is not UTF-8 is refused with its position.
 impl Pieces for IndexedDocument<'_> {
     fn each_piece(&self, _: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         let mut cut = Vec::new();

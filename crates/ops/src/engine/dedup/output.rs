@@ -1,4 +1,4 @@
-//! A file of output, packed by the end of its name (docs/formats/bsade.md §6).
+//! An output file, packed according to the end of its name (docs/formats/bsade.md §6).
 
 use super::zip_writer::ZipWriter;
 use crate::source::text::Packing;
@@ -7,20 +7,20 @@ use gristmill_storage::fs::BufferedFile;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// The level of zstd: its own default.
+/// The level of zstd: its default.
 const ZSTD_LEVEL: i32 = 3;
 /// The preset of xz and lzma: higher ones take much more memory and time for a few percent.
 const XZ_PRESET: u32 = 3;
 /// Memory of one zstd encoder at that level with its buffers, in bytes.
 const ZSTD_MEMORY: u64 = 6 << 20;
-/// The same for gzip and zip.
+/// Memory of one gzip or zip encoder, in bytes.
 const GZIP_MEMORY: u64 = 1 << 20;
-/// The same for bzip2.
+/// Memory of one bzip2 encoder, in bytes.
 const BZIP2_MEMORY: u64 = 8 << 20;
-/// The same for xz and lzma at that preset.
+/// Memory of one xz or lzma encoder at that preset, in bytes.
 const XZ_MEMORY: u64 = 32 << 20;
 
-/// Packs what it is given into a file.
+/// Packs bytes into a file.
 pub struct PackedOutput {
     encoder: OutputEncoder,
     bytes: u64,
@@ -36,7 +36,7 @@ enum OutputEncoder {
 }
 
 impl PackedOutput {
-    /// Memory that packing takes, in bytes, without the buffer of the file.
+    /// Returns the memory that packing takes, in bytes, without the buffer of the file.
     pub fn memory(packing: Packing) -> u64 {
         match packing {
             Packing::Plain => 0,
@@ -47,7 +47,7 @@ impl PackedOutput {
         }
     }
 
-    /// Packs into a file that is open, as the end of `name` says.
+    /// Packs into an open file, according to the end of `name`.
     pub fn new(file: BufferedFile, name: &str) -> Outcome<Self> {
         let path = file.path().to_owned();
         let failed = |error: io::Error| BufferedFile::failure("packing", &path, error);
@@ -95,12 +95,12 @@ impl PackedOutput {
         }
     }
 
-    /// Bytes that were given, before they were packed.
+    /// Returns the number of bytes written, before packing.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Ends the stream and returns the file, which is still to be finished.
+    /// Ends the stream and returns the file, which the caller must finish.
     pub fn end(self) -> Outcome<BufferedFile> {
         let path = self.path().to_owned();
         let ended = match self.encoder {

@@ -1,4 +1,4 @@
-//! Is an index what it says? Every file of a shard against the others (docs/formats/bsade.md §3 and §5).
+//! Checks every file of an index shard against the others (docs/formats/bsade.md §3 and §5).
 
 use super::original::{describe, read_line};
 use crate::formats::bsade::{
@@ -13,28 +13,28 @@ use std::path::{Path, PathBuf};
 
 /// Bytes read at a time.
 const PIECE: u64 = 1 << 20;
-/// Findings of one sort that are told for one shard.
+/// Findings of one kind that are reported for one shard.
 const TOLD: u64 = 20;
-/// How the folders of ranges are named, up to the minimum length.
+/// Prefix of the names of the folders of ranges; the minimum length follows.
 const RANGES_FOLDER: &str = "dedup_minlen";
 
-/// What a shard holds.
+/// The content of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardFacts {
-    /// Documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Bytes of text, separators left out.
+    /// Bytes of text without separators.
     pub text_bytes: u64,
-    /// It has a suffix table.
+    /// Whether there is a suffix table.
     pub has_table: bool,
-    /// The order of the table was looked at.
+    /// Whether the order of the table was checked.
     pub is_table_checked: bool,
-    /// For each minimum length that ranges were found with: how many, and how many bytes they cover.
+    /// For each minimum length that ranges were found with: that length, the number of ranges, and the bytes that they cover.
     pub ranges: Vec<(u64, u64, u64)>,
 }
 
-/// Looks at a shard and reports what is wrong. `table_bytes` is the memory that looking at the order of the suffix table may take, 0 to
-/// leave it out; one that would take more is told in a note.
+/// Checks a shard and reports what is wrong. `table_bytes` is the memory that checking the order of the suffix table may take, 0 to skip
+/// it; a table that would take more is reported in a note.
 pub fn check_shard(folder: &Path, table_bytes: u64, handles: Handles<'_>) -> Outcome<ShardFacts> {
     let mut facts = ShardFacts::default();
     let shard = match Shard::open(folder) {
@@ -57,7 +57,7 @@ pub fn check_shard(folder: &Path, table_bytes: u64, handles: Handles<'_>) -> Out
     Ok(facts)
 }
 
-/// A refusal that the data are to blame for is a finding; anything else ends the check.
+/// Reports a failure caused by the data as a finding; any other failure ends the check.
 fn report(failure: Failure, handles: Handles<'_>) -> Outcome<()> {
     if failure.class != gristmill_core::ExitClass::Data && !failure.is_missing() {
         return Err(failure);
@@ -66,7 +66,7 @@ fn report(failure: Failure, handles: Handles<'_>) -> Outcome<()> {
     handles.problems.report(Problem::problem(kind, failure.subject, failure.why))
 }
 
-/// Reports the first findings of a sort, and counts the others.
+/// Reports the first findings of a kind, and counts the others.
 struct Findings<'a> {
     handles: Handles<'a>,
     kind: ProblemKind,
@@ -91,7 +91,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Offsets in order, lines of metadata.
+/// Checks that offsets ascend and that lines of metadata are valid.
 fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let mut places = shard.places();
     let (mut line, mut path, mut fields) = (Vec::new(), String::new(), Fields::any());
@@ -100,7 +100,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
         let place = match places.next(handles.cancel) {
             Ok(Some(place)) => place,
             Ok(None) => return Ok(()),
-            // What comes behind cannot be told any more.
+            // After an error the following documents cannot be located.
             Err(failure) => return report(failure, handles),
         };
         handles.progress.add(1, place.meta_end - place.meta_start);
@@ -121,7 +121,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     }
 }
 
-/// Separators where the offsets say, and nowhere else.
+/// Checks that separators are at the offsets, and nowhere else.
 fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let file = shard.tokenized();
     let mut places = shard.places();
@@ -154,7 +154,7 @@ fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether the order was looked at.
+/// Checks the suffix table; returns whether its order was checked.
 fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_>) -> Outcome<bool> {
     let bytes = shard.tokenized().len();
     let width = u64::from(table_width(bytes));
@@ -210,7 +210,7 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
     Ok(true)
 }
 
-/// The folders of ranges of a shard by their minimum lengths.
+/// Returns the folders of ranges of a shard with their minimum lengths.
 fn ranges_folders(folder: &Path) -> Outcome<Vec<(u64, PathBuf)>> {
     let failed = |error: &std::io::Error| Failure::io("reading the index", folder, error);
     let mut found = Vec::new();
@@ -224,7 +224,8 @@ fn ranges_folders(folder: &Path) -> Outcome<Vec<(u64, PathBuf)>> {
     Ok(found)
 }
 
-/// Ranges in order, inside of documents, apart from each other and long enough: how many, and the bytes they cover.
+/// Checks that ranges are in order, inside documents, apart from each other and long enough; returns their number, and the bytes they
+/// cover.
 fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -> Outcome<Option<(u64, u64)>> {
     let path = folder.join(REMOVE_RANGES);
     let mut reader = match open_read(&path).and_then(RangesReader::new) {
@@ -234,7 +235,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     let count = reader.count();
     let (mut places, mut own, mut bytes) = (shard.places(), Vec::new(), 0);
     let problem = |message: String| Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message);
-    // What is wrong with the places was told before.
+    // Invalid positions were reported before.
     while let Ok(Some(place)) = places.next(handles.cancel) {
         if let Err(failure) = reader.of_document(&place, handles.cancel, &mut own) {
             return report(failure, handles).map(|()| None);
@@ -262,7 +263,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     Ok(Some((count, bytes)))
 }
 
-/// One number a line, ascending. The file is there once the output was written.
+/// Checks that the file has one ascending number per line. It exists only after the output was written.
 fn kept(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
     let file = match open_read(&folder.join(KEPT_LENGTHS)) {
         Ok(file) => file,

@@ -1,4 +1,5 @@
-//! A line of input and its ranges as the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text first.
+//! Turns a line of input and its ranges into the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text
+//! first.
 
 use super::compose::{string, Composer, Out, Parts};
 use crate::formats::bsade::{Range, Shortener};
@@ -8,34 +9,34 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_text::push_ascii;
 
-/// Objects that the dotted key of variant A leads through, at most.
+/// The most objects that the dotted key of variant A may lead through.
 const MAX_PARTS: usize = 32;
 
-/// Memory beyond this is given back after a line, in bytes.
+/// Memory in bytes above which a buffer is released after a line.
 const LARGE: usize = 2 << 20;
 
-/// How lines are written.
+/// The format of the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The field that holds the text; it comes first.
+    /// The field that holds the text; it is written first.
     pub text_key: String,
-    /// What happens to the ranges.
+    /// Where the ranges are written.
     pub ranges: RangesGo,
 }
 
 /// What happens to the ranges of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangesGo {
-    /// They are cut out of the text.
+    /// They are removed from the text.
     Away,
-    /// They are listed in the object that these keys lead to (variant A); never empty.
+    /// They are listed in the object at this key path (variant A); never empty.
     Under(Vec<String>),
-    /// They are listed in a field right behind the text (variant B).
+    /// They are listed in a field directly after the text (variant B).
     Behind,
 }
 
 impl Layout {
-    /// By a plan. A dotted key that leads through the text, or through too many objects, is a usage error.
+    /// Returns the layout of a plan. A dotted key that leads through the text, or through too many objects, is a usage error.
     pub fn of(plan: &DedupPlan) -> Outcome<Self> {
         let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
         let ranges = match (plan.mode, plan.variant) {
@@ -59,18 +60,18 @@ impl Layout {
     }
 }
 
-/// What became of a line.
+/// The result of writing a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineResult {
-    /// Bytes of text inside of the ranges, cut to whole characters: removed, or annotated.
+    /// Bytes of text in the ranges, cut to whole characters: removed, or annotated.
     pub removed: u64,
-    /// Bytes handed out, with the `\n`; 0 of a blank line.
+    /// Bytes written, including the `\n`; 0 for a blank line.
     pub bytes: u64,
 }
 
-/// Text in pieces of whole characters, as often as it is asked for.
+/// Text in pieces of whole characters, which can be read repeatedly.
 pub trait Pieces {
-    /// Hands out the pieces in order and returns their length in bytes. `spare` is memory that may be used.
+    /// Passes the pieces on in order and returns their length in bytes. `spare` is memory that may be used.
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
 }
 
@@ -80,21 +81,21 @@ impl Pieces for Record<'_> {
     }
 }
 
-/// Writes lines, one after the other; its memory is used again.
+/// Writes lines one after the other; its memory is reused.
 pub struct WriteBack {
     pub(super) composer: Composer,
     pub(super) ranges: RangesGo,
-    /// The text as Python writes its key, with quotes and colon.
+    /// The beginning of a line: the text's key as Python writes it, with quotes and colon.
     pub(super) opening: Vec<u8>,
     shortened: Vec<Range>,
     spare: String,
     list: Vec<u8>,
-    /// The fields of a document out of an index.
+    /// The fields of a document from an index.
     others: Fields,
 }
 
 impl WriteBack {
-    /// For lines of this layout.
+    /// Creates a writer for this layout.
     pub fn new(layout: &Layout) -> Self {
         let mut opening = b"{\"".to_vec();
         push_ascii(&layout.text_key, &mut opening);
@@ -110,8 +111,8 @@ impl WriteBack {
         }
     }
 
-    /// Hands out the line of a record with its `\n`, in pieces. `ranges` are those of this document, relative to its text, in order and not
-    /// overlapping; a record that is no document has none. A blank line becomes nothing, a line that takes no part stays as it is.
+    /// Passes the line of a record on with its `\n`, in pieces. `ranges` are those of this document, relative to its text, in order and not
+    /// overlapping; a record that is not a document has none. A blank line is dropped, a line that takes no part is unchanged.
     pub fn write(
         &mut self,
         record: &Record<'_>,
@@ -138,8 +139,8 @@ impl WriteBack {
         self.written(out)
     }
 
-    /// [`write`](Self::write) for a document out of an index: its text, and its other fields as the object that the index keeps.
-    /// What is no object counts as one without fields.
+    /// Does the same as [`write`](Self::write) for a document from an index: its text, and its other fields as the object that the index
+    /// stores. Anything but an object counts as one without fields.
     pub fn write_indexed(
         &mut self,
         text: &dyn Pieces,
@@ -164,12 +165,13 @@ impl WriteBack {
         self.written(out)
     }
 
-    /// The ranges of the record that was written last, cut to whole characters.
+    /// Returns the ranges of the last record written, cut to whole characters.
     pub fn shortened(&self) -> &[Range] {
         &self.shortened
     }
 
-    /// The beginning of a line up to the end of the text, and the list of ranges. `whole` appends the text when nothing is cut.
+    /// Writes the beginning of a line up to the end of the text, and builds the list of ranges. `whole` appends the text when nothing is
+    /// removed.
     pub(super) fn text(
         &mut self,
         text: &dyn Pieces,
@@ -213,7 +215,7 @@ impl WriteBack {
     }
 }
 
-/// Appends what is outside of the ranges of a piece that begins at `at`.
+/// Appends the text outside the ranges of a piece that begins at `at`.
 fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>, out: &mut Vec<u8>) {
     let end = at + piece.len() as u64;
     let mut from = at;
@@ -230,7 +232,7 @@ fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item
     }
 }
 
-/// `[[1, 2], [3, 4]]`.
+/// Writes the list of ranges: `[[1, 2], [3, 4]]`.
 fn list(ranges: &[Range], out: &mut Vec<u8>) {
     use std::io::Write as _;
     out.clear();
@@ -243,7 +245,7 @@ fn list(ranges: &[Range], out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// Copies a line as it is.
+/// Copies a line unchanged.
 fn copy(record: &Record<'_>, out: &mut Out<'_>) -> Outcome<()> {
     match record.body {
         Body::Held(line) => out.push(line),

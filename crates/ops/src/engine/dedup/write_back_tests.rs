@@ -1,4 +1,4 @@
-//! Lines out against what Python's `json.dumps` makes of them, and lines read in pieces against lines that are held.
+//! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines that are held.
 
 use super::noted::NotedLine;
 use super::write_back::{Layout, RangesGo, WriteBack};
@@ -28,7 +28,7 @@ fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
     TextFile { path, name: "x".into(), bytes: stamp.bytes, stamp, packing }
 }
 
-/// All lines written, each in these layouts, with the ranges that `ranges` gives a document of so many bytes.
+/// Returns all lines, each written in these layouts, with the ranges that `ranges` returns for the length of the text in bytes.
 fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64) -> Vec<Range>) -> Vec<Vec<String>> {
     let cancel = Cancel::default();
     let mut documents =
@@ -140,7 +140,7 @@ fn check_corpus(corpus: &[u8]) {
 fn records_are_written_as_python_writes_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/python/json_dumps");
     check_corpus(&std::fs::read(root.join("cases.txt")).unwrap());
-    // A larger corpus out of `make.py`.
+    // A larger corpus made by `make.py`.
     if let Some(path) = std::env::var_os("GRISTMILL_JSON_DUMPS") {
         check_corpus(&std::fs::read(path).unwrap());
     }
@@ -188,7 +188,7 @@ fn lines_that_take_no_part_stay_and_blank_ones_go() {
     assert_eq!(lines, ["{\"text\":1}\r\n", "", "{ \"a\" : \u{fffd}\n", "", "{\"text\": \"a\"}\n"]);
 }
 
-/// Lines of JSON, many of them a little wrong.
+/// Generates lines of JSON, many of them slightly wrong.
 fn line() -> impl Strategy<Value = String> {
     let text = r#"([ -!#-\[\]-~]|é|漢|😀|\\n|\\"|\\u00e9|\\ud83d|\\ude00|\\u0041){0,40}"#;
     let value = prop_oneof![
@@ -230,7 +230,7 @@ proptest! {
         let held = written(&file, HELD_LINE, &layouts(), ranges);
         prop_assert_eq!(&held, &written(&file, 1, &layouts(), ranges));
         prop_assert_eq!(&held, &written(&file, 20, &layouts(), ranges));
-        // What was written is written again as it is.
+        // Writing the output again leaves it unchanged.
         let removed: String = held.iter().map(|line| line[0].as_str()).collect();
         let again = file_of(dir.path(), removed.as_bytes(), Packing::Plain);
         let twice: String = written(&again, HELD_LINE, &layouts()[..1], |_| Vec::new()).concat().concat();

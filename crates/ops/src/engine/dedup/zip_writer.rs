@@ -1,23 +1,23 @@
-//! A zip archive of one member, written as a stream: the sizes follow the member, in 64 bits throughout.
+//! Writes a zip archive of one member as a stream: the sizes follow the member, always in 64 bits.
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 use std::io::{self, Write};
 
-/// The version that 64-bit sizes need.
+/// The zip version that 64-bit sizes require.
 const VERSION: u16 = 45;
 /// Checksum and sizes follow the member; its name is UTF-8.
 const FLAGS: u16 = 0x0808;
-/// Deflate.
+/// The deflate method.
 const METHOD: u16 = 8;
-/// 1 January 1980, the first day that can be written: the same text gives the same bytes.
+/// 1 January 1980, the earliest date of the format: the same text always results in the same bytes.
 const DATE: u16 = 0x21;
-/// A value that is in the extra field, or in the 64-bit record.
+/// Marks a value that is stored in the extra field, or in the 64-bit record.
 const LARGE: u32 = u32::MAX;
-/// The extra field with 64-bit sizes.
+/// The id of the extra field with 64-bit sizes.
 const EXTRA: u16 = 1;
 
-/// Writes the member that an archive is named after.
+/// Writes the only member of an archive.
 pub(super) struct ZipWriter<W: Write> {
     encoder: DeflateEncoder<W>,
     crc: Crc,
@@ -28,7 +28,7 @@ pub(super) struct ZipWriter<W: Write> {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// Begins an archive. The member is called as the archive's own name without its last suffix.
+    /// Begins an archive. The member has the archive's own name without its last suffix.
     pub(super) fn new(mut out: W, archive: &str) -> io::Result<Self> {
         let own = archive.rsplit_once('/').map_or(archive, |(_, own)| own);
         let name = own.rsplit_once('.').map_or(own, |(name, _)| name).to_owned();
@@ -51,7 +51,7 @@ impl<W: Write> ZipWriter<W> {
         self.encoder.write_all(bytes)
     }
 
-    /// What is written to.
+    /// Returns the underlying writer.
     pub(super) fn get_ref(&self) -> &W {
         self.encoder.get_ref()
     }

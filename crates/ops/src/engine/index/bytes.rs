@@ -1,4 +1,4 @@
-//! Spool files byte by byte: a writer that hashes what it writes, a reader that doubts what it reads, and short integers.
+//! Byte-level access to spool files: a writer that hashes what it writes, a reader that validates what it reads, and short integers.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes collected before they are written.
+/// Bytes collected before a write.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// Name, length and hash of a finished spool file: enough to tell later whether it is still the same.
+/// Name, length and hash of a finished spool file: enough to detect later changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpoolFile {
     /// File name inside the spool folder.
@@ -24,7 +24,7 @@ pub struct SpoolFile {
 }
 
 impl SpoolFile {
-    /// Whether the file in `dir` has this length and content. A file that is not there has not.
+    /// Whether the file in `dir` exists and has this length and content.
     pub fn is_intact(&self, dir: &Path) -> Outcome<bool> {
         let path = dir.join(&self.name);
         if std::fs::metadata(&path).map_or(true, |facts| facts.len() != self.bytes) {
@@ -45,7 +45,7 @@ impl SpoolFile {
     }
 }
 
-/// A new file that collects small writes and hashes them.
+/// A new file; small writes are collected and hashed.
 pub(in crate::engine) struct SpoolWriter {
     file: Box<dyn WriteFile>,
     name: String,
@@ -55,7 +55,7 @@ pub(in crate::engine) struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// Creates the file, taking the place of one that a killed run left.
+    /// Creates the file, replacing one that a killed run left.
     pub(in crate::engine) fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
         let path = dir.join(&name);
         if path.symlink_metadata().is_ok() {
@@ -67,17 +67,17 @@ impl SpoolWriter {
         Ok(Self { file, name, waiting, hash: Box::new(Xxh3::new()), written: 0 })
     }
 
-    /// Bytes so far.
+    /// Returns the bytes written so far.
     pub(in crate::engine) fn len(&self) -> u64 {
         self.written + self.waiting.len() as u64
     }
 
-    /// Where the next bytes are put; call [`check`](Self::check) after each record.
+    /// Returns the buffer for the next bytes; call [`check`](Self::check) after each record.
     pub(in crate::engine) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.waiting
     }
 
-    /// Writes what was collected once it is enough.
+    /// Writes the collected bytes once there are enough.
     pub(in crate::engine) fn check(&mut self) -> Outcome<()> {
         if self.waiting.len() >= WRITE_BYTES {
             self.flush()?;
@@ -93,7 +93,7 @@ impl SpoolWriter {
         Ok(())
     }
 
-    /// Closes the file without waiting for the disk: its hash is checked before it is used by another run.
+    /// Closes the file without waiting for the disk: its hash is checked before another run uses it.
     pub(in crate::engine) fn finish(mut self) -> Outcome<SpoolFile> {
         self.flush()?;
         self.file.close()?;
@@ -101,7 +101,7 @@ impl SpoolWriter {
     }
 }
 
-/// Reads a range of a spool file from its beginning to its end.
+/// Reads a range of a spool file sequentially.
 pub(in crate::engine) struct SpoolReader {
     file: Arc<ReadFile>,
     buffer: Vec<u8>,
@@ -135,7 +135,7 @@ impl SpoolReader {
         Ok(())
     }
 
-    /// What a spool that breaks its own rules says.
+    /// Returns the failure for a spool that breaks its own format.
     pub(in crate::engine) fn damaged(&self) -> Failure {
         Failure::environment("reading the spool", "its content is not what was written")
             .on(Subject::path(self.file.path()).at(self.offset))
@@ -190,7 +190,7 @@ impl SpoolReader {
         Ok(())
     }
 
-    /// Reads what [`push_text`] wrote into `text`, which still holds the text before.
+    /// Reads what [`push_text`] wrote into `text`, which must still hold the previous text.
     pub(in crate::engine) fn text(&mut self, text: &mut Vec<u8>) -> Outcome<()> {
         let shared = self.int()?;
         if shared > text.len() as u64 {
@@ -202,7 +202,7 @@ impl SpoolReader {
     }
 }
 
-/// Appends an integer: 7 bits a byte, least significant first.
+/// Appends an integer: 7 bits per byte, least significant first.
 pub(in crate::engine) fn push_int(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -211,13 +211,13 @@ pub(in crate::engine) fn push_int(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends an integer as its difference, of either sign, to what was to be expected.
+/// Appends an integer as its signed difference from the expected value.
 pub(in crate::engine) fn push_delta(out: &mut Vec<u8>, expected: u64, value: u64) {
     let difference = value.wrapping_sub(expected) as i64;
     push_int(out, ((difference << 1) ^ (difference >> 63)) as u64);
 }
 
-/// Appends a text as what differs from the text before it.
+/// Appends a text as its difference from the previous text.
 pub(in crate::engine) fn push_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
     let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
     push_int(out, shared as u64);

@@ -1,26 +1,26 @@
-//! Keys that name more than one sample: which they are, and which rows to leave out.
+//! Keys shared by several samples: which they are, and which rows to leave out.
 
 use gristmill_core::ShardId;
 use std::collections::{HashMap, HashSet};
 
-/// A key that names two samples. With three, there are two of these.
+/// A key shared by two samples. Three samples yield two of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateKey {
     /// The key.
     pub key: String,
-    /// The sample that has the key first, in index order: its shard, and its number inside the shard. Where only a later
-    /// one can be trained on, that one.
+    /// The first sample with the key in index order: its shard, and its number inside the shard. If only a later one can be trained on,
+    /// that one.
     pub first: (ShardId, u64),
-    /// Another one.
+    /// Another sample with the key.
     pub second: (ShardId, u64),
 }
 
-/// Samples that no training reads, whatever their keys: of several with one key they are not the one to keep.
+/// Samples that no training reads, whatever their keys: of several with one key they are not kept.
 #[derive(Clone, Debug, Default)]
 pub struct UnusedSamples {
-    /// By `tar_file_id`: the shard is in no split, or cannot be read by the loader. Shards beyond the end are trained on.
+    /// By `tar_file_id`: whether the shard is in no split or cannot be read by the loader. Shards beyond the end are trained on.
     pub shards: Vec<bool>,
-    /// Samples that are excluded one by one, by `tar_file_id` and key.
+    /// Individually excluded samples, by `tar_file_id` and key.
     pub keys: HashSet<(u32, String)>,
 }
 
@@ -31,10 +31,10 @@ impl UnusedSamples {
     }
 }
 
-/// Numbers in one piece of a [`RowSet`].
+/// Row numbers in one piece of a [`RowSet`].
 const PIECE: u64 = 1 << 16;
 
-/// A set of row numbers: one bit each where there are any, so that even 10⁹ members take 125 MB.
+/// A set of row numbers: one bit each in the pieces that have members, so that even 10⁹ members take 125 MB.
 #[derive(Debug, Default)]
 pub(super) struct RowSet(HashMap<u64, Box<[u64; (PIECE / 64) as usize]>>);
 
@@ -44,7 +44,7 @@ impl RowSet {
         piece[(row % PIECE / 64) as usize] |= 1 << (row % 64);
     }
 
-    /// Whether a member may be among `count` rows from `first` on; a no is certain.
+    /// Whether a member may be among `count` rows from `first` on; `false` is certain.
     pub(super) fn has_any(&self, first: u64, count: u64) -> bool {
         count > 0 && (first / PIECE..=(first + (count - 1)) / PIECE).any(|piece| self.0.contains_key(&piece))
     }

@@ -1,10 +1,10 @@
-//! The entries of a scanned shard by name, out of its spool: what is looked at for media.
+//! The entries of a scanned shard by name, read from its spool, for the media probe.
 
 use super::rows::{Record, RowReader};
 use super::SpooledShard;
 use gristmill_core::Outcome;
 
-/// Where the content of one entry lies in the (decompressed) archive.
+/// The position of an entry's content in the (decompressed) archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Offset of its first byte.
@@ -13,13 +13,13 @@ pub struct Entry {
     pub size: u64,
 }
 
-/// Goes through the entries of samples that have a row, in archive order.
+/// Iterates over the entries of samples that have a row, in archive order.
 ///
-/// A spool names a sample after its parts; one reader is ahead by a sample, so that no sample is held in memory.
+/// A spool stores a sample's key after its parts, so one reader runs one sample ahead; no sample is held in memory.
 pub struct Entries {
     ahead: RowReader,
     behind: RowReader,
-    /// Parts of the sample named by `ahead` that `behind` has not given out.
+    /// Parts of the sample read by `ahead` that this iterator has not returned yet.
     left: u64,
 }
 
@@ -29,7 +29,7 @@ impl Entries {
         Ok(Self { ahead: spool.open_rows()?, behind: spool.open_rows()?, left: 0 })
     }
 
-    /// The next entry. Its name in the media tables, `key.part`, is put into `name`.
+    /// Reads the next entry. Its name in the media tables, `key.part`, is put into `name`.
     pub fn next(&mut self, name: &mut String) -> Outcome<Option<Entry>> {
         if self.left == 0 && !self.next_sample()? {
             return Ok(None);
@@ -44,7 +44,7 @@ impl Entries {
         Ok(Some(entry))
     }
 
-    /// Moves on to the next sample with parts.
+    /// Advances to the next sample with parts.
     fn next_sample(&mut self) -> Outcome<bool> {
         loop {
             match self.ahead.next()? {

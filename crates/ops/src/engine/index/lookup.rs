@@ -1,4 +1,4 @@
-//! Exclude items held against the finished tables: whether the samples they name are there.
+//! Checks exclude items against the finished tables: whether the samples they name exist.
 
 use super::runs::CANCEL_EVERY;
 use crate::formats::energon::tables::{self, open_readonly};
@@ -8,21 +8,21 @@ use rusqlite::{OptionalExtension as _, Statement};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An exclude item that names samples that are not there.
+/// An exclude item that names missing samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostExclude {
-    /// As it was given.
+    /// The item as given.
     pub item: String,
-    /// One name of it that is not there, braces expanded.
+    /// One missing name of it, braces expanded.
     pub example: String,
-    /// Names that are not there.
+    /// Number of missing names.
     pub lost: usize,
-    /// Names in all.
+    /// Number of names in total.
     pub all: usize,
 }
 
-/// Finds the items that name a sample which `database` does not hold. `shards` are the names in index order. Where later
-/// copies of a key were left out of the tables, a key counts as there in whichever shard it stands.
+/// Finds the items that name a sample which `database` does not hold. `shards` are the names in index order. If later copies of a key were
+/// left out of the tables, a key counts as present in every shard that contains it.
 pub fn unmatched_excludes(
     database: &Path,
     shards: &[String],
@@ -40,7 +40,7 @@ pub fn unmatched_excludes(
         connection.prepare("SELECT tar_file_id FROM samples WHERE sample_key = ?1").map_err(|error| failed(&error))?;
     let (mut found, mut looked_up) = (Vec::new(), 0usize);
     for item in items {
-        // What cannot be expanded was refused before.
+        // Items that cannot be expanded were refused before.
         let names = braces::expand(item, braces::MAX_RESULTS).unwrap_or_default();
         let (mut lost, mut example) = (0, None);
         for name in &names {
@@ -71,7 +71,7 @@ fn is_there(
     }
     for (at, _) in name.match_indices('/') {
         let Some(&id) = ids.get(&name[..at]) else { continue };
-        // AppleDouble entries have no rows, so the tables do not say whether they are there.
+        // AppleDouble entries have no rows, so the tables cannot show whether they exist.
         if name.ends_with('/') {
             return Ok(true);
         }

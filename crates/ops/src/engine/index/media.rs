@@ -1,4 +1,4 @@
-//! Media tables of an earlier database, kept when the sample tables are made anew.
+//! Media tables of an earlier database, kept when the sample tables are rebuilt.
 
 use super::runs::CANCEL_EVERY;
 use crate::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
@@ -9,12 +9,12 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 
-/// What became of an earlier database's media tables.
+/// The outcome for an earlier database's media tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CarriedMedia {
     /// There were none.
     Nothing,
-    /// They are in the new database.
+    /// They were copied into the new database.
     Rows {
         /// Rows of `media_metadata`.
         metadata: u64,
@@ -23,12 +23,12 @@ pub enum CarriedMedia {
     },
     /// They cannot be read; the new database has none.
     Unreadable(
-        /// Why.
+        /// The reason.
         String,
     ),
 }
 
-/// Copies the media tables of `old`, as far as it can be read, into the finished database `new` and makes that durable.
+/// Copies the media tables of `old`, as far as they can be read, into the finished database `new` and makes that durable.
 pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) -> Outcome<CarriedMedia> {
     if !old.is_file() {
         return Ok(CarriedMedia::Nothing);
@@ -57,7 +57,7 @@ pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) 
 fn open_new(path: &Path) -> rusqlite::Result<Connection> {
     let connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // The copy is undone in memory when the old tables turn out to be damaged; the file itself is synced once, at the end.
+    // The copy is undone in memory if the old tables turn out to be damaged; the file itself is synced once, at the end.
     connection.execute_batch(
         "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384;",
     )?;
@@ -97,7 +97,7 @@ fn copy(source: &Connection, target: &mut Connection, cancel: &Cancel) -> Result
     Ok(CarriedMedia::Rows { metadata, filters })
 }
 
-/// Inserts what `select` yields, column by column. Returns the number of rows.
+/// Inserts the rows that `select` yields, column by column. Returns the number of rows.
 fn copy_rows(
     source: &Connection,
     target: &Connection,
@@ -124,7 +124,7 @@ fn copy_rows(
     Ok(count)
 }
 
-/// Ids that were skipped stay skipped.
+/// Copies the id sequence, so that skipped ids stay skipped.
 fn carry_sequence(source: &Connection, target: &Connection) -> Result<(), CopyError> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'media_filters'";
     let seq = source.query_row(sql, [], |row| row.get::<_, i64>(0)).optional().map_err(CopyError::Read)?;
@@ -139,7 +139,7 @@ fn carry_sequence(source: &Connection, target: &Connection) -> Result<(), CopyEr
     Ok(())
 }
 
-/// A row that breaks the table's rules comes from a damaged old database; anything else is the new one's trouble.
+/// Classifies a failed insert: a row that breaks the table's rules comes from a damaged old database; anything else concerns the new one.
 fn judge_insert(error: rusqlite::Error) -> CopyError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => CopyError::Read(error),
@@ -147,13 +147,13 @@ fn judge_insert(error: rusqlite::Error) -> CopyError {
     }
 }
 
-/// An SQLite error on a database of ours, in a user's words.
+/// Converts an SQLite error on our database into a user-facing failure.
 pub(in crate::engine) fn sql_failure(path: &Path, error: &rusqlite::Error) -> Failure {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "no space left on the device".to_owned(),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "permission denied".to_owned(),
         Some(ErrorCode::OperationInterrupted) => return Failure::cancelled(),
-        // What was copied from an old database is damaged.
+        // The data copied from an old database is damaged.
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => return tables::failure(path, error),
         _ => error.to_string(),
     };

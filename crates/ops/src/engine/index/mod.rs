@@ -1,10 +1,9 @@
-//! Tar shards → Energon's tables: `.tar.idx` for each, one `index.sqlite` for all.
+//! Tar shards → Energon's tables: one `.tar.idx` per shard, one `index.sqlite` for all.
 //!
-//! A scan writes each shard into a spool ([`scan_unit`]): the finished `.tar.idx`, its rows in archive order, and its keys
-//! in sorted runs. [`IndexWriter`] then takes the spools in index order. Rows go into the database as they come; the keys
-//! of all shards are merged, which yields them in order for the index that keeps them unique, and shows duplicates as
-//! neighbours. Nothing is held in memory but buffers of bounded size, and the file's bytes depend on the shards alone,
-//! not on the number of workers or the memory they had.
+//! A scan writes each shard into a spool ([`scan_unit`]): the finished `.tar.idx`, its rows in archive order, and its keys in sorted runs.
+//! [`IndexWriter`] then takes the spools in index order. Rows go into the database as they arrive; the keys of all shards are merged, which
+//! yields them in order for the index that keeps them unique, and makes duplicates adjacent. Memory holds only buffers of bounded size, and
+//! the file's bytes depend on the shards alone, not on the number of workers or their memory.
 
 pub(in crate::engine) mod bytes;
 mod duplicates;
@@ -47,16 +46,16 @@ use std::path::{Path, PathBuf};
 /// How to build the database.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// What to do when one key names two samples.
+    /// What to do if two samples share a key.
     pub duplicates: Duplicates,
-    /// Duplicates that are listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every one that lies in
-    /// another shard than the first is listed on top of that, since it has to be excluded by name.
+    /// Number of duplicates listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every duplicate in another shard
+    /// than the first is listed in addition, since it has to be excluded by name.
     pub listed: usize,
-    /// What [`Duplicates::KeepFirst`] keeps only where there is nothing else.
+    /// What [`Duplicates::KeepFirst`] keeps only if there is no other copy.
     pub untrained: UnusedSamples,
-    /// Bytes of memory that sorting may take.
+    /// Memory limit for sorting, in bytes.
     pub sort_memory: usize,
-    /// Sorted runs that are open at once.
+    /// Maximum number of sorted runs open at once.
     pub merge_width: usize,
 }
 
@@ -72,24 +71,24 @@ impl Default for BuildOptions {
     }
 }
 
-/// What [`IndexWriter::finish`] made.
+/// The result of [`IndexWriter::finish`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltIndex {
-    /// The database, complete and durable; `None` when duplicates forbid one.
+    /// The database, complete and durable; `None` if duplicates forbid one.
     pub database: Option<PathBuf>,
     /// The first duplicates, in order of their keys; see [`BuildOptions::listed`].
     pub duplicates: Vec<DuplicateKey>,
-    /// All duplicates: samples beyond the first of their key.
+    /// Number of all duplicates: samples beyond the first of their key.
     pub duplicate_count: u64,
     /// Rows in `samples`.
     pub samples: u64,
     /// Rows in `sample_parts`.
     pub parts: u64,
-    /// Size of the database in bytes; 0 when there is none.
+    /// Size of the database in bytes; 0 if there is none.
     pub bytes: u64,
 }
 
-/// What the steps of a build share.
+/// State shared by the steps of a build.
 pub(in crate::engine) struct BuildContext<'a> {
     pub(in crate::engine) fs: &'a dyn Fs,
     pub(in crate::engine) scratch: &'a Path,
@@ -100,8 +99,8 @@ pub(in crate::engine) struct BuildContext<'a> {
 
 /// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.
 ///
-/// `memory` bounds the keys that are sorted at once, in bytes. Nothing is made durable: the files are checked by length
-/// and hash before another run uses them. After a failure nothing of them is left.
+/// `memory` bounds the keys sorted at once, in bytes. Nothing is made durable: the files are checked by length and hash before another run
+/// uses them. A failure leaves none of them.
 pub fn scan_unit(
     shard: &Shard,
     id: ShardId,
@@ -117,7 +116,7 @@ pub fn scan_unit(
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
-/// As [`scan_unit`]; `also` takes the same rows.
+/// Like [`scan_unit`]; `also` receives the same rows.
 pub fn scan_unit_with(
     (shard, id): (&Shard, ShardId),
     spool_dir: &Path,
@@ -133,7 +132,7 @@ pub fn scan_unit_with(
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
-/// Hands all rows to two sinks.
+/// Passes all rows to two sinks.
 struct Both<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
 
 impl ScanSink for Both<'_> {
@@ -157,7 +156,7 @@ impl ScanSink for Both<'_> {
 
 /// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.
 ///
-/// The place of a spool in `spools` is its `tar_file_id`. Adds one item per sample to the progress.
+/// The position of a spool in `spools` is its `tar_file_id`. Adds one item per sample to the progress.
 pub fn build(
     fs: &dyn Fs,
     spools: &[SpooledShard],
@@ -170,7 +169,7 @@ pub fn build(
     for spool in spools {
         writer.add_shard(spool, handles)?;
     }
-    // The rows are the larger share of the work. Where they have to wait, `finish` counts them.
+    // The rows are the larger share of the work. If they have to wait, `finish` counts them.
     let uncounted = Progress::default();
     let quiet = Handles { progress: &uncounted, ..*handles };
     writer.finish(if options.duplicates == Duplicates::Fail { &quiet } else { handles })

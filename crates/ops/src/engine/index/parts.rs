@@ -5,7 +5,7 @@ use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter};
 use super::BuildContext;
 use gristmill_core::Outcome;
 
-/// Name of the file that a very large sample is sorted in.
+/// Name of the file used to sort a very large sample.
 const FILE: &str = "parts";
 
 /// Part names with row number, content offset and content size.
@@ -15,7 +15,7 @@ pub(super) struct PartsByName {
 }
 
 impl PartsByName {
-    /// `memory` bounds what is sorted at once, in bytes.
+    /// `memory` bounds the parts sorted at once, in bytes.
     pub(super) fn new(memory: usize) -> Self {
         Self { sorter: Sorter::new(memory), overflow: None }
     }
@@ -37,7 +37,7 @@ impl PartsByName {
         Ok(())
     }
 
-    /// Hands everything over in order and starts anew.
+    /// Passes on all parts in order and empties the sorter.
     pub(super) fn drain(
         &mut self,
         around: &BuildContext<'_>,

@@ -1,4 +1,4 @@
-//! A shard's spool out of an earlier index, for second runs: an unchanged shard need not be read again.
+//! Rebuilds a shard's spool from an earlier index, so that a second run need not read an unchanged shard again.
 
 use super::bytes::SpoolReader;
 use super::runs::CANCEL_EVERY;
@@ -14,10 +14,10 @@ use rusqlite::{Connection, Row, Rows};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of a `.tar.idx` that are read at a time.
+/// Bytes of a `.tar.idx` read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// Where an earlier index keeps what it knows of a shard.
+/// The files of an earlier index that describe a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct OldIndex<'a> {
     /// `index.sqlite`.
@@ -30,8 +30,8 @@ pub struct OldIndex<'a> {
 
 /// Makes the spool of an unchanged shard from an earlier index, without reading the shard.
 ///
-/// `None` when that index cannot be read or its two halves do not agree: then the shard has to be scanned. Samples that are
-/// in `.tar.idx` only stay so. What only a scan can tell (damage) is empty: it was acted upon when the index was made.
+/// Returns `None` if that index cannot be read or its two halves disagree: then the shard has to be scanned. Samples that are only in
+/// `.tar.idx` stay so. What only a scan can detect (damage) is empty: it was handled when the index was made.
 pub fn respool_unit(
     old: OldIndex<'_>,
     shard: &Shard,
@@ -70,9 +70,9 @@ pub fn respool_unit(
 
 /// Why a copy ended early.
 enum CopyError {
-    /// The old index is of no use.
+    /// The old index is unusable.
     Disagree,
-    /// The new spool cannot be written, or somebody cancelled.
+    /// The new spool cannot be written, or the job was cancelled.
     Failed(Box<Failure>),
 }
 
@@ -140,14 +140,14 @@ impl Copy<'_, '_> {
         Ok(())
     }
 
-    /// The next number of `.tar.idx`.
+    /// Reads the next number of `.tar.idx`.
     fn offset(&mut self) -> Result<u64, CopyError> {
         let mut bytes = Vec::with_capacity(8);
         self.offsets.take(8, &mut bytes).map_err(|_| CopyError::Disagree)?;
         bytes.try_into().map(u64::from_le_bytes).map_err(|_| CopyError::Disagree)
     }
 
-    /// Takes over a sample that has no row.
+    /// Copies a sample that has no row.
     fn hidden(&mut self, offset: &mut u64) -> Result<(), CopyError> {
         self.left = self.left.checked_sub(1).ok_or(CopyError::Disagree)?;
         let end = self.offset()?;
@@ -197,10 +197,10 @@ impl Copy<'_, '_> {
     }
 }
 
-/// The part rows, one ahead.
+/// The part rows, read one ahead.
 struct Ahead<'a> {
     rows: Rows<'a>,
-    /// Sample number of the row that is ready; `None` after the last.
+    /// Sample number of the row read ahead; `None` after the last.
     index: Option<u64>,
     name: String,
     offset: u64,

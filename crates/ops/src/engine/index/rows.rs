@@ -1,7 +1,7 @@
 //! The row spool: a shard's parts and samples in archive order, a few bytes each.
 //!
-//! A record begins with a number: 0 a sample, 1 a sample without a key, 2 a part with its name, 3 the same and the name
-//! gets the next number, from 4 on a part whose name has that number less 4. Offsets are differences to the end before.
+//! A record begins with a number: 0 is a sample, 1 a sample without a key, 2 a part with its name, 3 the same where the name also gets the
+//! next number, and from 4 on a part whose name has that number less 4. Offsets are differences to the previous end.
 
 use super::bytes::{push_delta, push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
 use super::runs::{Run, Sorter};
@@ -14,13 +14,13 @@ const PART: u64 = 2;
 const PART_NAMED: u64 = 3;
 const PART_KNOWN: u64 = 4;
 
-/// Names that get a number; more, and longer ones, are written out each time. Bounds the memory of writer and reader.
+/// Maximum number of numbered names; further or longer ones are written out each time. Bounds the memory of writer and reader.
 const NAMES_KEPT: usize = 4096;
 const NAME_BYTES_KEPT: usize = 256;
-/// Names looked for one by one before the map is asked: nearly every data set has no more.
+/// Names compared linearly before the map lookup: nearly every data set has no more.
 const FIRST_NAMES: usize = 6;
 
-/// Where the last content and the last sample ended.
+/// The ends of the last content and the last sample.
 #[derive(Default)]
 struct LastEnds {
     content: u64,
@@ -91,7 +91,7 @@ impl RowWriter {
         self.out.check()
     }
 
-    /// Writes the last keys behind the rows, and closes the file.
+    /// Writes the last keys after the rows, and closes the file.
     pub(in crate::engine) fn finish(mut self, keys: &mut Sorter<1>) -> Outcome<(SpoolFile, Run)> {
         let run = keys.spill(&mut self.out)?;
         Ok((self.out.finish()?, run))
@@ -125,17 +125,17 @@ impl RowReader {
         Self { from, names, known: None, name, key, ends: LastEnds::default() }
     }
 
-    /// Name of the part that [`next`](Self::next) returned last.
+    /// Returns the name of the part that [`next`](Self::next) returned last.
     pub(in crate::engine) fn part_name(&self) -> &[u8] {
         self.known.and_then(|number| self.names.get(number)).unwrap_or(&self.name)
     }
 
-    /// Key of the sample that [`next`](Self::next) returned last.
+    /// Returns the key of the sample that [`next`](Self::next) returned last.
     pub(in crate::engine) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// The failure of a spool that breaks its own rules.
+    /// Returns the failure for a spool that breaks its own format.
     pub(in crate::engine) fn damaged(&self) -> gristmill_core::Failure {
         self.from.damaged()
     }

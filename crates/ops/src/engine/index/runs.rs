@@ -1,4 +1,4 @@
-//! Sorting more than fits into memory: sorted runs in spool files, and their merge.
+//! External sorting: sorted runs in spool files, and their merge.
 //!
 //! An entry is a text and a fixed count of numbers; the order is by text (bytes), then by numbers.
 
@@ -15,15 +15,15 @@ use std::sync::Arc;
 
 /// Bytes of a spool that a merge reads at a time, per run.
 const MERGE_CHUNK: usize = 32 * 1024;
-/// Entries between two looks at the cancel flag.
+/// Entries between two checks of the cancel flag.
 pub(in crate::engine) const CANCEL_EVERY: u64 = 1024;
 
 /// A sorted run inside a spool file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Where it begins, in bytes.
+    /// Its start, in bytes.
     pub offset: u64,
-    /// How long it is, in bytes.
+    /// Its length, in bytes.
     pub bytes: u64,
 }
 
@@ -34,7 +34,7 @@ struct Entry<const N: usize> {
     numbers: [u64; N],
 }
 
-/// Collects entries up to a bound, and gives them back in order or writes them as a run.
+/// Collects entries up to a bound, and returns them in order or writes them as a run.
 pub(in crate::engine) struct Sorter<const N: usize> {
     texts: Vec<u8>,
     entries: Vec<Entry<N>>,
@@ -42,13 +42,13 @@ pub(in crate::engine) struct Sorter<const N: usize> {
 }
 
 impl<const N: usize> Sorter<N> {
-    /// A sorter that is full at `limit` bytes; texts are addressed with 32 bits, so more than 2 GiB are never used.
+    /// Returns a sorter that is full at `limit` bytes; texts are addressed with 32 bits, so at most 2 GiB are used.
     pub(in crate::engine) fn new(limit: usize) -> Self {
         Self { texts: Vec::new(), entries: Vec::new(), limit: limit.min(1 << 31) }
     }
 
-    /// Whether an entry with a text of that many bytes should not be added before the others are written.
-    /// An empty sorter takes any entry.
+    /// Whether the collected entries should be written before an entry with a text of `text` bytes is added. An empty sorter takes any
+    /// entry.
     pub(in crate::engine) fn is_full_for(&self, text: usize) -> bool {
         let used = self.texts.len() + self.entries.len() * size_of::<Entry<N>>();
         !self.entries.is_empty() && used + text + size_of::<Entry<N>>() > self.limit
@@ -65,12 +65,12 @@ impl<const N: usize> Sorter<N> {
         self.entries.clear();
     }
 
-    /// Everything collected, in order.
+    /// Returns everything collected, in order.
     pub(in crate::engine) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], [u64; N])> + '_ {
         let texts = &self.texts;
         let text = |e: &Entry<N>| &texts[e.start as usize..][..e.len as usize];
         let before = |a: &Entry<N>, b: &Entry<N>| text(a).cmp(text(b)).then(a.numbers.cmp(&b.numbers));
-        // Keys mostly come in order already, and the stable sort sees that in one pass.
+        // Keys are mostly in order already, which the stable sort detects in one pass.
         self.entries.sort_by(before);
         self.entries.iter().map(move |entry| (text(entry), entry.numbers))
     }
@@ -101,14 +101,14 @@ fn write_entry<const N: usize>(
     out.check()
 }
 
-/// A run and what its first numbers count from.
+/// A run and the base of its first numbers.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct RunSource {
     pub(in crate::engine) path: PathBuf,
     pub(in crate::engine) run: Run,
     /// Added to each first number.
     pub(in crate::engine) base: u64,
-    /// Removed once it is merged.
+    /// Whether the file is removed once it is merged.
     pub(in crate::engine) temporary: bool,
 }
 
@@ -136,7 +136,7 @@ impl<const N: usize> RunReader<N> {
         Ok(())
     }
 
-    /// Whether this reader's entry comes before the other's; one that is done comes last.
+    /// Whether this reader's entry precedes the other's; an exhausted one is last.
     fn is_before(&self, other: &Self) -> bool {
         let order = self.done.cmp(&other.done).then_with(|| self.text.cmp(&other.text));
         order.then_with(|| self.numbers.cmp(&other.numbers)) == Ordering::Less
@@ -190,7 +190,7 @@ impl<const N: usize> Merge<N> {
         self.losers[0] = winners.get(1).copied().unwrap_or(0);
     }
 
-    /// The next entry in order.
+    /// Returns the next entry in order.
     pub(in crate::engine) fn next(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
         if self.readers.is_empty() {
             return Ok(None);
@@ -203,7 +203,7 @@ impl<const N: usize> Merge<N> {
         Ok((!winner.done).then_some((winner.text.as_slice(), winner.numbers)))
     }
 
-    /// Moves the last winner on, and plays its matches again up to the top.
+    /// Advances the last winner, and replays its matches up to the root.
     fn replay(&mut self) -> Outcome<()> {
         let mut winner = self.losers[0];
         self.readers[winner].advance()?;
@@ -221,8 +221,8 @@ impl<const N: usize> Merge<N> {
     }
 }
 
-/// Merges runs into longer ones until they can be open at once; each step merges no more than it must.
-/// New files in the scratch folder begin with `name`.
+/// Merges runs into longer ones until all can be open at once; each step merges no more than necessary. New files in the scratch folder
+/// begin with `name`.
 pub(in crate::engine) fn reduce<const N: usize>(
     around: &BuildContext<'_>,
     sources: Vec<RunSource>,

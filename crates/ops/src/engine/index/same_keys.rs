@@ -1,4 +1,4 @@
-//! Keys that name several samples, found among scanned shards without any table, and which of them are pieces of one sample.
+//! Keys shared by several samples, found among scanned shards without any table, and which of these samples are pieces of one.
 
 use super::duplicates::RowSet;
 use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
@@ -10,24 +10,24 @@ use gristmill_storage::fs::Fs;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Different sets of shards that are listed; a person leaves out a few shards, not ten thousand.
+/// Maximum number of distinct shard sets listed; a person leaves out a few shards, not ten thousand.
 const MAX_GROUPS: usize = 10_000;
-/// Samples of one key that are listed.
+/// Maximum number of samples listed per key.
 pub(super) const MAX_PLACES: usize = 16;
 
-/// The keys of several samples, by the shards that these are in.
+/// Keys shared by several samples, grouped by the shards of these samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyGroups {
-    /// All of them.
+    /// All such keys.
     pub same: Vec<DuplicateKeys>,
     /// Those whose samples are pieces of one: a later one has no part in common with those before it.
     pub scattered: Vec<DuplicateKeys>,
 }
 
-/// Finds the keys of several samples. Each shard comes with the number that it has in the answer.
+/// Finds the keys shared by several samples. Each shard is given with its number in the result.
 ///
-/// What does not fit into one merge is merged in `scratch` first. Reads spools that others may move meanwhile: a failure means only
-/// that it is not known.
+/// What does not fit into one merge is merged in `scratch` first. Reads spools that other threads may move meanwhile: a failure only means
+/// that the answer is unknown.
 pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, cancel: &Cancel) -> Outcome<KeyGroups> {
     let options = BuildOptions::default();
     let around =
@@ -76,7 +76,7 @@ pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, c
     Ok(KeyGroups { same: same.finish(), scattered: scattered.finish() })
 }
 
-/// Finds the samples that are in several pieces, where nothing else needs to know which keys are doubled.
+/// Finds the samples that are in several pieces, for callers that do not need the duplicate keys.
 pub fn scattered_samples(
     fs: &dyn Fs,
     shards: &[(u32, &SpooledShard)],
@@ -89,7 +89,7 @@ pub fn scattered_samples(
     Ok(same_keys(fs, shards, scratch, cancel)?.scattered)
 }
 
-/// Keys by the shards of their samples.
+/// Keys grouped by the shards of their samples.
 #[derive(Default)]
 struct Groups(HashMap<Vec<u32>, DuplicateKeys>);
 

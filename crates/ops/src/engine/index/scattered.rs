@@ -1,5 +1,5 @@
-//! Samples of one key that are pieces of one sample: a later one has no part in common with those before it. Parts of a sample
-//! that are not next to each other in a shard, or that are in two shards, look like that.
+//! Samples of one key that are pieces of one sample: a later one has no part in common with those before it. This happens when parts of a
+//! sample are not adjacent in a shard, or are in two shards.
 
 use super::bytes::SpoolWriter;
 use super::duplicates::RowSet;
@@ -12,12 +12,12 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Name of the file with the part names of doubled samples.
+/// Name of the file with the part names of samples with duplicate keys.
 const FILE: &str = "scattered";
-/// Parts of one key that are compared.
+/// Maximum number of parts compared per key.
 const MAX_PARTS: usize = 1 << 16;
 
-/// Whether one part is in every sample of these shards, so that any two samples have a part in common. Answers from figures.
+/// Whether one part is in every sample of these shards, so that any two samples share a part. Uses the counts alone.
 pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
     let mut spools = shards.iter().map(|(_, spool)| *spool).filter(|spool| spool.samples > 0);
     let Some(first) = spools.next() else { return true };
@@ -30,7 +30,7 @@ pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
     !common.is_empty()
 }
 
-/// Goes through the keys of the `doubled` rows in order, and gives `take` the rows of each whose samples are pieces of one.
+/// Iterates over the keys of the `doubled` rows in order, and passes to `take` the rows of each whose samples are pieces of one.
 ///
 /// `firsts` are the row numbers of the first sample of each shard. Memory does not grow with the number of rows.
 pub(super) fn each_scattered(
@@ -120,7 +120,7 @@ impl PartNames {
         Ok(())
     }
 
-    /// The file and what is in it; nothing where no doubled sample has a part.
+    /// Returns the file and its runs; `None` if no sample with a duplicate key has a part.
     fn finish(mut self, around: &BuildContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
         self.spill(around)?;
         let Some((file, runs)) = self.file else { return Ok(None) };

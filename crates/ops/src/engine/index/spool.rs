@@ -1,4 +1,4 @@
-//! What a scan leaves of one shard: `.tar.idx`, the rows, and the keys in sorted runs.
+//! The result of scanning one shard: `.tar.idx`, the rows, and the keys in sorted runs.
 
 use super::bytes::{SpoolFile, SpoolReader, SpoolWriter};
 use super::rows::{RowReader, RowWriter};
@@ -13,27 +13,27 @@ use std::sync::Arc;
 
 /// Ends of the file names: `.tar.idx`, rows, keys.
 const SUFFIXES: [&str; 3] = ["tar.idx", "rows", "keys"];
-/// Bytes of a row spool that are read at a time.
+/// Bytes of a row spool read at a time.
 const ROW_CHUNK: usize = 128 * 1024;
 
-/// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and used again by another
-/// run that names the folder, after [`is_intact`](Self::is_intact).
+/// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and reused by another run that gives the
+/// folder, after [`is_intact`](Self::is_intact).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpooledShard {
-    /// The number in the names of its files; the place in the index is decided when the index is built.
+    /// The number in the names of its files; its position in the index is decided when the index is built.
     pub id: ShardId,
-    /// The folder that its files are in. Not stored: a data set is looked at from other places, and moved.
+    /// The folder of its files. Not stored: a data set can be moved, or opened by another path.
     #[serde(skip)]
     pub dir: PathBuf,
     /// The finished `.tar.idx`.
     pub tar_idx: SpoolFile,
-    /// Parts and samples in archive order, then the last run of keys: most shards need no other, nor another file.
+    /// Parts and samples in archive order, then the last run of keys: most shards need no other run and no other file.
     pub rows: SpoolFile,
-    /// Keys with sample numbers, sorted, at the end of `rows`; what is before it are the rows.
+    /// Keys with sample numbers, sorted, at the end of `rows`; the rows precede it.
     pub last_run: Run,
-    /// The runs before, when not all keys could be sorted at once.
+    /// The earlier runs, if not all keys could be sorted at once.
     pub keys: Option<SpoolFile>,
-    /// Where they are inside `keys`.
+    /// The positions of these runs inside `keys`.
     pub runs: Vec<Run>,
     /// Samples that get a row in the tables.
     pub samples: u64,
@@ -41,13 +41,13 @@ pub struct SpooledShard {
     pub part_rows: u64,
     /// What the scan found.
     pub scan: ShardScan,
-    /// What the scan reported: a run that resumes reports it again.
+    /// The problems the scan reported: a resumed run reports them again.
     #[serde(default, skip_serializing_if = "RecordedProblems::is_empty")]
     pub problems: RecordedProblems,
 }
 
 impl SpooledShard {
-    /// Whether all spool files are there, complete and unchanged. Reads them once.
+    /// Whether all spool files exist, complete and unchanged. Reads them once.
     pub fn is_intact(&self) -> Outcome<bool> {
         for file in self.files() {
             if !file.is_intact(&self.dir)? {
@@ -57,28 +57,28 @@ impl SpooledShard {
         Ok(true)
     }
 
-    /// Where the finished `.tar.idx` is; its mode is still private.
+    /// Returns the path of the finished `.tar.idx`; its mode is still private.
     pub fn tar_idx_path(&self) -> PathBuf {
         self.dir.join(&self.tar_idx.name)
     }
 
-    /// Bytes that the spool takes on the disk.
+    /// Returns the bytes that the spool takes on disk.
     pub fn spool_bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Length of all spool files and one hash over theirs, for a journal line.
+    /// Returns the total length of the spool files and one hash over their hashes, for a journal line.
     pub fn fingerprint(&self) -> (u64, u64) {
         let hashes: Vec<u8> = self.files().flat_map(|file| file.xxh3.to_le_bytes()).collect();
         (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
     }
 
-    /// Moves the spool files into another folder, by name where both are on one file system, else by copying.
+    /// Moves the spool files into another folder: by rename within one file system, else by copying.
     pub fn move_to(mut self, fs: &dyn Fs, dir: &Path) -> Outcome<Self> {
         let here = gristmill_storage::space::same_filesystem(&self.dir, dir)?;
         for file in self.files() {
             let (from, to) = (self.dir.join(&file.name), dir.join(&file.name));
-            // One that a killed run left behind.
+            // A file that a killed run left.
             fs.remove_file(&to)?;
             if here {
                 fs.rename(&from, &to)?;
@@ -107,7 +107,7 @@ impl SpooledShard {
         Ok(RowReader::new(SpoolReader::new(file, 0, bytes, chunk)))
     }
 
-    /// The key runs; the number of a sample counts from `base`.
+    /// Returns the key runs; sample numbers count from `base`.
     pub(super) fn key_runs(&self, base: u64) -> impl Iterator<Item = RunSource> + '_ {
         let source = move |file: &SpoolFile, &run: &Run| {
             let path = self.dir.join(&file.name);
@@ -118,7 +118,7 @@ impl SpooledShard {
     }
 }
 
-/// Takes the rows of one shard and writes its spool files.
+/// Receives the rows of one shard and writes its spool files.
 pub(super) struct SpoolSink<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
@@ -134,7 +134,7 @@ pub(super) struct SpoolSink<'a> {
 }
 
 impl<'a> SpoolSink<'a> {
-    /// `memory` bounds the keys that are sorted at once, in bytes.
+    /// `memory` bounds the keys sorted at once, in bytes.
     pub(super) fn create(
         fs: &'a dyn Fs,
         dir: &'a Path,
@@ -163,7 +163,7 @@ impl<'a> SpoolSink<'a> {
         self.tar_idx.check()
     }
 
-    /// Makes room for more keys.
+    /// Writes a run, to make room for more keys.
     fn spill(&mut self) -> Outcome<()> {
         let keys = match &mut self.keys {
             Some(keys) => keys,
@@ -192,7 +192,7 @@ impl<'a> SpoolSink<'a> {
     }
 }
 
-/// Removes whatever there is of a shard's spool, after a failure.
+/// Removes every existing spool file of a shard, after a failure.
 pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId, shard: &str) {
     for suffix in SUFFIXES {
         // The failure that led here is the one to report.
@@ -200,8 +200,8 @@ pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId, shard: &str) {
     }
 }
 
-/// A shard that was added since a run was stopped moves the numbers of others: the number alone would let its spool take the
-/// place of one that is still wanted.
+/// Returns a file name with both number and shard: a shard added since a run was stopped changes the numbers of others, and with the number
+/// alone its spool would replace one that is still needed.
 fn file_name(id: ShardId, shard: &str, suffix: &str) -> String {
     format!("shard-{}-{:016x}.{suffix}", id.0, xxhash_rust::xxh3::xxh3_64(shard.as_bytes()))
 }

@@ -7,7 +7,7 @@ use crate::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTr
 use gristmill_core::{Failure, Outcome};
 use std::path::Path;
 
-/// Where a sample belongs: its shard's number in the index, and its own inside the shard.
+/// The position of a sample: its shard's number in the index, and its own inside the shard.
 #[derive(Clone, Copy)]
 pub(super) struct SamplePosition {
     pub(super) shard: u32,
@@ -37,7 +37,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Creates the database file, taking the place of one that a killed run left.
+    /// Creates the database file, replacing one that a killed run left.
     pub(super) fn create(around: &BuildContext<'_>, database: &Path) -> Outcome<Self> {
         around.fs.remove_file(database)?;
         Ok(Self {
@@ -55,7 +55,7 @@ impl Tables {
         })
     }
 
-    /// Adds a part of the sample that follows. Places must ascend, and offsets inside one sample.
+    /// Adds a part of the sample that follows. Positions must ascend, and so must offsets inside one sample.
     pub(super) fn add_part(
         &mut self,
         place: SamplePosition,
@@ -74,7 +74,7 @@ impl Tables {
         self.by_name.push(name, [self.part_rows, span.offset, span.size], around)
     }
 
-    /// Adds a sample after its parts. Row numbers and places must ascend.
+    /// Adds a sample after its parts. Row numbers and positions must ascend.
     pub(super) fn add_sample(
         &mut self,
         place: SamplePosition,
@@ -105,7 +105,7 @@ impl Tables {
         self.samples_by_key.push(&mut self.pages, entry)
     }
 
-    /// Writes what is left, and everything to the disk. Returns the file's length in bytes.
+    /// Writes what remains and syncs the file. Returns the file's length in bytes.
     pub(super) fn finish(self) -> Outcome<u64> {
         let mut pages = self.pages;
         let samples = self.samples.finish(&mut pages)?;
@@ -134,7 +134,7 @@ impl Tables {
     }
 }
 
-/// A row of the schema, with the statement that the format room has for it.
+/// Returns a row of the schema, with the statement that fits the format.
 fn entry(kind: &'static str, name: &'static str, table: &'static str, root: u32) -> Outcome<SchemaEntry<'static>> {
     let statements = [CREATE_SAMPLE_TABLES, CREATE_SAMPLE_INDEXES];
     let mut all = statements.iter().flat_map(|text| text.split(';')).map(str::trim);
@@ -162,7 +162,7 @@ impl Span {
     }
 }
 
-/// SQLite's integers have a sign.
+/// Converts to SQLite's signed integer.
 fn signed(number: u64) -> Outcome<i64> {
     i64::try_from(number)
         .map_err(|_| Failure::data("building the database", format!("{number} is more than its columns can hold")))

@@ -1,4 +1,4 @@
-//! The engine from tar files to tables: against the golden dumps, against a naive model, and under every kind of pressure.
+//! The engine from tar files to tables: against the golden dumps, against a naive model, and with little memory, damage and cancellation.
 
 use super::*;
 use crate::formats::energon::tables::open_readonly;
@@ -9,7 +9,7 @@ use gristmill_storage::fs::RealFs;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What a test hands to the engine: scratch folders, and handles nobody looks at unless the test does.
+/// The test's scratch folders and handles.
 struct Bench {
     dir: tempfile::TempDir,
     progress: Progress,
@@ -38,7 +38,7 @@ impl Bench {
     }
 }
 
-/// A sample as the model has it: key (`None`: hidden) and part names with sizes.
+/// A sample of the model: key (`None`: hidden) and part names with sizes.
 type ModelSample = (Option<String>, Vec<(String, u64)>);
 
 /// Writes a shard's spool from a model, as a scan would: each part takes a header, its content and padding.
@@ -95,7 +95,7 @@ fn dump(database: &Path) -> Dump {
     }
 }
 
-/// The rows that a model must lead to.
+/// Returns the rows expected from a model.
 fn model_dump(shards: &[Vec<ModelSample>], keep_first: bool) -> (Dump, Vec<DuplicateKey>) {
     let mut seen: BTreeMap<&str, (ShardId, u64)> = BTreeMap::new();
     let (mut samples, mut parts, mut duplicates) = (Vec::new(), Vec::new(), Vec::new());

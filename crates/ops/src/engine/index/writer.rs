@@ -1,4 +1,4 @@
-//! Builds the database from spooled shards, given one after another in index order.
+//! Builds the database from spooled shards, added one after another in index order.
 
 use super::duplicates::{DuplicateKey, RowSet};
 use super::rows::Record;
@@ -10,11 +10,11 @@ use gristmill_core::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, Sh
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
 
-/// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) takes each finished spool
-/// in index order, [`finish`](Self::finish) brings in the keys. Dropped before, it leaves an unfinished file that no
-/// SQLite takes for a database; a new writer replaces it.
+/// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) takes each finished spool in index order,
+/// [`finish`](Self::finish) adds the keys. If dropped earlier, it leaves an unfinished file that SQLite does not accept as a database; a
+/// new writer replaces it.
 ///
-/// Holds no thread: whoever owns one calls it.
+/// Owns no thread: the caller drives it.
 pub struct IndexWriter<'a> {
     fs: &'a dyn Fs,
     database: PathBuf,
@@ -23,19 +23,19 @@ pub struct IndexWriter<'a> {
     tables: Tables,
     shards: Vec<ShardRows>,
     runs: Vec<RunSource>,
-    /// Spools whose rows wait until it is known which of them are duplicates.
+    /// Spools whose rows wait until the duplicates among them are known.
     waiting: Vec<SpooledShard>,
     dropped: RowSet,
     found: DuplicateList,
     next_row: u64,
 }
 
-/// Row numbers of one shard's samples: `first_row` is that of sample 0, hidden samples have one too.
+/// Row numbers of one shard's samples: `first_row` is that of sample 0; hidden samples have one too.
 struct ShardRows {
     first_row: u64,
 }
 
-/// Duplicates that are listed whatever the options say: as many as an exclude list can reasonably hold.
+/// Maximum number of listed duplicates, whatever the options say: as many as an exclude list can reasonably hold.
 const MAX_LISTED: usize = 1_000_000;
 
 /// Duplicates: some with their places, all counted.
@@ -46,7 +46,7 @@ struct DuplicateList {
 }
 
 impl<'a> IndexWriter<'a> {
-    /// Starts the database at `database`; `scratch` takes what has to be sorted on disk.
+    /// Creates the database at `database`; `scratch` holds what has to be sorted on disk.
     pub fn create(fs: &'a dyn Fs, database: &Path, scratch: &Path, options: BuildOptions) -> Outcome<Self> {
         let cancel = Cancel::default();
         let around = surroundings(fs, scratch, &options, &cancel);
@@ -66,9 +66,9 @@ impl<'a> IndexWriter<'a> {
         })
     }
 
-    /// Adds the next shard in index order; its `tar_file_id` is the number of calls before.
+    /// Adds the next shard in index order; its `tar_file_id` is the number of previous calls.
     ///
-    /// Adds one item per sample to the progress, except when duplicates are to be dropped: then all rows wait for `finish`.
+    /// Adds one item per sample to the progress, except if duplicates are to be dropped: then all rows wait for `finish`.
     pub fn add_shard(&mut self, spool: &SpooledShard, handles: &Handles<'_>) -> Outcome<()> {
         let shard = self.shards.len() as u32;
         let first_row = self.next_row;
@@ -94,7 +94,7 @@ impl<'a> IndexWriter<'a> {
             let row = first_row + index;
             match record {
                 Record::Part { offset, size } => {
-                    // The order that the indexes rely on, and that a damaged spool may break.
+                    // The indexes rely on this order, which a damaged spool may violate.
                     if offset < std::mem::replace(&mut end, offset) {
                         return Err(reader.damaged());
                     }
@@ -123,10 +123,10 @@ impl<'a> IndexWriter<'a> {
         }
     }
 
-    /// Merges the keys of all shards, writes what is left, and makes the file durable.
+    /// Merges the keys of all shards, writes what remains, and makes the file durable.
     ///
-    /// Adds one item per sample to the progress: for its rows if they had to wait, else for its key. With duplicates
-    /// under [`Duplicates::Fail`] the file is removed and [`BuiltIndex::database`] is `None`.
+    /// Adds one item per sample to the progress: for its rows if they had to wait, else for its key. With duplicates under
+    /// [`Duplicates::Fail`] the file is removed and [`BuiltIndex::database`] is `None`.
     pub fn finish(mut self, handles: &Handles<'_>) -> Outcome<BuiltIndex> {
         let uncounted = Progress::default();
         let quiet = Handles { progress: &uncounted, ..*handles };
@@ -150,7 +150,7 @@ impl<'a> IndexWriter<'a> {
             self.fs.remove_file(&self.database)?;
         } else {
             built.bytes = self.tables.finish().inspect_err(|_| {
-                // It may look whole without being durable. The failure on its way says more than one of tidying up.
+                // The file may look complete without being durable. The original failure matters more than one during cleanup.
                 let _ = self.fs.remove_file(&self.database);
             })?;
             built.database = Some(self.database);
@@ -206,7 +206,7 @@ impl DuplicateList {
     fn add(&mut self, key: &[u8], shards: &[ShardRows], rows: (u64, u64), options: &BuildOptions) -> Outcome<()> {
         self.count += 1;
         let (first, second) = (place(shards, rows.0), place(shards, rows.1));
-        // What is dropped in another shard has to be excluded by name, so none of these may be missing from the list.
+        // Samples dropped in another shard have to be excluded by name, so none of these may be missing from the list.
         let needed = options.duplicates == Duplicates::KeepFirst && first.0 != second.0;
         if needed && self.listed.len() >= MAX_LISTED {
             return Err(too_many(key, second.0));
@@ -229,7 +229,7 @@ fn too_many(key: &[u8], shard: ShardId) -> Failure {
     .with_hint("whole shards seem to be there twice: leave them out with --exclude, or use --skip-sample-tables")
 }
 
-/// Shard and sample number of a row.
+/// Returns the shard and sample number of a row.
 fn place(shards: &[ShardRows], row: u64) -> (ShardId, u64) {
     let shard = shards.partition_point(|shard| shard.first_row <= row).saturating_sub(1);
     (ShardId(shard as u32), row - shards.get(shard).map_or(row, |shard| shard.first_row))

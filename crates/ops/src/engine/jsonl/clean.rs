@@ -8,21 +8,21 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, Severity, Subject};
 use gristmill_storage::read::ReadFile;
 use std::sync::Mutex;
 
-/// Bytes of a very long line that are copied at a time.
+/// Bytes of a very long line copied at a time.
 const PIECE: usize = 1 << 20;
 
-/// What a file holds without its bad lines.
+/// The counts of a file without its bad lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CleanLines {
     /// Lines that are samples.
     pub samples: u64,
-    /// Bytes of all lines that stay, blank ones too.
+    /// Bytes of all lines that stay, including blank ones.
     pub bytes: u64,
-    /// Lines that are left out.
+    /// Lines left out.
     pub left_out: u64,
 }
 
-/// Whether a line is one that is left out.
+/// Whether any line of the file would be left out.
 pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
     let mut is_bad = false;
     each_judged(file, handles, |line, bad| {
@@ -33,7 +33,7 @@ pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
     Ok(is_bad)
 }
 
-/// Hands the bytes of the lines that stay to `sink`, and reports each line that does not.
+/// Passes the bytes of the lines that stay to `sink`, and reports each line that does not.
 pub fn clean_lines(
     file: &ReadFile,
     handles: &Handles<'_>,
@@ -65,7 +65,7 @@ pub fn clean_lines(
     Ok(clean)
 }
 
-/// Hands out every line with the first problem that `lint` would report of it.
+/// Yields every line with the first problem that `lint` would report for it.
 fn each_judged(
     file: &ReadFile,
     handles: &Handles<'_>,

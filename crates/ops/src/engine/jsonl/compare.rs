@@ -1,4 +1,4 @@
-//! The index on disk against the one that the file calls for.
+//! Compares the index on disk with the index that the file requires.
 
 use crate::formats::energon::jsonl_idx::WORD;
 use gristmill_core::text::{count, grouped};
@@ -6,25 +6,25 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subjec
 use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 
-/// Compares piece by piece.
+/// Compares an index piece by piece.
 pub struct IndexCompare {
     index: ReadFile,
     path: PathBuf,
     at: u64,
     differing: u64,
-    /// The first value that differs: its number, what is there, and what should be.
+    /// The first differing value: its number, the value found, and the value expected.
     first: Option<(u64, u64, u64)>,
     found: Vec<u8>,
 }
 
 impl IndexCompare {
-    /// Nothing compared yet.
+    /// Returns a comparison that has not read anything.
     pub fn new(index: ReadFile) -> Self {
         let path = index.path().to_path_buf();
         Self { index, path, at: 0, differing: 0, first: None, found: Vec::new() }
     }
 
-    /// Takes the next bytes as they should be: whole values.
+    /// Compares the next expected bytes, which must be whole values.
     pub fn take(&mut self, wanted: &[u8]) -> Outcome<()> {
         let left = usize::try_from(self.index.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
         self.found.resize(wanted.len().min(left), 0);
@@ -43,7 +43,7 @@ impl IndexCompare {
         Ok(())
     }
 
-    /// Reports what differs. The last value is the file's size.
+    /// Reports the differences. The last value is the file's size.
     pub fn tell(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         let (has, wanted) = (self.index.len(), self.at);
         let report = |message: String| {

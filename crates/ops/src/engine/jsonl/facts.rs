@@ -1,4 +1,4 @@
-//! What the first records of a JSONL file tell: for the facts view, for Home and for `info`.
+//! Facts from the first records of a JSONL file: for the facts view, for Home and for `info`.
 
 use super::{messages, Lengths};
 use crate::formats::energon::jsonl_idx::{self, IndexState};
@@ -11,24 +11,24 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Bytes of records that are looked at, at most.
+/// Maximum bytes of records read.
 const MAX_BYTES: u64 = 64 << 20;
-/// A longer record is counted and not looked into, in bytes.
+/// Longer records are counted and not parsed, in bytes.
 const MAX_RECORD_BYTES: usize = 1 << 20;
-/// Keys that are told apart.
+/// Maximum number of distinct keys counted.
 const MAX_KEYS: usize = 200;
-/// Records that are kept whole.
+/// Records kept in full.
 const KEPT_RECORDS: usize = 20;
 /// Bad lines that are reported one by one.
 const KEPT_PROBLEMS: usize = 20;
-/// Bytes of a record that are kept as text.
+/// Bytes of a record kept as text.
 const KEPT_TEXT: usize = 16 << 10;
 
 /// Bytes of one value of an index.
 const WORD: u64 = jsonl_idx::WORD as u64;
-/// Values of an index that are read in one go.
+/// Values of an index read in one go.
 const STRETCH: u64 = 8 << 10;
-/// So many goes, at most.
+/// Maximum number of such reads.
 const STRETCHES: u64 = 512;
 
 /// One key of the records.
@@ -38,9 +38,9 @@ pub struct KeyFacts {
     pub name: String,
     /// Records that have it.
     pub seen: u64,
-    /// Kinds of its values with how often each came: `string`, `number`, `bool`, `null`, `array`, `object`.
+    /// Kinds of its values with the count of each: `string`, `number`, `bool`, `null`, `array`, `object`.
     pub kinds: Vec<(&'static str, u64)>,
-    /// Characters in its strings.
+    /// Lengths of its strings, in characters.
     pub text: Lengths,
 }
 
@@ -49,54 +49,54 @@ pub struct KeyFacts {
 pub struct RecordFacts {
     /// Counted from 1.
     pub line: u64,
-    /// Where its line begins, in bytes.
+    /// Offset of its line, in bytes.
     pub byte_offset: u64,
     /// Length of its line, in bytes.
     pub bytes: u64,
     /// Its beginning, made valid UTF-8; raw.
     pub text: String,
-    /// What it says; `None` when it cannot be parsed or is too long.
+    /// Its parsed value; `None` if it cannot be parsed or is too long.
     pub value: Option<Value>,
 }
 
-/// What is known of a JSONL file without reading all of it.
+/// Facts about a JSONL file, without reading all of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JsonlFacts {
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// How its index stands.
+    /// The state of its index.
     pub index: IndexState,
-    /// Samples, where the index fits or the whole file was looked at.
+    /// Number of samples, if the index fits or the whole file was read.
     pub samples: Option<u64>,
-    /// Records looked at.
+    /// Records read.
     pub looked_at: u64,
-    /// The whole file was looked at.
+    /// Whether the whole file was read.
     pub is_complete: bool,
-    /// Bytes of all samples where the index fits (of evenly spread ones where there are millions), else of the records looked at.
+    /// Lengths in bytes of all samples if the index fits (of evenly spread ones if there are millions), else of the records read.
     pub line_bytes: Lengths,
     /// Keys in order of their first appearance.
     pub keys: Vec<KeyFacts>,
-    /// The key that holds the text, as far as can be told: `text`, else the one with the longest strings.
+    /// The key that holds the text, as a guess: `text`, else the one with the longest strings.
     pub text_key: Option<String>,
     /// The first records.
     pub records: Vec<RecordFacts>,
-    /// Records looked at that cannot be parsed.
+    /// Records read that cannot be parsed.
     pub unparsed: u64,
-    /// Lines looked at that are no JSON objects.
+    /// Lines read that are not JSON objects.
     pub bad_lines: u64,
-    /// Why `prepare` would refuse it, as far as was looked: the first of those lines.
+    /// Reasons for which `prepare` would refuse the file, as far as it was read: the first of those lines.
     pub problems: Vec<Problem>,
 }
 
 impl JsonlFacts {
-    /// Characters of the texts; `None` where no key holds any.
+    /// Returns the lengths of the texts in characters; `None` if no key holds any.
     pub fn text_lengths(&self) -> Option<&Lengths> {
         let name = self.text_key.as_ref()?;
         self.keys.iter().find(|key| key.name == *name).map(|key| &key.text)
     }
 }
 
-/// Looks at the first `sample_limit` records of a file, at most, and at its index. Reads at most 64 MiB.
+/// Reads at most the first `sample_limit` records of a file, and its index. Reads at most 64 MiB.
 pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
     let file = open_read(path)?;
     let index = jsonl_idx::state_of(path)?;
@@ -153,13 +153,14 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
     }
     facts.text_key = text_key(&facts.keys);
     if matches!(facts.index, IndexState::Fits { .. }) {
-        // Where the index cannot be read any more, the lines looked at have to do.
+        // If the index cannot be read any more, the lengths of the lines read are used.
         facts.line_bytes = lengths_of_index(path).unwrap_or(facts.line_bytes);
     }
     Ok(facts)
 }
 
-/// Lengths of all samples, or of evenly spread stretches of very many, as the index has them: blank lines behind a sample count.
+/// Returns the lengths of all samples, or of evenly spread stretches of very many, from the index: a sample includes the blank lines after
+/// it.
 fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     let index = open_read(&jsonl_idx::index_path(path))?;
     let words = index.len() / WORD;
@@ -169,7 +170,7 @@ fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     let mut bytes = Vec::new();
     for number in 0..stretches {
         let first = if stretches == STRETCHES { (words - stretch) / STRETCHES * number } else { number * STRETCH };
-        // One more value: where the last sample of the stretch ends.
+        // One more value: the end of the last sample of the stretch.
         let count = (stretch + 1).min(words - first);
         bytes.resize(usize::try_from(count * WORD).unwrap_or(0), 0);
         let failed = |error: std::io::Error| Failure::io("reading the index", path, &error);
@@ -186,7 +187,7 @@ fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
 }
 
 struct FactsVisitor<'a> {
-    /// Where each key is in `facts.keys`.
+    /// Position of each key in `facts.keys`.
     places: HashMap<String, usize>,
     facts: &'a mut JsonlFacts,
 }

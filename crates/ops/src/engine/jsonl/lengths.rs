@@ -1,17 +1,17 @@
-//! How long things are: a distribution for the facts view.
+//! Distributions of lengths, for the facts view.
 
 use serde::Serialize;
 
-/// A distribution of lengths. Exact in its ends and its mean, by powers of two in between.
+/// A distribution of lengths: exact minimum, maximum and mean, and buckets by powers of two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Lengths {
-    /// How many there are.
+    /// Number of lengths.
     pub count: u64,
     /// The shortest.
     pub min: u64,
     /// The longest.
     pub max: u64,
-    /// All together.
+    /// Sum of all lengths.
     pub total: u64,
     /// `buckets[i]` counts lengths whose highest bit is bit `i - 1`: `buckets[0]` those of 0, `buckets[1]` of 1, `buckets[2]` of
     /// 2 and 3, and so on.
@@ -19,7 +19,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Adds one.
+    /// Adds one length.
     pub fn add(&mut self, length: u64) {
         self.min = if self.count == 0 { length } else { self.min.min(length) };
         self.max = self.max.max(length);
@@ -34,7 +34,7 @@ impl Lengths {
         }
     }
 
-    /// The mean; 0 of nothing.
+    /// Returns the mean; 0 if there are none.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -43,15 +43,15 @@ impl Lengths {
         }
     }
 
-    /// The smallest length that a bucket may hold, and how many it has: for bars. Buckets before the first and behind the last
-    /// that has any are left out.
+    /// Returns the smallest length that each bucket may hold, and its count: for bars. Empty buckets before the first and after the last
+    /// non-empty one are left out.
     pub fn bars(&self) -> Vec<(u64, u64)> {
         let lower = |bucket: usize| if bucket == 0 { 0 } else { 1_u64 << (bucket - 1).min(63) };
         let first = self.buckets.iter().position(|number| *number > 0).unwrap_or(0);
         self.buckets.iter().enumerate().skip(first).map(|(bucket, number)| (lower(bucket), *number)).collect()
     }
 
-    /// A length that about this share of all is not longer than, from 0 to 1; exact to a power of two.
+    /// Returns a length that about `share` (0 to 1) of all lengths do not exceed; exact to a power of two.
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (share.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

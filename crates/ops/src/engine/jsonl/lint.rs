@@ -1,4 +1,4 @@
-//! Every line parsed, in ranges.
+//! Parses every line, in ranges.
 
 use crate::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, LONGEST_LINE};
 use gristmill_core::text::display_safe_bytes;
@@ -7,15 +7,15 @@ use gristmill_storage::read::ReadFile;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Findings of one kind that a range tells one by one; the others are counted.
+/// Maximum number of findings of one kind reported individually per range; the others are counted.
 const MAX_REPORTED: u64 = 50;
-/// Bytes shown before and behind the place of an issue.
+/// Bytes shown before and after the position of an issue.
 const SHOWN_AROUND: (usize, usize) = (20, 28);
 
-/// Parses the lines that begin in a range, and reports what is wrong or odd. `line_ends` are those before the range. Lines that
-/// are no objects by their ends are left to the index. Returns how many lines were parsed.
+/// Parses the lines that begin in a range, and reports errors and oddities. `line_ends` is the number of line ends before the range. Lines
+/// whose ends show that they are not objects are left to the index. Returns the number of lines parsed.
 pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, handles: &Handles<'_>) -> Outcome<u64> {
-    // The rest of a line that begins before the range is a line that is not ended yet.
+    // If a line begins before the range, its end is not among `line_ends` yet.
     let first_line = 1 + line_ends + u64::from(!begins_a_line(file, unit)?);
     let mut checker = Checker::default();
     let mut told: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
     Ok(parsed)
 }
 
-/// Whether a line begins exactly where the range begins.
+/// Whether a line begins exactly at the start of the range.
 fn begins_a_line(file: &ReadFile, unit: Unit) -> Outcome<bool> {
     let Some(before) = unit.start.checked_sub(1) else { return Ok(true) };
     let mut byte = [0];
@@ -75,7 +75,7 @@ pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -
     }
 }
 
-/// Without the rests of characters that were cut at either end.
+/// Returns the bytes without characters that were cut at either end.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     let front = bytes.iter().take(3).take_while(|byte| (0x80..0xc0).contains(*byte)).count();
     let bytes = bytes.get(front..).unwrap_or_default();

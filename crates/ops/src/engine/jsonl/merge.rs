@@ -1,42 +1,42 @@
-//! Puts the ranges of a file together, in order.
+//! Joins the ranges of a file, in order.
 
 use crate::source::jsonl::{BadLine, LineEnds, UnitLines};
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::Outcome;
 
-/// Bytes handed on at a time.
+/// Bytes passed to the sink at a time.
 const PIECE: usize = 64 << 10;
 
-/// What a file holds.
+/// The line counts of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lines that are samples.
     pub samples: u64,
-    /// Lines without anything but white space.
+    /// Lines of white space only.
     pub blank: u64,
-    /// All lines; a last one without line end counts.
+    /// All lines; a last line without line end counts.
     pub lines: u64,
     /// Line ends.
     pub line_ends: u64,
-    /// The first lines that are neither; `line` is counted from 0.
+    /// The first lines that are neither sample nor blank; `line` is counted from 0.
     pub bad: Vec<BadLine>,
-    /// All of them.
+    /// Number of all such lines.
     pub bad_count: u64,
 }
 
-/// Takes ranges in order and hands the bytes of the index to `sink`, in pieces.
+/// Takes ranges in order and passes the bytes of the index to `sink`, in pieces.
 pub struct Merge<S> {
     sink: S,
     waiting: Vec<u8>,
     counts: Counts,
-    /// Where the line begins that is not ended yet.
+    /// Start of the line that is not ended yet, in bytes.
     start: u64,
     /// Its ends so far.
     ends: Option<LineEnds>,
 }
 
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
-    /// Nothing taken yet.
+    /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
         Self { sink, waiting: Vec::with_capacity(PIECE + 8), counts: Counts::default(), start: 0, ends: None }
     }
@@ -52,7 +52,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         let mut starts = unit.starts.as_slice();
         if self.counts.samples == unit.starts.len() as u64 {
             if let Some((_, others)) = starts.split_first() {
-                // The first sample of the file: what comes before it belongs to it.
+                // The first sample of the file: the bytes before it belong to it.
                 self.word(0)?;
                 starts = others;
             }
@@ -72,12 +72,12 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         Ok(())
     }
 
-    /// Line ends taken so far.
+    /// Returns the number of line ends taken so far.
     pub fn line_ends(&self) -> u64 {
         self.counts.line_ends
     }
 
-    /// Takes the end of a file of `len` bytes.
+    /// Ends a file of `len` bytes.
     pub fn finish(mut self, len: u64) -> Outcome<Counts> {
         self.counts.lines = self.counts.line_ends;
         if self.start < len {
@@ -112,7 +112,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         self.hand_on(PIECE)
     }
 
-    /// Hands on what waits once it is enough.
+    /// Passes the waiting bytes on once there are at least `enough`.
     fn hand_on(&mut self, enough: usize) -> Outcome<()> {
         if self.waiting.len() >= enough {
             (self.sink)(&self.waiting)?;

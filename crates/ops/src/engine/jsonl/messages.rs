@@ -1,4 +1,4 @@
-//! What is said about lines and files that are none, and the way out of each.
+//! Messages about lines that are not objects and files that are not JSONL, with a hint for each.
 
 use super::Counts;
 use crate::engine::plan::shell_quote;
@@ -8,14 +8,14 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severi
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// Bytes of a line that are shown.
+/// Bytes of a line shown.
 const MAX_SHOWN_BYTES: usize = 48;
-/// Bytes at the beginning in which lines that end with CR alone are looked for.
+/// Bytes at the start of a file searched for lines that end with CR alone.
 const CR_LOOKED_AT: usize = 64 << 10;
-/// What a UTF-8 file may begin with and a JSONL file may not.
+/// The byte order mark: allowed at the start of a UTF-8 file, but not of a JSONL file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Opens a file of lines. One without text, or with text that is packed or encoded otherwise, is refused.
+/// Opens a file of lines. A file without text, or with packed or differently encoded text, is refused.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
     let file = open_read(path)?;
     match refused_start(path, start_of(&file)?) {
@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
-/// Reports lines that are no objects: the first of them one by one, the others counted.
+/// Reports lines that are not objects: the first of them individually, the others as a count.
 pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
     for bad in &counts.bad {
         problems.report(bad_line(file, bad))?;
@@ -38,7 +38,7 @@ pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) 
     Ok(())
 }
 
-/// Why these lines cannot be indexed; `None` when they can.
+/// Returns why these lines cannot be indexed; `None` if they can.
 pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
     let path = file.path();
     if let Some(first) = counts.bad.first() {
@@ -62,7 +62,7 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
     })
 }
 
-/// Why a file that begins like this has no lines to index; `None` for text.
+/// Returns why a file with this start has no lines to index; `None` for text.
 pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
     let quoted = shell_quote(&path.to_string_lossy());
     let refuse = |message: String, hint: String| {
@@ -82,7 +82,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
             let named = path.as_os_str().as_encoded_bytes().ends_with(packed.suffix.as_bytes());
             let command = match named {
                 true => format!("{} {quoted}", packed.command),
-                // Their own names decide what these tools take; from standard input they take anything.
+                // These tools decide by the file's name what they accept; from standard input they accept anything.
                 false => format!("{} -dc < {quoted} > NEW.jsonl", packed.name),
             };
             refuse(
@@ -96,7 +96,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
     }
 }
 
-/// A line that is not an object: what it is instead, where, and how it begins.
+/// Describes a line that is not an object: what it is instead, its position, and its beginning.
 pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
     let shown = beginning(file, bad.ends.first_at);
     let (at, what, hint) = judge(file, bad, &shown);
@@ -110,7 +110,7 @@ pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
     Problem::problem(ProblemKind::BadLine, subject, message).with_hint(hint)
 }
 
-/// The place that is wrong, what is wrong there, and the way out.
+/// Returns the position of the error, the error, and a hint.
 fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, String) {
     let quoted = shell_quote(&file.path().to_string_lossy());
     let one_line = || format!("each object must be on a line of its own: jq -c . {quoted} > NEW.jsonl");
@@ -154,10 +154,10 @@ fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, St
 
 fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
     let mut bytes = vec![0; MAX_SHOWN_BYTES];
-    // What cannot be read is only not shown.
+    // A read error only means that nothing is shown.
     let count = file.read_at(&mut bytes, at).unwrap_or(0);
     bytes.truncate(count);
-    // A character that is cut in two is left out.
+    // A character cut in two is left out.
     if count == MAX_SHOWN_BYTES {
         let whole = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
         bytes.truncate(count - whole);
@@ -165,14 +165,14 @@ fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
     bytes
 }
 
-/// Blank lines are no samples; where their bytes go.
+/// Notes that blank lines are not samples, and that their bytes belong to the previous sample.
 pub fn blank_lines(path: &Path, counts: &Counts) -> Option<Problem> {
     let lines = count_verb(counts.blank, "blank line", "is no sample; its", "are no samples; their");
     let message = format!("{lines} bytes belong to the sample before");
     (counts.blank > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(path), message))
 }
 
-/// Lines that end with CR alone are one line for the loader.
+/// Warns that the loader treats lines that end with CR alone as one line.
 pub fn cr_only(file: &ReadFile, counts: &Counts) -> Option<Problem> {
     if counts.lines != 1 || counts.samples != 1 {
         return None;
@@ -189,7 +189,7 @@ pub fn cr_only(file: &ReadFile, counts: &Counts) -> Option<Problem> {
     })
 }
 
-/// Whether somewhere an object ends, a CR comes, and the next object begins.
+/// Whether an object ends, a CR follows, and the next object begins, anywhere in `bytes`.
 fn has_cr_between_objects(bytes: &[u8]) -> bool {
     let (mut closed, mut broken) = (false, false);
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! The index of a JSONL file: ranges are scanned in any order and put together in theirs (docs/formats/energon.md §11).
+//! The index of a JSONL file: ranges are scanned in any order and joined in file order (docs/formats/energon.md §11).
 
 mod clean;
 mod compare;
@@ -22,23 +22,22 @@ use crate::source::jsonl::{self, Unit, UnitLines};
 use gristmill_core::{Cancel, Outcome, Progress};
 use gristmill_storage::read::ReadFile;
 
-/// The largest range that one thread reads, in bytes.
+/// The largest range read by one thread, in bytes.
 const MAX_RANGE_BYTES: u64 = 8 << 20;
-/// The smallest one, in bytes.
+/// The smallest range, in bytes.
 const SMALLEST: u64 = 1 << 20;
-/// Memory that a range may take for each of its bytes, as one part in this many: a line has three bytes at least, and its place
-/// four.
+/// A range is assumed to need at most one line position per this many bytes: a line has at least three bytes, and a position takes four.
 const PLACE_SHARE: u64 = 2;
 
-/// Divides a file of `len` bytes into ranges for `threads` threads that take no more than `memory_bytes` together.
+/// Divides a file of `len` bytes into ranges for `threads` threads that together use at most `memory_bytes`.
 pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
     let threads = threads.max(1) as u64;
-    // Ranges that wait for an earlier one are kept: as many as there are threads, at most.
+    // Ranges that wait for an earlier one are kept: at most one per thread.
     let fits = memory_bytes * PLACE_SHARE / (4 * threads);
     jsonl::units(len, len.div_ceil(threads).min(fits).clamp(SMALLEST, MAX_RANGE_BYTES))
 }
 
-/// Scans one range. `buffer` is memory that is used again.
+/// Scans one range. `buffer` is reused memory.
 pub fn index_unit(
     file: &ReadFile,
     unit: Unit,

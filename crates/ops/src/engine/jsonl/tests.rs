@@ -1,4 +1,4 @@
-//! Files against a naive reading of the rules, in ranges of any size.
+//! Files against a naive implementation of the rules, in ranges of any size.
 
 use super::*;
 use crate::source::jsonl::{units as ranges, BadLine};
@@ -8,7 +8,7 @@ use gristmill_storage::read::open_read;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// What a reading line by line of a whole file in memory makes of it: the index, and the numbers of bad lines from 0.
+/// Indexes a whole file in memory line by line. Returns the index, and the numbers of bad lines from 0.
 fn naive(bytes: &[u8]) -> (Vec<u8>, Vec<u64>, u64) {
     let (mut values, mut bad, mut blank, mut at) = (Vec::new(), Vec::new(), 0, 0_u64);
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {

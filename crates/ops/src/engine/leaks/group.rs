@@ -1,13 +1,13 @@
-//! Equal records side by side: when they are a leak, of what kind, and what can be done.
+//! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
 use super::{Between, LeakCount, LeakKind, LeakPlace, Repair, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Splits of one leak that are taken for the table of pairs.
+/// The most splits of one leak that are counted in the table of pairs.
 const PAIRED_SPLITS: usize = 8;
-/// Repairs that are offered for one leak.
+/// The most repairs that are offered for one leak.
 const REPAIRS: usize = 4;
 
 /// One sample in one split, by numbers.
@@ -29,9 +29,9 @@ impl SamplePosition {
 /// Records that are equal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
-    /// The first few of each split.
+    /// The first positions in each split.
     places: Vec<SamplePosition>,
-    /// Samples of each split, all of them.
+    /// The number of all samples in each split.
     counts: Vec<(u32, u64)>,
     last: Option<SamplePosition>,
     first: Option<(u32, u64)>,
@@ -68,7 +68,7 @@ impl Group {
         }
     }
 
-    /// Empties it, for the next records.
+    /// Clears the group for the next records.
     pub(super) fn clear(&mut self) {
         self.places.clear();
         self.counts.clear();
@@ -76,34 +76,34 @@ impl Group {
         (self.has_others, self.has_other_tags) = (false, false);
     }
 
-    /// Whether two splits have different samples of it.
+    /// Whether two splits have different samples of this group.
     pub(super) fn is_leak(&self) -> bool {
         self.has_others && self.counts.len() > 1
     }
 
-    /// The listed places, by split.
+    /// Returns the listed positions, by split.
     pub(super) fn places(&self) -> impl Iterator<Item = SamplePosition> + '_ {
         self.places.iter().copied()
     }
 
-    /// Places that are not listed.
+    /// Returns the number of positions that are not listed.
     pub(super) fn more(&self) -> u64 {
         let all: u64 = self.counts.iter().map(|(_, count)| count).sum();
         all.saturating_sub(self.places.len() as u64)
     }
 }
 
-/// How equal records are told from others, and what becomes of them.
+/// Decides which records are equal, and processes their groups.
 pub(super) trait Matcher<const N: usize> {
-    /// Whether a record belongs to those that began with `before`.
+    /// Whether a record belongs to the group of `before`.
     fn is_same(&self, before: &[u8], text: &[u8]) -> bool;
-    /// Takes one record.
+    /// Adds one record.
     fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut Grouped);
-    /// There are no more equal ones.
+    /// Ends a group of equal records.
     fn end(&mut self, group: &Group, found: &mut Grouped);
 }
 
-/// Records by hash.
+/// Groups records with equal hashes.
 pub(super) struct Contents;
 
 impl Matcher<5> for Contents {
@@ -128,13 +128,13 @@ impl Matcher<5> for Contents {
         if group.has_other_tags {
             found.keep(LeakKind::Part, group);
         } else if group.ordinal == 0 {
-            // Of samples that are the same as a whole every part is found; the first speaks for all.
+            // For samples that are equal as a whole every part is found; only the first is recorded.
             found.keep(LeakKind::Sample, group);
         }
     }
 }
 
-/// What was found, counted, the first of each kind kept.
+/// The leaks found: all are counted, the first of each kind kept.
 #[derive(Default)]
 pub(super) struct Grouped {
     kept: BTreeMap<LeakKind, Vec<Group>>,
@@ -163,7 +163,7 @@ impl Grouped {
         }
     }
 
-    /// Everything kept, by kind, then by its first place.
+    /// Returns everything kept, by kind, then by the first position.
     pub(super) fn kept(&self) -> Vec<(LeakKind, &Group)> {
         let mut all: Vec<(LeakKind, &Group)> =
             self.kept.iter().flat_map(|(kind, groups)| groups.iter().map(|group| (*kind, group))).collect();
@@ -183,7 +183,8 @@ impl Grouped {
     }
 }
 
-/// What ends a leak, the best first: keep it in the larger split, since leaving a few samples out costs little there is little of.
+/// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since leaving a few samples out of a
+/// smaller one costs little.
 pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<str>, u64>) -> Vec<Repair> {
     let mut splits: Vec<&Arc<str>> = Vec::new();
     for place in places {
@@ -211,7 +212,7 @@ fn whole_shard(places: &[LeakPlace], splits: &[&Arc<str>]) -> Vec<Repair> {
 /// Excludes every copy but those of one split.
 fn exclude(places: &[LeakPlace], keep: &Arc<str>) -> Option<Repair> {
     let item = |place: &LeakPlace| place.exclude_item();
-    // A shard that is in two splits cannot lose a sample in one of them.
+    // A shard in two splits cannot lose a sample in only one of them.
     let kept: HashSet<String> = places.iter().filter(|place| place.split == *keep).filter_map(item).collect();
     let mut items: Vec<String> = Vec::new();
     for item in places.iter().filter(|place| place.split != *keep).filter_map(item) {
@@ -222,7 +223,7 @@ fn exclude(places: &[LeakPlace], keep: &Arc<str>) -> Option<Repair> {
     (!items.is_empty()).then(|| Repair::Exclude { keep: Arc::clone(keep), items })
 }
 
-/// Moves the only shard that has copies in the smaller split.
+/// Moves the shard of the smaller split to the larger one, if it is the only one there with copies.
 fn moved(places: &[LeakPlace], large: &Arc<str>, small: &Arc<str>) -> Option<Repair> {
     let mut theirs = places.iter().filter(|place| place.split == *small).map(|place| &place.shard);
     let shard = theirs.next()?;

@@ -1,14 +1,12 @@
-//! Leaks: samples of one split that another split has too.
+//! Leaks: samples of one split that are also in another split.
 //!
-//! A *copy* is a sample whose content is in another split: all of its parts, or one part that makes it what it is (its
-//! picture, sound, video or array; where it has none of these, its text). Small parts and labels are alike in many samples
-//! and say nothing. A *shared name* is the same file name in another folder (`train/a1` and `val/a1`): often the same thing,
-//! so it is worth a look, but no proof. Excluded shards and samples, and shards in no split, are not trained on and do not
-//! count.
+//! A *copy* is a sample whose content is in another split: all of its parts, or one part that identifies it (its picture, sound, video or
+//! array; where it has none of these, its text). Small parts and labels are equal in many samples and prove nothing. A *shared name* is the
+//! same file name in another folder (`train/a1` and `val/a1`): often the same sample, hence worth checking, but not proof. Excluded shards
+//! and samples, and shards in no split, are not trained on and are ignored.
 //!
-//! Every content that is compared leaves one short record, sorted in runs in the scratch folder (about 20 bytes each), so that
-//! memory does not grow with the data. A unit of work is one shard: [`LeakSearch::take`]; the records of all are merged by
-//! [`LeakSearch::finish`].
+//! Every compared content makes one short record, sorted in runs in the scratch folder (about 20 bytes each), so that memory does not grow
+//! with the data. A unit of work is one shard: [`LeakSearch::take`]; the records of all are merged by [`LeakSearch::finish`].
 
 mod group;
 mod names;
@@ -26,20 +24,20 @@ use std::sync::Arc;
 pub const LISTED_LEAKS: usize = 1_000;
 /// Places of one leak that are listed for each split.
 pub const LISTED_PLACES: usize = 8;
-/// Parts below this size say nothing on their own, in bytes.
+/// Size in bytes below which a part alone proves nothing.
 pub const SMALLEST_PART: u64 = 64;
 
-/// Which shard is in which split, and what is excluded: as in `split.yaml`, or as it would be after edits.
+/// The shards of each split, and the excludes: as in `split.yaml`, or as it would be after edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitLayout {
     /// Split name and its shards, braces expanded.
     pub splits: Vec<(Arc<str>, Vec<Arc<str>>)>,
-    /// `SHARD` or `SHARD/KEY` as written, braces not expanded.
+    /// Items `SHARD` or `SHARD/KEY` as written, braces not expanded.
     pub excludes: Vec<Arc<str>>,
 }
 
 impl SplitLayout {
-    /// The splits as they are edited now, written or not.
+    /// Returns the splits in their edited state, written or not.
     pub fn of(editor: &SplitEditor) -> Self {
         let shards =
             |split: &super::splits::SplitView| split.shards.iter().map(|shard| Arc::clone(&shard.name)).collect();
@@ -50,14 +48,14 @@ impl SplitLayout {
     }
 }
 
-/// What to look for.
+/// Options of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakOptions {
-    /// Read every part and compare contents. Without it only names are compared, which takes seconds.
+    /// Read every part and compare contents. Otherwise only names are compared, which takes seconds.
     pub content: bool,
-    /// Only these parts are compared on their own, whatever their kind; empty: those that make a sample what it is.
+    /// The parts that are compared on their own, whatever their kind; when empty, those that identify a sample.
     pub parts: Vec<String>,
-    /// Parts below this size are not compared on their own, in bytes.
+    /// Size in bytes below which parts are not compared on their own.
     pub smallest_part: u64,
 }
 
@@ -67,11 +65,11 @@ impl Default for LeakOptions {
     }
 }
 
-/// What two splits have in common.
+/// The thing that two splits have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeakKind {
-    /// One shard stands in two splits.
+    /// One shard is in two splits.
     Shard,
     /// All parts of a sample.
     Sample,
@@ -84,10 +82,10 @@ pub enum LeakKind {
 }
 
 impl LeakKind {
-    /// All of them, the surest first.
+    /// All kinds, the most certain first.
     pub const ALL: [Self; 5] = [Self::Shard, Self::Sample, Self::Part, Self::Key, Self::Name];
 
-    /// A few words, for tables.
+    /// Returns a short description for tables.
     pub fn title(self) -> &'static str {
         match self {
             Self::Shard => "same shard",
@@ -98,13 +96,13 @@ impl LeakKind {
         }
     }
 
-    /// Whether it is one for sure; a shared name may be chance.
+    /// Whether it is certainly a leak; a shared name may be a coincidence.
     pub fn is_sure(self) -> bool {
         self != Self::Name
     }
 }
 
-/// Where a leaked thing is.
+/// A location of a leaked thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakPlace {
     /// The split.
@@ -120,7 +118,7 @@ pub struct LeakPlace {
 }
 
 impl LeakPlace {
-    /// The `exclude` item for it; `None` for a whole shard.
+    /// Returns the `exclude` item for it; `None` for a whole shard.
     pub fn exclude_item(&self) -> Option<String> {
         self.key.as_ref().map(|key| exclude_item(&self.shard, Some(key)))
     }
@@ -130,24 +128,24 @@ impl LeakPlace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "way", rename_all = "kebab-case")]
 pub enum Repair {
-    /// Exclude every copy but those of one split.
+    /// Exclude every copy except those of one split.
     Exclude {
-        /// The split that keeps them.
+        /// The split that keeps its copies.
         keep: Arc<str>,
         /// `exclude` items, escaped.
         items: Vec<String>,
     },
-    /// Put a shard into one split, and out of any other.
+    /// Put a shard into one split, and remove it from any other.
     Move {
         /// The shard. Raw.
         shard: Arc<str>,
-        /// The split it joins.
+        /// The split that the shard is moved to.
         to: Arc<str>,
     },
 }
 
 impl Repair {
-    /// The change that does it.
+    /// Returns the edit that carries out the repair.
     pub fn edit(&self) -> Edit {
         match self {
             Self::Exclude { items, .. } => Edit::Exclude { items: items.iter().map(ExcludeItem::escaped).collect() },
@@ -156,52 +154,52 @@ impl Repair {
     }
 }
 
-/// One thing that at least two splits have.
+/// One thing that is in at least two splits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leak {
-    /// What they share.
+    /// The kind of thing.
     pub kind: LeakKind,
-    /// Where, by splits in their order, then in the order of the data; of each split at most [`LISTED_PLACES`].
+    /// The locations, by splits in their order, then in the order of the data; at most [`LISTED_PLACES`] for each split.
     pub places: Vec<LeakPlace>,
-    /// Further places.
+    /// The number of further locations.
     pub more: u64,
-    /// What can be done, the best first. Empty when there are further places: no listed repair would end the leak.
+    /// Possible repairs, the best first. Empty when there are further locations: no listed repair would end the leak.
     pub repairs: Vec<Repair>,
 }
 
-/// How many leaks there are of one kind.
+/// The number of leaks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakCount {
     /// The kind.
     pub kind: LeakKind,
-    /// Things that are shared.
+    /// The number of shared things.
     pub leaks: u64,
 }
 
 /// Leaks between two splits, of all kinds but shared names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Between {
-    /// The two, in their order.
+    /// The two splits, in their order.
     pub splits: [Arc<str>; 2],
-    /// Things that both have.
+    /// The number of things that both have.
     pub leaks: u64,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Leaks {
-    /// Surest kind first, in an order that depends on the data alone; at most [`LISTED_LEAKS`] of each kind.
+    /// The leaks, most certain kind first, in an order that depends on the data alone; at most [`LISTED_LEAKS`] of each kind.
     pub leaks: Vec<Leak>,
-    /// All of them, counted; kinds without any are left out.
+    /// The number of leaks of each kind; kinds without any are left out.
     pub counts: Vec<LeakCount>,
-    /// By pairs of splits.
+    /// The leaks by pairs of splits.
     pub between: Vec<Between>,
-    /// Names such as `0001` that many folders have: they look like numbers and were not taken for leaks.
+    /// The number of names such as `0001` that many folders have: they look like numbers and are not counted as leaks.
     pub common_names: u64,
 }
 
 impl Leaks {
-    /// Leaks that are sure.
+    /// Returns the number of leaks that are certain.
     pub fn sure(&self) -> u64 {
         self.counts.iter().filter(|count| count.kind.is_sure()).map(|count| count.leaks).sum()
     }

@@ -1,4 +1,4 @@
-//! Names: records by the last component of a key, and the keys of what was found.
+//! Records by the last component of a key, and lookup of the keys of leaks.
 
 use super::group::{Group, Grouped, Matcher};
 use super::sample_hasher::PartRef;
@@ -9,19 +9,19 @@ use crate::source::tar::{scan_shard, ScanSink};
 use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// A name that more folders have is a number within its folder.
+/// The most folders with the same name; with more, the name is a number within its folder.
 const MAX_FOLDERS: u64 = 8;
-/// Digits alone, fewer than these, are a number too.
+/// Digits alone, fewer than this, are also such a number.
 const FEWEST_DIGITS: usize = 6;
 
-/// The text of a name's record: last component, a slash, the folders. The last component holds no slash, so equal ones stand
-/// together.
+/// Writes the text of a name's record: last component, a slash, the folders. The last component contains no slash, so that equal ones are
+/// sorted next to each other.
 pub(super) fn record(key: &str, out: &mut Vec<u8>) {
     let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
     out.clear();
     out.extend_from_slice(name.as_bytes());
     out.push(b'/');
-    // A key without folders is not one below a folder without a name.
+    // Distinguishes a key without folders from one below a folder without a name.
     if name.len() < key.len() {
         out.push(b'/');
     }
@@ -32,7 +32,7 @@ fn name_of(record: &[u8]) -> &[u8] {
     record.split(|byte| *byte == b'/').next().unwrap_or(record)
 }
 
-/// Records by name; equal keys among them.
+/// Groups records by name, and equal keys among them.
 #[derive(Default)]
 pub(super) struct Names {
     key: Vec<u8>,
@@ -85,7 +85,7 @@ impl Matcher<3> for Names {
 /// Keys of samples, by shard and sample number.
 pub(super) type Keys = HashMap<(u32, u64), String>;
 
-/// The keys of everything kept: from the table, and where that does not know them, from the shard itself.
+/// Returns the keys of everything kept: from the table, and where that lacks them, from the shard itself.
 pub(super) fn keys(found: &Grouped, prepared: &Prepared, changed: &HashSet<u32>, cancel: &Cancel) -> Outcome<Keys> {
     let mut wanted: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     for (kind, group) in found.kept() {
@@ -121,7 +121,7 @@ fn read_keys(prepared: &Prepared, shard: u32, samples: BTreeSet<u64>, keys: &mut
     let scanned = scan_shard(&file, &mut sink, &Handles { progress: &progress, cancel, problems: &NullProblemSink });
     cancel.check()?;
     match scanned {
-        // The last wanted one was found: the rest of the shard is not read.
+        // The scan was ended after the last requested sample: the rest of the shard is not read.
         Err(failure) if !failure.is_cancelled() => Err(failure),
         _ => Ok(()),
     }

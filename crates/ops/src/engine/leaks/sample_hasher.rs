@@ -1,4 +1,4 @@
-//! One shard, sample by sample: what of it is compared, and its hash.
+//! Reads one shard sample by sample: selects the contents to compare, and hashes them.
 
 use super::search::RecordBuffer;
 use super::LeakOptions;
@@ -10,15 +10,15 @@ use std::collections::HashSet;
 
 /// Bytes of a content that are read at a time.
 const CHUNK: usize = 1 << 20;
-/// Bytes of a hash that are kept: among 10⁹ contents two differing ones are alike with a chance of one in 10¹¹.
+/// Bytes of a hash that are kept: among 10⁹ contents two different ones have the same hash with a probability of one in 10¹¹.
 pub(super) const HASH: usize = 12;
 /// Parts whose contents are arrays, not text.
 const ARRAYS: [&str; 9] = ["npy", "npz", "pt", "pth", "ten", "bin", "safetensors", "mp", "pkl"];
-/// Parts that say to which class a sample belongs.
+/// Parts that give the class of a sample.
 const LABELS: [&str; 5] = ["cls", "cls2", "index", "inx", "id"];
-/// Bits that the number of a part's name takes.
+/// Bits for the number of a part's name.
 const NAME_BITS: u32 = 13;
-/// Bits of the hash of a whole sample that every record has.
+/// Bits of the hash of the whole sample that are stored in every record.
 const TAG_BITS: u32 = 28;
 
 /// A part of the sample that is being read.
@@ -29,24 +29,24 @@ struct Part {
     hash: [u8; 32],
 }
 
-/// Takes the samples of one shard.
+/// Processes the samples of one shard.
 pub(super) struct SampleHasher<'a> {
     pub(super) options: &'a LeakOptions,
     /// Keys that are excluded in this shard.
     pub(super) excluded: Option<&'a HashSet<Box<str>>>,
     /// Numbers of the splits that the shard is in.
     pub(super) splits: &'a [u32],
-    /// Its number.
+    /// The number of the shard.
     pub(super) shard: u64,
     /// The open shard; `None` where only names are compared.
     pub(super) file: Option<&'a ReadFile>,
     pub(super) cancel: &'a Cancel,
     pub(super) sack: &'a mut RecordBuffer,
-    /// Samples that take part.
+    /// The number of samples that take part.
     pub(super) samples: u64,
-    /// Contents that are compared.
+    /// The number of contents that are compared.
     pub(super) compared: u64,
-    /// Which of the parts that were asked for were there, a bit for each of the first 64.
+    /// The requested parts that were found, one bit for each of the first 64.
     pub(super) met: u64,
     parts: Vec<Part>,
     buffer: Vec<u8>,
@@ -67,7 +67,7 @@ impl<'a> SampleHasher<'a> {
         Self { options, excluded, splits, shard, file, cancel, sack, samples, compared, met, parts, buffer }
     }
 
-    /// Takes the name of a sample; `false` when it is excluded.
+    /// Records the name of a sample; returns `false` when it is excluded.
     pub(super) fn name(&mut self, key: &str, index: u64) -> Outcome<bool> {
         if self.excluded.is_some_and(|keys| keys.contains(key)) {
             return Ok(false);
@@ -154,13 +154,13 @@ impl ScanSink for SampleHasher<'_> {
     }
 }
 
-/// The bit of the part that was asked for in this place.
+/// Returns the bit of the requested part at this position.
 pub(super) fn bit(place: usize) -> u64 {
     u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
-/// Which part of a sample a record is of: the number of its name (0: the whole sample), and its place among those compared,
-/// by hash, so that it is the same in a copy.
+/// The part of a sample that a record describes: the number of its name (0: the whole sample), and its position among those compared,
+/// sorted by hash, so that it is the same in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartRef {
     pub(super) name: u64,
@@ -176,7 +176,7 @@ impl PartRef {
     }
 }
 
-/// Names and contents of all parts, whatever their order in the archive.
+/// Hashes names and contents of all parts, whatever their order in the archive.
 fn whole_hash(parts: &[Part]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -187,7 +187,7 @@ fn whole_hash(parts: &[Part]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Whether a part says on its own that two samples are the same.
+/// Whether a part alone proves that two samples are the same.
 fn counts(part: &Part, all: &[Part], options: &LeakOptions) -> bool {
     let is_big = |part: &Part| part.size >= options.smallest_part.max(1);
     if !options.parts.is_empty() {
@@ -201,7 +201,7 @@ fn counts(part: &Part, all: &[Part], options: &LeakOptions) -> bool {
     }
 }
 
-/// Pictures, sound, video and arrays, by name.
+/// Whether a name is that of a picture, sound, video or array.
 fn is_medium(name: &str) -> bool {
     let suffix = last_suffix(name);
     ARRAYS.contains(&suffix.as_str()) || type_by_extension(&format!("x.{suffix}")).is_some()

@@ -1,4 +1,4 @@
-//! The search itself: what takes part, a unit for each shard, and the merge of all records.
+//! The search itself: the shards that take part, one unit for each, and the merge of all records.
 
 use super::group::{repairs, Contents, Group, Grouped, Matcher, SamplePosition};
 use super::names;
@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Part names that are told apart; further ones have no name in the report.
+/// The most part names that are distinguished; further ones have no name in the report.
 const PART_NAMES: usize = 4_096;
-/// The most names that the brace expressions of all excludes stand for together.
+/// The most names that the brace expressions of all excludes may expand to together.
 const MAX_EXCLUDED: usize = 4_000_000;
 /// Sorted runs that are open at once.
 const MERGE_WIDTH: usize = 256;
@@ -40,22 +40,22 @@ pub struct LeakUnit {
     id: ShardId,
 }
 
-/// What one shard came to.
+/// The counts of one shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ShardTotals {
-    /// Shards that were compared.
+    /// The number of shards that were compared.
     pub shards: u64,
-    /// Samples that take part.
+    /// The number of samples that take part.
     pub samples: u64,
-    /// Contents that were compared.
+    /// The number of contents that were compared.
     pub contents: u64,
-    /// Which of the parts that were asked for were there, a bit for each of the first 64.
+    /// The requested parts that were found, one bit for each of the first 64.
     #[serde(skip)]
     pub met: u64,
 }
 
 impl ShardTotals {
-    /// Adds what another shard came to.
+    /// Adds the counts of another shard.
     pub fn add(&mut self, other: Self) {
         self.shards += other.shards;
         self.samples += other.samples;
@@ -63,7 +63,7 @@ impl ShardTotals {
         self.met |= other.met;
     }
 
-    /// Those of the parts that were asked for that no sample has.
+    /// Returns the requested parts that no sample has.
     pub fn missing<'p>(&self, parts: &'p [String]) -> impl Iterator<Item = &'p str> {
         let met = self.met;
         let is_missing = move |place: usize| bit(place) != 0 && met & bit(place) == 0;
@@ -77,11 +77,11 @@ pub struct LeakSearch {
     options: LeakOptions,
     /// Split names, in their order.
     pub(super) splits: Vec<Arc<str>>,
-    /// Numbers of the splits that a shard is in, excluded shards left out; by shard.
+    /// Numbers of the splits that contain each shard, excluded shards left out.
     members: BTreeMap<u32, Vec<u32>>,
     excluded: HashMap<u32, HashSet<Box<str>>>,
     part_names: Arc<PartNames>,
-    /// Shards that are not what was indexed: their rows are not asked for keys.
+    /// Shards that changed since they were indexed: keys are not read from their rows.
     changed: Mutex<HashSet<u32>>,
 }
 
@@ -109,7 +109,7 @@ impl PartNames {
     }
 }
 
-/// The records of one worker: sorted in memory, and in runs beyond it. Goes from shard to shard.
+/// The records of one worker: sorted in memory, and in runs on disk beyond that. Used for one shard after the other.
 pub struct RecordBuffer {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
@@ -117,10 +117,10 @@ pub struct RecordBuffer {
     names: Side<NAME>,
     contents: Side<CONTENT>,
     part_names: Arc<PartNames>,
-    /// Numbers of part names that this worker met.
+    /// Numbers of part names that this worker has found.
     known_parts: HashMap<String, u64>,
     text: Vec<u8>,
-    /// Its files cannot be written.
+    /// Whether its files cannot be written.
     is_broken: bool,
 }
 
@@ -154,7 +154,7 @@ impl<const N: usize> Side<N> {
         Ok(())
     }
 
-    /// The runs, everything in memory written too.
+    /// Returns the runs, after writing everything that is in memory.
     fn finish(mut self, at: (&dyn Fs, &Path, String)) -> Outcome<Vec<RunSource>> {
         if self.records == 0 {
             return Ok(Vec::new());
@@ -165,14 +165,14 @@ impl<const N: usize> Side<N> {
         let file = out.finish()?;
         let path = dir.join(file.name);
         let last = self.runs.len().saturating_sub(1);
-        // The file of all runs goes when the last of them was merged.
+        // The file of all runs is removed when the last of them was merged.
         let source = |(n, run)| RunSource { path: path.clone(), run, base: 0, temporary: n == last };
         Ok(self.runs.into_iter().enumerate().map(source).collect())
     }
 }
 
 impl RecordBuffer {
-    /// Its number, as it was given.
+    /// Returns the number of the worker.
     pub fn number(&self) -> usize {
         self.number
     }
@@ -207,8 +207,8 @@ impl RecordBuffer {
 }
 
 impl LeakSearch {
-    /// Opens a data set. One that is not prepared is a failure that says what to do. Shards that the index does not know are left
-    /// out: no loader reads them.
+    /// Opens a data set. One that is not prepared is a failure with a hint. Shards that are not in the index are left out: no loader reads
+    /// them.
     pub fn open(root: &Path, layout: &SplitLayout, options: LeakOptions) -> Outcome<Self> {
         let prepared = Prepared::open(root)?;
         let ids: HashMap<&str, u32> =
@@ -235,12 +235,12 @@ impl LeakSearch {
         })
     }
 
-    /// The shards to look at, in the order of the index.
+    /// Returns the shards to process, in the order of the index.
     pub fn units(&self) -> Vec<LeakUnit> {
         self.members.keys().map(|id| LeakUnit { id: ShardId(*id) }).collect()
     }
 
-    /// Bytes of these shards where contents are compared, else 0.
+    /// Returns the bytes of these shards where contents are compared, else 0.
     pub fn bytes(&self) -> u64 {
         let size = |id: &u32| self.prepared.shard(ShardId(*id)).map_or(0, |shard| shard.stamp.bytes);
         if self.options.content {
@@ -250,7 +250,7 @@ impl LeakSearch {
         }
     }
 
-    /// An empty sack for the worker of that number. `memory` bounds what is sorted at once, in bytes.
+    /// Returns an empty buffer for the worker of that number. `memory` limits what is sorted at once, in bytes.
     pub fn sack(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
         RecordBuffer {
             fs,
@@ -265,7 +265,7 @@ impl LeakSearch {
         }
     }
 
-    /// Puts the records of one shard into a sack. A shard that cannot be read is a finding, not a failure.
+    /// Adds the records of one shard to a buffer. A shard that cannot be read is a finding, not a failure.
     pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         handles.cancel.check()?;
         let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
@@ -298,7 +298,7 @@ impl LeakSearch {
             return Ok(ShardTotals::default());
         }
         let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
-        // What is damaged is told by lint and verify.
+        // Damage is reported by lint and verify.
         let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &NullProblemSink, ..*handles })?;
         let taken = ShardTotals { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
         if scan.samples != count {
@@ -321,7 +321,7 @@ impl LeakSearch {
         SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
     }
 
-    /// The names alone, from the sample table; `None` where it does not have them all.
+    /// Reads the names alone, from the sample table; `None` where it does not have them all.
     fn take_rows(
         &self,
         id: ShardId,
@@ -350,7 +350,7 @@ impl LeakSearch {
         Ok(Some(ShardTotals { shards: 1, samples: sieve.samples, ..ShardTotals::default() }))
     }
 
-    /// Merges the records of all workers and says what they have in common.
+    /// Merges the records of all workers and returns what splits have in common.
     pub fn finish(
         &self,
         sacks: Vec<RecordBuffer>,
@@ -375,7 +375,7 @@ impl LeakSearch {
         self.report(found, handles.cancel)
     }
 
-    /// Shards in several splits, then everything that was found by its records, with names in place of numbers.
+    /// Reports shards in several splits, then everything found by its records, with names instead of numbers.
     fn report(&self, mut found: Grouped, cancel: &Cancel) -> Outcome<Leaks> {
         for (id, splits) in self.members.iter().filter(|(_, splits)| splits.len() > 1) {
             let mut group = Group::default();
@@ -399,7 +399,8 @@ impl LeakSearch {
         })
     }
 
-    /// `None` for a sample whose key nobody finds any more: its shard changes while it is looked at.
+    /// Returns the location by names; `None` for a sample whose key cannot be found any more because its shard has changed during the
+    /// search.
     fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakPlace> {
         let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
         let key = match kind {
@@ -414,7 +415,7 @@ impl LeakSearch {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Samples of each split, excludes of single samples not subtracted.
+    /// Returns the number of samples in each split, individually excluded samples not subtracted.
     fn sizes(&self) -> HashMap<Arc<str>, u64> {
         let mut sizes = HashMap::new();
         for (id, splits) in &self.members {
@@ -427,7 +428,7 @@ impl LeakSearch {
     }
 }
 
-/// Excluded shards, and excluded keys by shard. What cannot be expanded excludes nothing: the loader refuses it.
+/// Returns excluded shards, and excluded keys by shard. An item that cannot be expanded excludes nothing: the loader refuses it.
 fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, HashMap<u32, HashSet<Box<str>>>) {
     let (mut shards, mut keys) = (HashSet::new(), HashMap::<u32, HashSet<Box<str>>>::new());
     let mut left = MAX_EXCLUDED;
@@ -479,7 +480,7 @@ fn merge<const N: usize>(
     remove_temporary(around.fs, &runs)
 }
 
-/// What a scan finds is not what is looked for.
+/// Drops the problems of a scan, which are not the result of a search.
 pub(super) struct NullProblemSink;
 
 impl ProblemSink for NullProblemSink {

@@ -1,8 +1,8 @@
-//! Media metadata: which entries are media, what they hold, and the two tables that say so (docs/formats/energon.md §12).
+//! Media metadata: which entries are media, their properties, and the two tables that store them (docs/formats/energon.md §12).
 //!
-//! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file;
-//! [`write_rows`] then puts the rows of all units into a private copy of the database. What is broken is a problem, costs its own
-//! row, and never ends the run. [`outlook`] says beforehand what would be picked, [`facts_of`] afterwards what the tables hold.
+//! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file; [`write_rows`]
+//! then puts the rows of all units into a private copy of the database. A broken entry is reported as a problem, loses only its own row,
+//! and never ends the run. [`outlook`] estimates what would be picked, [`facts_of`] reads what the tables hold.
 
 mod outlook;
 mod pick;

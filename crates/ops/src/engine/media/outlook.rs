@@ -1,4 +1,4 @@
-//! What a filter would pick, before anything is done: for questions and `--dry-run`.
+//! Estimates what a filter would pick before the run: for questions and `--dry-run`.
 
 use super::pick::{picks, picks_file, Prober, Verdict};
 use crate::source::compressed_start;
@@ -13,20 +13,21 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Entries that are looked into.
+/// Number of entries probed.
 const PROBED: usize = 3;
-/// Kinds of entries that are listed; the rest counts as one more.
+/// Maximum number of entry kinds listed; the rest counts as one more.
 const MAX_LISTED_KINDS: usize = 40;
 
-/// What a filter would pick.
+/// The estimate of what a filter would pick.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MediaOutlook {
-    /// Endings (`jpg`), or `by header: xyz` where only the content tells; with their type, and the entries seen so far. Most first.
+    /// Extensions (`jpg`), or `by header: xyz` if only the content decides; with their type, and the number of entries seen so far. Most
+    /// first.
     pub by_type: Vec<(String, MediaType, u64)>,
-    /// The first entries that are picked, each with its facts or with what is wrong with it; at most 3.
+    /// The first picked entries, each with its facts or its error; at most 3.
     #[serde(serialize_with = "as_pairs")]
     pub probed: Vec<(String, Result<MediaFacts, String>)>,
-    /// Entries that would be looked at, as far as they are counted.
+    /// Entries that would be probed, as far as they are counted.
     pub candidates: u64,
 }
 
@@ -66,16 +67,16 @@ impl Counted {
     }
 }
 
-/// The ending as it is listed.
+/// Returns the extension as it is listed.
 fn ending(name: &str) -> String {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.rsplit_once('.').map_or_else(String::new, |(_, end)| end.to_lowercase())
 }
 
-/// What a plan would pick in a WebDataset, as far as it was scanned: by the names of its parts, and by the first samples.
+/// Returns what a plan would pick in a WebDataset, as far as it was scanned: by the names of its parts, and by the first samples.
 ///
-/// Counts are of samples that have such a part. Where a pattern or the content decides, the first samples stand for all: a part is
-/// counted when the entry of one of them is picked.
+/// Counts are of samples that have such a part. If a pattern or the content decides, the first samples represent all: a part is counted if
+/// the entry of one of them is picked.
 pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
     let cancel = Cancel::default();
     let mut counted = Counted::default();
@@ -109,7 +110,7 @@ pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
     seen
 }
 
-/// An entry of a sample that was kept.
+/// An entry of a kept sample.
 struct Sketched {
     name: String,
     part: String,
@@ -135,14 +136,14 @@ impl Sketched {
     fn of(facts: &DatasetFacts, part: &str) -> Vec<Self> {
         Self::all(facts).filter(|entry| entry.part == part).take(PROBED).collect()
     }
-    /// The archive, where it is a plain one.
+    /// Opens the archive, if it is a plain one.
     fn open(&self) -> Option<ReadFile> {
         let file = open_read(&self.root.join(&self.shard)).ok()?;
         (!compressed_start(&file)).then_some(file)
     }
 }
 
-/// What the content says, of the first entry that says anything; else what the name says.
+/// Returns the type by content, from the first entry whose content shows one; else by name.
 fn by_content(part: &str, entries: impl FnOnce() -> Vec<Sketched>) -> Option<(MediaType, String)> {
     let by_name = type_by_extension(&format!("x.{part}"));
     let label = |kind| match by_name {
@@ -191,7 +192,7 @@ fn look(
     Some((name, result))
 }
 
-/// What a filter would pick in a folder of loose media. Walks the whole folder; a stop in between is a cancellation.
+/// Returns what a filter would pick in a folder of loose media. Walks the whole folder; stopping midway is a cancellation.
 pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaOutlook> {
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &problems };
@@ -200,7 +201,7 @@ pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Out
     Ok(of_files(root, &plan, &found.files, cancel))
 }
 
-/// As [`folder_outlook`], of files that were found already.
+/// Like [`folder_outlook`], for files already found.
 pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaOutlook {
     let mut counted = Counted::default();
     let mut seen = MediaOutlook { candidates: files.len() as u64, ..MediaOutlook::default() };

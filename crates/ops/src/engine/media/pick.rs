@@ -1,4 +1,4 @@
-//! Which entries a filter picks, and what one of them holds.
+//! Which entries a filter picks, and what one of them contains.
 
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
@@ -6,7 +6,7 @@ use gristmill_core::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaT
 use gristmill_media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
 use gristmill_media::{ByteSource, ProbeError, Probed, Reader};
 
-/// Whether an entry may be media, as far as its name tells; only then it is opened.
+/// Whether an entry may be media according to its name; only then it is opened.
 pub fn picks(filter: &MediaFilter, name: &str) -> bool {
     match filter {
         MediaFilter::Extension => type_by_extension(name).is_some(),
@@ -15,7 +15,7 @@ pub fn picks(filter: &MediaFilter, name: &str) -> bool {
     }
 }
 
-/// [`picks`] for a file in a folder of media: a pattern may also mean the name without its folders.
+/// Like [`picks`], for a file in a folder of media: a pattern may also match the name without its folders.
 pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
     picks(filter, name)
         || match (filter, name.rsplit_once('/')) {
@@ -24,29 +24,29 @@ pub fn picks_file(filter: &MediaFilter, name: &str) -> bool {
         }
 }
 
-/// What an entry is.
+/// The result of probing an entry.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Neither its bytes nor its name say that it is media.
+    /// Neither its bytes nor its name identify it as media.
     Other,
     /// It is media.
     Media {
-        /// What its row says; `None` where `--compat` leaves a broken picture out.
+        /// The content of its row; `None` if `--compat` leaves a broken picture out.
         facts: Option<MediaFacts>,
-        /// What is odd about it.
+        /// Unusual properties.
         remarks: Vec<String>,
-        /// What is broken behind a good header.
+        /// Damage after a valid header.
         damage: Option<String>,
     },
-    /// It is named or begins like media, and cannot be recognised.
+    /// It is named or begins like media, but cannot be recognised.
     NotMedia(String),
-    /// It is media, and broken so that nothing can be told.
+    /// It is media, but too broken to have a row.
     Broken(String),
     /// It cannot be read.
     Unreadable(std::io::Error),
 }
 
-/// Looks at entries, one after the other, with one piece of memory.
+/// Probes entries one after another, with one reused buffer.
 pub struct Prober<'a> {
     plan: &'a MediaPlan,
     compat: bool,
@@ -60,14 +60,14 @@ impl<'a> Prober<'a> {
         Self { plan, compat, cancel, window: Vec::new() }
     }
 
-    /// Looks at one entry that [`picks`] has picked. Only a cancellation is an error.
+    /// Probes one entry that [`picks`] has picked. Only a cancellation is an error.
     ///
-    /// A defect of a reader is caught: it costs this entry, not the run.
+    /// A panic in a reader is caught: it costs this entry, not the run.
     pub fn look(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
         self.with_reader(source, |prober, reader| prober.media_type(name, reader))
     }
 
-    /// Looks at an entry of which a row says the type.
+    /// Probes an entry whose type is given by a row.
     pub fn look_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
         self.with_reader(source, |_, _| Ok(Some(media_type)))
     }
@@ -114,7 +114,7 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// What only decoding the whole picture finds.
+    /// Returns damage that only decoding the whole picture finds.
     fn damage(&self, reader: &mut Reader, facts: &MediaFacts) -> Result<Option<String>, ProbeError> {
         let MediaFacts::Image(image) = facts else { return Ok(None) };
         if !(self.plan.decode || self.compat) {
@@ -128,7 +128,7 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// Whether a Git LFS pointer is in place of a medium.
+/// Whether the entry is a Git LFS pointer instead of a medium.
 fn is_pointer(source: &dyn ByteSource) -> bool {
     let size = source.len();
     let mut content = vec![0; usize::try_from(size.min(MAX_LFS_POINTER_BYTES)).unwrap_or_default()];

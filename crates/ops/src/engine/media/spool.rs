@@ -1,4 +1,4 @@
-//! Rows on their way into the database: a spool file per unit of work, in the order in which they were found.
+//! Rows on their way into the database: one spool file per unit of work, in the order found.
 
 use crate::engine::index::bytes::{push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
 use crate::formats::energon::media_json;
@@ -8,24 +8,24 @@ use gristmill_storage::read::open_read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a spool that are read at a time.
+/// Bytes of a spool read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// What one unit found.
+/// The rows found by one unit.
 #[derive(Clone, Debug, Default)]
 pub struct MediaRows {
     dir: PathBuf,
     file: SpoolFile,
-    /// Entries that the filter picked and that were looked at.
+    /// Entries that the filter picked and that were probed.
     pub entries: u64,
     /// Rows of pictures.
     pub images: u64,
-    /// Rows of sound and video.
+    /// Rows of audio and video.
     pub av: u64,
 }
 
 impl MediaRows {
-    /// Rows of either type.
+    /// Returns the number of rows of either type.
     pub fn rows(&self) -> u64 {
         self.images + self.av
     }
@@ -45,7 +45,7 @@ impl MediaRows {
     }
 }
 
-/// Writes the rows of one unit. The file comes into being with the first row.
+/// Writes the rows of one unit. The file is created with the first row.
 pub(super) struct RowsWriter<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,

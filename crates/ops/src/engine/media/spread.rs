@@ -1,4 +1,4 @@
-//! What the media tables of a data set hold, in distributions: for `info` and the facts view.
+//! Distributions of what the media tables of a data set hold: for `info` and the facts view.
 
 use crate::formats::energon::layout;
 use crate::formats::energon::media_json::from_json;
@@ -9,11 +9,11 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Rows between two looks at the cancel flag.
+/// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 4096;
-/// Upper ends of the classes of pictures and videos, by their longer side in pixels.
+/// Upper bounds of the classes of pictures and videos, by their longer side in pixels.
 const SIDES: [u32; 9] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
-/// Upper ends of the classes of durations, in seconds, with their names.
+/// Upper bounds of the classes of durations, in seconds, with their names.
 const LENGTHS: [(f64, &str); 9] = [
     (1.0, "under 1 s"),
     (5.0, "1–5 s"),
@@ -26,30 +26,30 @@ const LENGTHS: [(f64, &str); 9] = [
     (f64::INFINITY, "1 h and more"),
 ];
 
-/// One filter under which the entries were looked at.
+/// One filter that was applied to the entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterFacts {
     /// `EXTENSION`, `HEADER` or `GLOB`.
     pub strategy: String,
     /// The patterns of a glob; empty for the others.
     pub patterns: String,
-    /// When it was first used, in UTC, as the database has it.
+    /// Time of first use, in UTC, as stored in the database.
     pub created_at: String,
 }
 
-/// What the media tables hold. Every list is of names and rows, in a fixed order of classes or most first;
-/// where not all are named, `others` comes last, so that the rows add up.
+/// The content of the media tables. Every list has names and row counts, in a fixed order of classes or most first; if not all are named,
+/// `others` is last, so that the counts add up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MediaSpread {
     /// Rows in all.
     pub rows: u64,
     /// Rows of pictures.
     pub images: u64,
-    /// Rows of sound and video.
+    /// Rows of audio and video.
     pub av: u64,
     /// Rows that cannot be read.
     pub unreadable: u64,
-    /// The filters under which the rows came to be, oldest first.
+    /// The filters that produced the rows, oldest first.
     pub filters: Vec<FilterFacts>,
     /// Pictures by format.
     pub formats: Vec<(String, u64)>,
@@ -61,21 +61,21 @@ pub struct MediaSpread {
     pub sides: Vec<(String, u64)>,
     /// Videos by width × height, in pixels; the most frequent ones.
     pub video_sizes: Vec<(String, u64)>,
-    /// Sound and video by duration, in classes.
+    /// Audio and video by duration, in classes.
     pub durations: Vec<(String, u64)>,
-    /// Sound by sample rate and channels.
+    /// Audio by sample rate and channels.
     pub audio: Vec<(String, u64)>,
-    /// Seconds of sound and video in all.
+    /// Total duration of audio and video, in seconds.
     pub seconds: f64,
     /// Smallest and largest width and height of the pictures.
     pub extent: Option<[(u32, u32); 2]>,
 }
 
-/// Different sizes that are told apart; a hostile table has one per row.
+/// Maximum number of distinct sizes counted; a hostile table has one per row.
 const SIZES_KEPT: usize = 10_000;
-/// Sizes that are listed.
+/// Sizes listed.
 const MAX_LISTED_SIZES: usize = 20;
-/// What all sizes beyond are counted as.
+/// The name under which all further sizes are counted.
 pub const OTHERS: &str = "others";
 
 #[derive(Default)]
@@ -86,19 +86,19 @@ struct Tally {
     sizes: BTreeMap<(u32, u32), u64>,
     video_sizes: BTreeMap<(u32, u32), u64>,
     audio: BTreeMap<(u32, u32), u64>,
-    /// Rows that are counted in `video_sizes` and in `audio`, or were too many for them.
+    /// Rows counted in `video_sizes` and in `audio`, including those beyond their limit.
     videos: u64,
     sounds: u64,
     sides: [u64; SIDES.len() + 1],
     lengths: [u64; LENGTHS.len()],
 }
 
-/// Reads the media tables of the data set at `root`, row by row. `None` where it has none.
+/// Reads the media tables of the data set at `root`, row by row. `None` if it has none.
 pub fn facts_of(root: &Path) -> Outcome<Option<MediaSpread>> {
     facts_until(root, &Cancel::default())
 }
 
-/// As [`facts_of`], and ends soon after somebody asked to stop.
+/// Like [`facts_of`], but returns soon after a cancellation.
 pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     if !path.is_file() {
@@ -231,10 +231,10 @@ fn side_name(class: usize) -> String {
     }
 }
 
-/// The most frequent ones by name, and what is left of `all` rows as the last one.
+/// Returns the most frequent ones by name, and the remainder of `all` rows as the last one.
 fn most<K: Ord>(counts: BTreeMap<K, u64>, all: u64, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
     let mut list: Vec<(K, u64)> = counts.into_iter().collect();
-    // The map's own order decides among equal ones.
+    // The sort is stable: equal counts keep the order of the map.
     list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut named: Vec<_> = list.into_iter().take(MAX_LISTED_SIZES).map(|(key, count)| (name(key), count)).collect();
     let rest = all.saturating_sub(named.iter().map(|(_, count)| count).sum());

@@ -12,28 +12,28 @@ use gristmill_storage::read::open_read;
 use std::ops::Range;
 use std::path::Path;
 
-/// Entries between two looks at the cancel flag.
+/// Entries between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 256;
-/// The way out of a picture that cannot be decoded whole.
+/// The hint for a picture that cannot be decoded completely.
 pub const WHOLE: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
 
-/// How entries are looked at, and where their rows go.
+/// How entries are probed, and where their rows are written.
 #[derive(Clone, Copy)]
 pub struct Probing<'a> {
     /// Which entries.
     pub plan: &'a MediaPlan,
-    /// Decode pictures, and leave broken ones out.
+    /// Whether pictures are decoded, and broken ones left out.
     pub compat: bool,
     /// Writes the spool files.
     pub fs: &'a dyn Fs,
-    /// Where they go; exists.
+    /// The folder of the spool files; must exist.
     pub dir: &'a Path,
 }
 
-/// Looks at the entries of one shard. `unit` names the spool file. Adds one item to the progress.
+/// Probes the entries of one shard. `unit` names the spool file. Adds one item to the progress.
 ///
-/// What is wrong with an entry, or with the whole shard, is reported as a problem, and costs only its rows. A shard that is not
-/// what was scanned any more gets none. Of a compressed shard nothing is looked at.
+/// A problem with an entry, or with the whole shard, is reported, and costs only its rows. A shard that differs from the scanned one has no
+/// rows. The entries of a compressed shard are not probed.
 pub fn probe_shard(
     shard: &Shard,
     spool: &SpooledShard,
@@ -53,7 +53,7 @@ pub fn probe_shard(
     work.rows.finish()
 }
 
-/// Goes through the entries; hands back why there is nothing to go through.
+/// Iterates over the entries; returns the reason if there are none to iterate over.
 fn shard_entries(
     shard: &Shard,
     spool: &SpooledShard,
@@ -94,7 +94,7 @@ fn shard_entries(
     Ok(None)
 }
 
-/// Looks at the files of one slice of a folder's list. Adds one item per file to the progress.
+/// Probes the files of one slice of a folder's list. Adds one item per file to the progress.
 pub fn probe_files(
     root: &Path,
     files: &FileList,
@@ -133,7 +133,7 @@ impl Work<'_> {
             Verdict::Other => return Ok(()),
             Verdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
-                    // What the header's reader remarked is the same damage, seen from its end.
+                    // The remarks of the header's reader describe the same damage, so they are not reported as well.
                     let fate =
                         if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
                     let message = format!("the picture cannot be decoded: {damage}; {fate}");

@@ -1,4 +1,4 @@
-//! Rows into the database: a union with what is there, in one transaction.
+//! Writes rows into the database: a union with the existing ones, in one transaction.
 
 use super::spool::{MediaRows, Row};
 use crate::engine::index::sql_failure;
@@ -9,32 +9,32 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 
-/// Bytes of rows that are sorted at a time. Part of how the file comes out, so it depends on nothing.
+/// Bytes of rows sorted at a time. Constant, because it affects the bytes of the file.
 const BATCH_BYTES: usize = 32 << 20;
-/// What a row takes besides its texts, about.
+/// Approximate size of a row without its texts, in bytes.
 const ROW_BYTES: usize = 48;
-/// Rows between two looks at the cancel flag.
+/// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 1024;
 
-/// Answers whether the entry of an old row is still there.
+/// Returns whether the entry of an old row still exists.
 pub type StillThere<'a> = dyn FnMut(&Connection, &str) -> Outcome<bool> + 'a;
 
-/// What happens to rows that were there before.
+/// How existing rows are handled.
 pub struct OldRows<'a> {
-    /// Whether the entry of a row, by its key, is still there.
+    /// Whether the entry of a row, by its key, still exists.
     pub still_there: &'a mut StillThere<'a>,
-    /// Remove rows whose entry is gone.
+    /// Whether rows whose entry is gone are removed.
     pub prune: bool,
 }
 
-/// What was done to the database.
+/// Counts of the changes to the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowStats {
     /// Rows written.
     pub rows_written: u64,
-    /// Rows there are now.
+    /// Rows in the table now.
     pub rows_in_all: u64,
-    /// Rows whose entry is gone, and that are still there.
+    /// Rows whose entry is gone, but which were not removed.
     pub stale: u64,
     /// The first of these, by key.
     pub stale_keys: Vec<String>,
@@ -42,13 +42,13 @@ pub struct RowStats {
     pub pruned: u64,
 }
 
-/// Keys of stale rows that are kept for the report.
+/// Keys of stale rows kept for the report.
 const STALE_KEPT: usize = 100;
 
-/// Puts the rows of all units, and the filter, into the private copy of a database (made where there is none), and makes it durable.
+/// Writes the rows of all units, and the filter, into the private copy of a database (created if missing), and makes it durable.
 ///
-/// `keep` answers for each key whether its row is wanted. Of one key twice, the later row stays. Adds one item per row to the
-/// progress. SQLite writes the file itself; a disk that is full is an environment failure like any other.
+/// `keep` returns for each key whether its row is wanted. Of two rows with one key, the later one stays. Adds one item per row to the
+/// progress. SQLite writes the file itself; a full disk is an environment failure like any other.
 pub fn write_rows(
     fs: &dyn Fs,
     database: &Path,
@@ -83,8 +83,8 @@ pub fn write_rows(
     Ok(written)
 }
 
-/// Opens a private file. It is thrown away unless everything is well, so nothing is synced on the way; what it already holds
-/// may come from anybody, so nothing in it may run.
+/// Opens a private file. It is discarded unless everything succeeds, so nothing is synced in between; its existing content is untrusted, so
+/// nothing in it may be executed.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -99,7 +99,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The media tables must be what readers expect: a table of another shape would take rows that nobody finds.
+/// Checks that the media tables have the shape that readers expect: rows in a table of another shape would not be found.
 fn check_tables(connection: &Connection, database: &Path) -> Outcome<()> {
     let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('media_metadata', 'media_filters')) = 2 \
                AND (SELECT count(*) FROM pragma_table_info('media_metadata') WHERE name = 'entry_key' AND pk = 1) = 1 \
@@ -113,7 +113,7 @@ fn check_tables(connection: &Connection, database: &Path) -> Outcome<()> {
         .with_hint("move .nv-meta/index.sqlite away, and prepare again"))
 }
 
-/// Rows up to this one were there before; what is written or replaced from now on comes after it.
+/// Returns the highest existing row id; rows written or replaced from now on have higher ones.
 fn newest(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0))
 }
@@ -141,7 +141,7 @@ fn insert(
     Ok(count + batch.insert(connection, database, handles)?)
 }
 
-/// Rows that are sorted together.
+/// Rows sorted together.
 #[derive(Default)]
 struct Batch {
     rows: Vec<Row>,
@@ -178,7 +178,7 @@ impl Batch {
     }
 }
 
-/// Goes through the rows that were there before and were not replaced.
+/// Iterates over the rows that existed before and were not replaced.
 fn stale(
     connection: &Connection,
     database: &Path,
@@ -200,7 +200,7 @@ fn stale(
                 handles.cancel.check()?;
             }
             let key = row.get_ref(1).map_err(failed)?;
-            // A key that is no text can be the name of nothing.
+            // A key that is not text cannot be the name of an entry.
             let is_there = match key.as_str() {
                 Ok(key) => (old.still_there)(connection, key)?,
                 Err(_) => false,
@@ -225,7 +225,7 @@ fn stale(
     Ok(())
 }
 
-/// Whether a sample table names this entry: `key.part`, where a key has no dot behind its last `/`.
+/// Whether a sample table contains this entry: `key.part`, where a key has no dot after its last `/`.
 pub fn is_in_samples(connection: &Connection, database: &Path, entry: &str) -> Outcome<bool> {
     let file = entry.rfind('/').map_or(0, |at| at + 1);
     let Some(dot) = entry.get(file..).and_then(|name| name.find('.')).map(|at| at + file) else { return Ok(false) };
@@ -237,7 +237,7 @@ pub fn is_in_samples(connection: &Connection, database: &Path, entry: &str) -> O
     found.map(|found| found.is_some()).map_err(|error| sql_failure(database, &error))
 }
 
-/// Whether the media tables of a database say that all its entries were looked at under this filter. Any trouble means no.
+/// Whether the media tables of a database record that all its entries were probed with this filter. Any error means `false`.
 pub fn has_filter(database: &Path, filter: &MediaFilter) -> bool {
     let Ok(connection) = crate::formats::energon::tables::open_readonly(database) else { return false };
     let sql = "SELECT count(*) FROM media_filters WHERE strategy = ?1 AND patterns = ?2";

@@ -1,4 +1,4 @@
-//! Writing a metadataset from a plan, and finding what could be in one.
+//! Writes a metadataset from a plan, and finds possible members.
 
 use super::aux;
 use super::facts::{MixFacts, MixNodeKind};
@@ -17,30 +17,30 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "writing the metadataset";
-/// Splits that trainers ask for.
+/// Splits that trainers request.
 const USUAL: [&str; 3] = ["train", "val", "test"];
-/// Folders below each other that are searched.
+/// Maximum depth of the search, in folders.
 const DEPTH: usize = 3;
-/// Entries that are looked at.
+/// Maximum number of entries inspected.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Something on disk that could be a member of a mixture.
+/// Something on disk that can be a member of a mixture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundMember {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its kind.
     pub kind: MixNodeKind,
-    /// Samples in all of it, where that is known without reading it.
+    /// Total number of samples, if known without reading it.
     pub samples: Option<u64>,
-    /// Split name and samples in it; none for JSONL, which has no splits.
+    /// Split name and samples in it; empty for JSONL, which has no splits.
     pub splits: Vec<(String, u64)>,
     /// Whether its samples are plain maps of parts, so that it may have aux sources.
     pub is_crude: bool,
 }
 
-/// Prepared WebDatasets, indexed JSONL files and metadatasets in a folder and the folders below it (3 levels, 10,000 entries),
-/// sorted by path. What cannot be opened is left out.
+/// Finds prepared WebDatasets, indexed JSONL files and metadatasets in a folder and the folders below it (3 levels, 10,000 entries), sorted
+/// by path. What cannot be opened is left out.
 pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     std::fs::read_dir(folder).map_err(|error| Failure::io("looking into", folder, &error))?;
     let mut found = Vec::new();
@@ -107,12 +107,12 @@ pub fn takes_aux(path: &str) -> bool {
     }
 }
 
-/// The text of the file. A plan that no file can hold is a usage failure: no member, a weight that is not above 0, a join without
-/// joiner.
+/// Renders the text of the file. A plan that no file can represent is a usage failure: no member, a weight that is not above 0, a join
+/// without joiner.
 pub fn render(plan: &MixPlan) -> Outcome<String> {
     let metadataset = metadataset_of(plan)?;
     let text = metadataset::render(&metadataset);
-    // What the loader would not read back is not written.
+    // Text that the loader could not read back is not written.
     match metadataset::read(&text) {
         Ok(_) => Ok(text),
         Err(mistakes) => {
@@ -127,7 +127,7 @@ pub fn render(plan: &MixPlan) -> Outcome<String> {
     }
 }
 
-/// What the mixture comes down to, as [`check`](super::check) says it of the written file.
+/// Returns the facts of the mixture, as [`check`](super::check) reports them for the written file.
 pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> {
     let text = render(plan)?;
     let data = metadataset::read(&text);
@@ -173,7 +173,7 @@ fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
     Ok(Metadataset { version: 2, splits: named, remarks: Vec::new() })
 }
 
-/// Which members are JSONL files that are part of the first split alone: all that are one, unless the splits are named.
+/// Returns which members are JSONL files that are part of the first split alone: all JSONL files, unless the splits are named.
 fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
     let mut library = Library::default();
     let mut is_jsonl = |member: &MixMember| {
@@ -192,7 +192,7 @@ fn node_without(node: &Node, is_left_out: &[bool]) -> Node {
     node
 }
 
-/// What is said of JSONL files that are not part of every split.
+/// Returns a note about JSONL files that are not part of every split.
 fn jsonl_note(plan: &MixPlan) -> Option<Problem> {
     let named = plan.members.iter().zip(jsonl_members(plan)).filter(|(_, is_jsonl)| *is_jsonl);
     let named: Vec<String> = named.map(|(member, _)| format!("'{}'", member.path)).collect();
@@ -249,7 +249,7 @@ fn join_of(plan: &MixPlan, folder: &Path) -> Outcome<Join> {
     Ok(Join { at: Mark::default(), members, is_named, joiner, split_part: None, subflavors: None, subset: None })
 }
 
-/// `module:Class` or `module:function`: classes begin with a capital letter.
+/// Parses `module:Class` or `module:function`: classes begin with a capital letter.
 fn joiner_of(text: &str) -> Outcome<Joiner> {
     let parts = text.rsplit_once(':').filter(|(module, object)| !module.is_empty() && !object.is_empty());
     let Some((module, object)) = parts else {
@@ -289,7 +289,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
     })
 }
 
-/// Where an aux source is. A folder of files is taken as such without `filesystem://` too.
+/// Returns the target of an aux source. A folder of files is recognised without `filesystem://` too.
 fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     let path = source.path.strip_prefix("filesystem://");
     let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
@@ -308,8 +308,8 @@ fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
 }
 
-/// A path of the person as the file should have it: relative to the file's folder; remote ones as they are, and absolute ones unless they
-/// are to be relative too.
+/// Returns a given path as written to the file: relative to the file's folder; remote ones unchanged, and absolute ones unchanged unless
+/// they are to be relative too.
 fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     if text.is_empty() {
         return Err(usage("a path is empty"));
@@ -323,11 +323,11 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     Ok(text.to_owned())
 }
 
-/// Those of train, val and test that every member with splits has; train alone where none has splits.
+/// Returns those of train, val and test that every member with splits has; train alone if none has splits.
 fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
     let is_jsonl = jsonl_members(plan);
     if plan.kind == MixKind::Join || !is_jsonl.is_empty() && is_jsonl.iter().all(|is_jsonl| *is_jsonl) {
-        // One file per split is needed for more joins: the loader keeps one index for all of them.
+        // More joins need one file per split: the loader keeps one index for all of them.
         return Ok(vec![USUAL[0].to_owned()]);
     }
     let mut library = Library::default();
@@ -339,7 +339,7 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
             Ok(Opened::Mix(file)) => {
                 file.data.as_ref().is_ok_and(|data| data.splits.iter().any(|known| known.name == split))
             }
-            // What cannot be opened is told by the check, not by a split that is missing.
+            // A member that cannot be opened is reported by the check, not by a missing split.
             Ok(Opened::Jsonl(_)) | Err(_) => true,
         }
     };

@@ -1,4 +1,4 @@
-//! Aux sources: opened, and searched for the media that records of their member name.
+//! Aux sources: opens them, and looks up the media that records of their member name.
 
 use super::facts::AuxLookup;
 use super::paths::{resolve, PathTarget};
@@ -14,11 +14,11 @@ use gristmill_media::kind::type_by_extension;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Texts of one record that are looked up, at most.
+/// Maximum number of texts looked up per record.
 const MAX_TEXTS: usize = 1_000;
-/// A longer text is no name, in bytes.
+/// Longer texts are not treated as names, in bytes.
 const MAX_NAME_BYTES: usize = 1_024;
-/// Missing names that are kept.
+/// Missing names kept as examples.
 const EXAMPLES: usize = 5;
 
 /// A source that could be opened.
@@ -30,7 +30,7 @@ pub(super) enum Source {
     Folder(PathBuf),
 }
 
-/// As a file has it.
+/// Returns the target as written in a file.
 pub(super) fn written(target: &AuxTarget) -> String {
     match target {
         AuxTarget::Dataset(path) => path.clone(),
@@ -52,7 +52,7 @@ pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<O
     }
 }
 
-/// Opens a source on this machine: a folder of files, or unless `is_folder`, a prepared WebDataset where there is one.
+/// Opens a source on this machine: a prepared WebDataset if there is one and `is_folder` is not set, else a folder of files.
 pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, Unusable> {
     let shown = path.display();
     match path.is_dir() {
@@ -80,7 +80,7 @@ fn has_shards(path: &Path) -> bool {
     crate::source::kind::kind_of(path).is_ok_and(|kind| kind == gristmill_core::DatasetKind::RawWebDataset)
 }
 
-/// A source open for questions.
+/// A source open for look-ups.
 enum AuxSource {
     Database(Tables),
     Folder(PathBuf),
@@ -110,7 +110,7 @@ impl AuxSource {
     }
 }
 
-/// Looks the names in a sample of a member's records up in its sources. `None` when no record names anything like media.
+/// Looks up the names in a sample of a member's records in its sources. `None` if no record contains a name that looks like media.
 pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
     let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
     let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
@@ -139,7 +139,7 @@ pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLo
 }
 
 fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
-    // A name without a dot is in no tar, and hardly a file.
+    // A name without a dot is in no tar, and unlikely to be a file.
     if name.is_empty() || !name.contains('.') {
         return Ok(false);
     }
@@ -151,12 +151,12 @@ fn any_has(sources: &[AuxSource], name: &str) -> Outcome<bool> {
     Ok(false)
 }
 
-/// A name with the ending of a picture, sound or video that is no address.
+/// Whether a text is a name with the extension of a picture, audio or video and not a URL.
 fn looks_like_media(text: &str) -> bool {
     type_by_extension(text).is_some() && !text.contains("://") && !text.starts_with("data:")
 }
 
-/// The texts of a record, the first [`MAX_TEXTS`].
+/// Returns the first [`MAX_TEXTS`] texts of a record.
 fn texts(record: &serde_json::Value) -> Vec<&str> {
     let (mut open, mut texts) = (vec![record], Vec::new());
     while let Some(value) = open.pop() {

@@ -1,10 +1,10 @@
-//! What a metadataset comes down to: its tree, with the share and the samples of each node.
+//! The facts of a metadataset: its tree, with the share and the samples of each node.
 
 use gristmill_core::Problem;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What a node of the tree is.
+/// The kind of a node of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MixNodeKind {
@@ -12,7 +12,7 @@ pub enum MixNodeKind {
     WebDataset,
     /// A JSONL file.
     Jsonl,
-    /// A split of another metadataset; its only child is what that is.
+    /// A split of another metadataset; its only child is the root of that split.
     Metadataset,
     /// Members drawn by weight.
     Blend,
@@ -20,36 +20,36 @@ pub enum MixNodeKind {
     BlendEpochized,
     /// Members joined by key; the children have no share of their own.
     Join,
-    /// Something that could not be opened; a problem says why.
+    /// Something that could not be opened; a problem gives the reason.
     Unusable,
 }
 
 /// One node of the tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MixNode {
-    /// The path as written in the file, or what it is. Raw.
+    /// The path as written in the file, or a description. Raw.
     pub label: String,
     /// What it is.
     pub kind: MixNodeKind,
-    /// Line of the file it is in, counted from 1.
+    /// Its line in the file, counted from 1.
     pub line: u64,
-    /// Share of the samples that come from it, of all of its split: 0 to 1.
+    /// The share of its split's samples that come from it: 0 to 1.
     pub share: f64,
     /// Its weight as written, in a blend.
     pub weight: Option<f64>,
     /// Its repetitions as written, in an epochized blend.
     pub repetitions: Option<f64>,
-    /// Samples in one pass over it: its split, without excluded samples, within its subset. `None` when that is not known.
+    /// Samples in one pass over it: its split, without excluded samples, within its subset. `None` if unknown.
     pub samples: Option<u64>,
-    /// Samples it gives to one epoch of its split: `samples` times all repetitions above it.
+    /// Samples it contributes to one epoch of its split: `samples` times all repetitions above it.
     pub samples_per_epoch: Option<u64>,
     /// How often each of its samples is seen compared with an even mixture of all samples: 1 is even, 2 twice as often.
     pub oversampling: Option<f64>,
-    /// The split of it that is used.
+    /// Its split that is used.
     pub split_part: Option<String>,
     /// Names and targets of its aux sources, as written. Raw.
     pub aux: Vec<(String, String)>,
-    /// Further down.
+    /// The nodes below it.
     pub children: Vec<MixNode>,
 }
 
@@ -58,11 +58,11 @@ pub struct MixNode {
 pub struct MixSplit {
     /// Its name. Raw.
     pub name: String,
-    /// The whole of it; its share is 1.
+    /// The root of its tree; its share is 1.
     pub root: MixNode,
 }
 
-/// What a sample of records of a member looked up in its aux sources gave.
+/// The result of looking up a sample of a member's records in its aux sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuxLookup {
     /// The member's path as written. Raw.
@@ -77,16 +77,16 @@ pub struct AuxLookup {
     pub examples: Vec<String>,
 }
 
-/// One join, and whether its index is there.
+/// One join, and whether its index exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JoinFacts {
-    /// The metadataset it is written in.
+    /// The metadataset that contains it.
     pub file: PathBuf,
-    /// The split it is in.
+    /// The split that contains it.
     pub split: String,
     /// Where the loader looks for its index.
     pub index: PathBuf,
-    /// Whether the index is there and whole.
+    /// Whether the index exists and is complete.
     pub is_prepared: bool,
 }
 
@@ -95,14 +95,14 @@ pub struct JoinFacts {
 pub struct MixFacts {
     /// The file.
     pub path: PathBuf,
-    /// 1 or 2.
+    /// The version of the format: 1 or 2.
     pub version: u8,
-    /// In the order of the file.
+    /// The splits, in the order of the file.
     pub splits: Vec<MixSplit>,
     /// Joins, in the order of the file; nested ones too.
     pub joins: Vec<JoinFacts>,
     /// Media names looked up in aux sources.
     pub aux: Vec<AuxLookup>,
-    /// What is wrong; a refusal is something the loader does not accept.
+    /// The problems found; a refusal is something the loader does not accept.
     pub problems: Vec<Problem>,
 }

@@ -1,4 +1,4 @@
-//! Small prepared data sets for tests, made by hand: nothing of the preparation itself is tested here.
+//! Small prepared data sets for tests, made by hand: the preparation itself is not tested here.
 
 use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx};
 use gristmill_storage::fs::{Fs as _, RealFs};
@@ -6,7 +6,7 @@ use gristmill_storage::publish::write_file;
 use rusqlite::params;
 use std::path::{Path, PathBuf};
 
-/// A prepared data set to be.
+/// Describes a prepared data set to write.
 pub(crate) struct Set<'a> {
     pub(crate) shards: Vec<(&'a str, Vec<String>)>,
     pub(crate) splits: Vec<(&'a str, Vec<&'a str>)>,
@@ -19,13 +19,13 @@ pub(crate) const CRUDE: &str = "__module__: megatron.energon\n__class__: CrudeWe
 pub(crate) const TYPED: &str =
     "sample_type:\n  __module__: megatron.energon\n  __class__: TextSample\nfield_map:\n  text: txt\n";
 
-/// `prefix0`, `prefix1`, …
+/// Returns `prefix0`, `prefix1`, …
 pub(crate) fn keys(prefix: &str, range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|n| format!("{prefix}{n:04}")).collect()
 }
 
 impl Set<'_> {
-    /// Two shards of ten samples: `a.tar` in train, `b.tar` in val.
+    /// Returns two shards of ten samples: `a.tar` in train, `b.tar` in val.
     pub(crate) fn small() -> Self {
         Self {
             shards: vec![("a.tar", keys("k", 0..10)), ("b.tar", keys("k", 10..20))],
@@ -36,7 +36,7 @@ impl Set<'_> {
         }
     }
 
-    /// Writes the small files and the tables; sample n of a shard lies at byte 2048·n and has one part `txt`.
+    /// Writes the small files and the tables; sample n of a shard is at byte 2048·n and has one part `txt`.
     pub(crate) fn write(&self, root: &Path) -> PathBuf {
         let meta = root.join(layout::NV_META);
         std::fs::create_dir_all(&meta).unwrap();
@@ -82,7 +82,7 @@ pub(crate) fn metadataset(path: &Path, splits: &str) -> PathBuf {
     path.to_owned()
 }
 
-/// An indexed JSONL file of these lines.
+/// Writes an indexed JSONL file of these lines.
 pub(crate) fn jsonl(path: &Path, lines: &[&str]) -> PathBuf {
     let (mut text, mut offsets) = (String::new(), Vec::new());
     for line in lines {

@@ -1,6 +1,6 @@
-//! Making the index of a join: keys of all members are sorted and merged, the rows sorted back into the order of the first member.
+//! Makes the index of a join: keys of all members are sorted and merged, the rows sorted back into the order of the first member.
 //!
-//! Nothing is held in memory but buffers of bounded size, whatever the number of samples.
+//! Memory holds only buffers of bounded size, whatever the number of samples.
 
 use super::join_plan::{JoinInput, JoinPlan};
 use crate::engine::index::bytes::SpoolWriter;
@@ -16,30 +16,30 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "joining the data sets";
-/// Sorted runs that are open at once.
+/// Maximum number of sorted runs open at once.
 const MERGE_WIDTH: usize = 64;
-/// The least memory that sorting takes, in bytes.
+/// Minimum memory for sorting, in bytes.
 const LEAST_MEMORY: usize = 1 << 20;
-/// Rows between two looks at the cancel flag and at the progress.
+/// Rows between two checks of the cancel flag and updates of the progress.
 const STEP: u64 = 4096;
-/// Missing keys that a message names.
+/// Missing keys named in a message.
 const EXAMPLES: usize = 5;
-/// Stands for a shard outside of the member's split.
+/// Marks a shard outside of the member's split.
 const ELSEWHERE: u64 = u64::MAX;
 
-/// Where and how a join is made.
+/// The inputs of a join run: where and how it is made.
 pub struct JoinWork<'a> {
-    /// Where files are written.
+    /// Used to write files.
     pub fs: &'a dyn Fs,
-    /// A folder for sorted runs.
+    /// The folder for sorted runs.
     pub scratch: &'a Path,
-    /// Bytes of memory that sorting may take.
+    /// Memory limit for sorting, in bytes.
     pub memory: usize,
-    /// Keep samples of excluded shards, as the reference does.
+    /// Whether samples of excluded shards are kept, as in the reference.
     pub compat: bool,
 }
 
-/// What a join came to.
+/// The counts of a finished join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinCounts {
     /// Samples of the first member.
@@ -48,9 +48,9 @@ pub struct JoinCounts {
     pub rows: u64,
     /// Samples left out because a member with `nonmatch: skip` lacks them.
     pub skipped: u64,
-    /// Per member: rows with nothing from it.
+    /// Per member: rows without a sample from it.
     pub filled: Vec<u64>,
-    /// Rows with nothing from one member at least.
+    /// Rows without a sample from at least one member.
     pub rows_with_nothing: u64,
     /// Per member: samples that it has, but in another split or an excluded shard.
     pub elsewhere: Vec<u64>,
@@ -58,8 +58,8 @@ pub struct JoinCounts {
     pub bytes: u64,
 }
 
-/// Makes the index of a join in the new file `path`. Samples that a member with `nonmatch: error` lacks are a failure that counts them
-/// and names the first; so is a join without rows. Adds one item per sample that is read and per row.
+/// Makes the index of a join in the new file `path`. It is a failure if a member with `nonmatch: error` lacks samples (the failure counts
+/// them and names the first), or if the join has no rows. Adds one item to the progress per sample read and per row.
 pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
     let around = BuildContext {
         fs: work.fs,
@@ -82,7 +82,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
     Ok(counts)
 }
 
-/// One sorted run of keys with place of the shard, number in the shard, offset and size.
+/// Writes one sorted run of keys with position of the shard, number in the shard, offset and size.
 fn sort_keys(
     input: &JoinInput,
     column: usize,
@@ -151,7 +151,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The keys of one member in order.
+/// The keys of one member, in order.
 struct Keys {
     merge: Merge<4>,
     key: Vec<u8>,
@@ -173,7 +173,7 @@ impl Keys {
         })
     }
 
-    /// Moves to the next key. One that is there twice is a failure: nobody knows which sample is meant.
+    /// Advances to the next key. A key that occurs twice is a failure: it is unknown which sample is meant.
     fn advance(&mut self) -> Outcome<()> {
         match self.merge.next()? {
             None => self.is_done = true,
@@ -193,7 +193,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Moves to `key` or behind it, and tells what is known of it there.
+    /// Advances to `key` or beyond it, and returns the numbers stored for it.
     fn find(&mut self, key: &[u8]) -> Outcome<Option<[u64; 4]>> {
         if !self.is_started {
             self.advance()?;
@@ -205,7 +205,7 @@ impl Keys {
     }
 }
 
-/// Joined rows, sorted by place of the shard and number in it of the first member.
+/// Joined rows, sorted by the first member's shard position and number in the shard.
 struct Rows<'a> {
     around: &'a BuildContext<'a>,
     sorter: Sorter<0>,
@@ -245,7 +245,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Samples of the first member that another one lacks although it must not.
+/// Samples of the first member that another one lacks although its `nonmatch` is `error`.
 #[derive(Default)]
 struct Missing {
     count: u64,
@@ -289,7 +289,7 @@ impl<'a> Matching<'a> {
         Ok(())
     }
 
-    /// Fills `cells`; `false` when the sample is left out or cannot be joined.
+    /// Fills `cells`; `false` if the sample is left out or cannot be joined.
     fn row(&mut self, key: &[u8], numbers: [u64; 4], others: &mut [Keys]) -> Outcome<bool> {
         self.cells.clear();
         self.cells.push(cell(numbers));
@@ -312,7 +312,7 @@ impl<'a> Matching<'a> {
             let column: usize = column;
             bump(&mut self.counts.elsewhere, column, is_elsewhere);
             match nonmatch {
-                // A sample that is left out because of another member is missed by nobody.
+                // A sample left out because of another member does not count as missing.
                 _ if is_skipped => {}
                 Nonmatch::None => bump(&mut self.counts.filled, column, true),
                 Nonmatch::Skip => {}
@@ -356,7 +356,7 @@ fn bump(counts: &mut [u64], column: usize, is_one: bool) {
 }
 
 fn cell([place, _, offset, size]: [u64; 4]) -> Cell {
-    // Places are below 2³², offsets and sizes come from signed numbers.
+    // Positions are below 2³², offsets and sizes come from signed numbers.
     Cell { shard: place as i64, byte_offset: offset as i64, byte_size: size as i64 }
 }
 
@@ -385,7 +385,7 @@ fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &Missing, samples: u64) ->
         .with_hint("nonmatch: skip at that member leaves such samples out, nonmatch: none joins them with nothing")
 }
 
-/// The rows in order, as the file.
+/// Writes the rows in order into the file.
 fn write(
     sources: Vec<RunSource>,
     plan: &JoinPlan,
@@ -416,7 +416,7 @@ fn write(
     Ok(())
 }
 
-/// Rows that are read and written: what the progress will count to.
+/// Returns the number of rows read and written: the total of the progress.
 pub fn steps(plan: &JoinPlan) -> u64 {
     let samples = |input: &JoinInput| input.samples.unwrap_or(0);
     let all: u64 = plan.inputs.iter().map(samples).sum();

@@ -1,4 +1,4 @@
-//! A join before it is made: which samples of which shards, and where the loader looks for its index.
+//! A join before it is made: its samples and shards, and where the loader looks for its index.
 
 use super::sets::{quoted, MixFile, SplitView, Unusable, WebSet};
 use crate::formats::energon::join_idx::JoinIdx;
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Names of one join index that are written, at most; see [`names`].
+/// Maximum number of names written for one join index; see [`names`].
 const MAX_NAMES: usize = 24;
 
 /// One member of a join.
@@ -19,22 +19,22 @@ pub struct JoinInput {
     pub label: String,
     /// Its folder.
     pub root: PathBuf,
-    /// What becomes of samples that it lacks.
+    /// The treatment of samples that it lacks.
     pub nonmatch: Nonmatch,
-    /// Shards of its split in order, excluded ones too: place in the index.
+    /// Shards of its split in order, including excluded ones: position in the index.
     pub order: Vec<u32>,
-    /// Shards that are excluded, by their place in the index; sorted.
+    /// Excluded shards, by their position in the index; sorted.
     pub excluded_shards: Vec<u32>,
-    /// Single samples that are excluded: place of the shard in the index, and key; sorted.
+    /// Individually excluded samples: position of the shard in the index, and key; sorted.
     pub excluded: Vec<(u32, String)>,
-    /// Samples of its split that are not excluded, where that is known.
+    /// Samples of its split that are not excluded, if known.
     pub samples: Option<u64>,
     uuid: String,
     exclude_items: Vec<String>,
 }
 
 impl JoinInput {
-    /// Where its sample tables are.
+    /// Returns the path of its sample tables.
     pub fn database(&self) -> PathBuf {
         layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
     }
@@ -43,9 +43,9 @@ impl JoinInput {
 /// One join.
 #[derive(Clone, Debug)]
 pub struct JoinPlan {
-    /// The metadataset it is written in; absolute.
+    /// The metadataset that contains it; absolute.
     pub file: PathBuf,
-    /// As messages call that file. Raw.
+    /// The name of that file in messages. Raw.
     pub shown: String,
     /// The split of that file. Raw.
     pub split: String,
@@ -53,52 +53,52 @@ pub struct JoinPlan {
     pub at: Mark,
     /// The loader looks for one of these; all of them are written.
     pub names: Vec<PathBuf>,
-    /// The loader may also look for others; see [`names`].
+    /// Whether the loader may also look for others; see [`names`].
     pub has_other_names: bool,
-    /// The first gives the order.
+    /// The members; the first determines the order.
     pub inputs: Vec<JoinInput>,
 }
 
 impl JoinPlan {
-    /// Where the loader looks first.
+    /// Returns the path where the loader looks first.
     pub fn index(&self) -> &Path {
         self.names.first().map_or(&self.file, PathBuf::as_path)
     }
 
-    /// Rows of its index, when that is there and whole.
+    /// Returns the rows of its index, if that exists and is complete.
     pub fn rows(&self) -> Option<u64> {
         let index = JoinIdx::open(self.index()).ok()?;
         (index.columns() == self.inputs.len()).then(|| index.rows())
     }
 
-    /// Rows of its index with nothing from one member at least; `None` where that is not known.
+    /// Returns the rows of its index that lack at least one member; `None` if unknown.
     pub fn filled(&self) -> Option<u64> {
         let fills = self.inputs.iter().any(|input| input.nonmatch == Nonmatch::None);
         let index = JoinIdx::open(self.index()).ok().filter(|index| fills && index.columns() == self.inputs.len())?;
         index.rows_with_nothing().ok()
     }
 
-    /// Rows that its index will have, unless samples are left out that further members lack.
+    /// Returns the rows that its index will have, unless samples are left out that further members lack.
     pub fn rows_expected(&self) -> Option<u64> {
         let skips = self.inputs.iter().skip(1).any(|input| input.nonmatch == Nonmatch::Skip);
         self.inputs.first().filter(|_| !skips)?.samples
     }
 
-    /// Whether another join with the same name of its index has the same rows.
+    /// Whether another join with the same index name has the same rows.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.inputs.len() == other.inputs.len()
             && self.inputs.iter().zip(&other.inputs).all(|(a, b)| a.root == b.root && a.order == b.order)
     }
 }
 
-/// The folder beside a metadataset in which the loader looks for join indexes.
+/// Returns the folder next to a metadataset in which the loader looks for join indexes.
 pub fn cache_folder(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".cache");
     file.with_file_name(name)
 }
 
-/// Gathers what is needed of a member. Its `index.uuid` and tables must be there, and no shard twice in its split.
+/// Collects the data of a member. Its `index.uuid` and tables must exist, and no shard may occur twice in its split.
 pub(super) fn input(
     set: &WebSet,
     view: &SplitView,
@@ -116,7 +116,7 @@ pub(super) fn input(
     }
     let uuid = gristmill_storage::read::read_whole(&layout::in_nv_meta(&set.root, layout::INDEX_UUID), 1 << 16)?;
     let uuid = uuid.ok_or_else(|| lacks(layout::INDEX_UUID))?;
-    // As Python reads text: line ends become one.
+    // Python reads text with universal newlines, so line ends are normalised.
     let uuid = String::from_utf8(uuid).map(|text| text.replace("\r\n", "\n").replace('\r', "\n"));
     let uuid = uuid.map_err(|_| Unusable::new("its index.uuid is not text").hint(again()))?;
     let mut seen = HashSet::new();
@@ -140,7 +140,7 @@ pub(super) fn input(
     })
 }
 
-/// Puts a join together.
+/// Builds the plan of a join.
 pub(super) fn plan(file: &MixFile, split: &str, at: Mark, inputs: Vec<JoinInput>) -> JoinPlan {
     let (names, is_certain) = names(&inputs);
     let folder = cache_folder(&file.path);
@@ -155,11 +155,11 @@ pub(super) fn plan(file: &MixFile, split: &str, at: Mark, inputs: Vec<JoinInput>
     }
 }
 
-/// The names under which the loader may look for an index, and whether these are all.
+/// Returns the names under which the loader may look for an index, and whether these are all.
 ///
-/// The name holds a hash over the excludes of samples *in the order of a Python set*, which differs from process to process.
-/// So with two excludes in one member there are two names, with three six; all are given while they are few, and else the one
-/// of the sorted order alone.
+/// The name contains a hash over the excludes of samples *in the order of a Python set*, which differs from process to process. So with two
+/// excludes in one member there are two names, with three six; all are returned while they are few, otherwise only the name of the sorted
+/// order.
 fn names(inputs: &[JoinInput]) -> (Vec<String>, bool) {
     let mut count = 1usize;
     for input in inputs {
@@ -195,7 +195,7 @@ fn names(inputs: &[JoinInput]) -> (Vec<String>, bool) {
     (hashes.into_iter().map(name).collect(), is_certain)
 }
 
-/// All orders of a few items, the given one first.
+/// Returns all orders of a few items, the given one first.
 fn permutations(items: &[String]) -> Vec<Vec<&str>> {
     let mut all: Vec<Vec<&str>> = vec![Vec::new()];
     for item in items {

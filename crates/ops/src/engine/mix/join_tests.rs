@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const JOINER: &str = "joiner: {__module__: m, __function__: f}";
 
-/// A first member of three shards listed out of order, and what the test says it is joined with.
+/// Writes a first member of three shards listed out of order, and the given second member.
 fn house(second: &Set<'_>) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let first = Set {
@@ -41,7 +41,7 @@ fn join(dir: &TempDir, member: &str) -> Outcome<(JoinCounts, Vec<Vec<Cell>>)> {
     join_with(dir, member, 0, false)
 }
 
-/// All keys of the first member, in one shard and backwards.
+/// Returns all keys of the first member, in one shard and in reverse order.
 fn all_backwards() -> Set<'static> {
     let mut all = keys("k", 0..30);
     all.reverse();
@@ -145,7 +145,7 @@ fn a_join_of_strangers_has_no_rows_and_is_refused() {
 fn the_result_does_not_depend_on_the_memory() {
     let many = |prefix: &str, count: usize| {
         let mut all = keys(prefix, 0..count);
-        // Long keys fill the smallest buffer many times over.
+        // Long keys exceed the smallest buffer many times over.
         all.iter_mut().for_each(|key| key.push_str(&"x".repeat(300)));
         all
     };

@@ -1,4 +1,4 @@
-//! Metadatasets: what they come down to, what is wrong with them, and writing them (docs/formats/energon.md §14).
+//! Metadatasets: resolving, checking and writing them (docs/formats/energon.md §14).
 
 pub mod author;
 mod aux;
@@ -29,19 +29,19 @@ use std::path::Path;
 use std::rc::Rc;
 use walk::Walk;
 
-/// Members whose records are looked up in aux sources, at most.
+/// Maximum number of members whose records are looked up in aux sources.
 const MAX_LOOKED_INTO: usize = 100;
 
-/// What is said of a join whose index is not there.
+/// The message for a join whose index does not exist.
 pub const NOT_JOINED_YET: &str = "the index of the join is not there yet, and the loader stops at that";
 
-/// Reads a metadataset, opens everything it names, and says what it comes down to. What is wrong is among the problems of the facts;
-/// an error means that the file itself cannot be read.
+/// Reads a metadataset, opens everything it names, and returns its facts. What is wrong is among the problems of the facts; an error means
+/// that the file itself cannot be read.
 pub fn check(path: &Path, handles: Handles<'_>) -> Outcome<MixFacts> {
     check_file(sets::read_file(path, &path.to_string_lossy())?, handles)
 }
 
-/// As [`check`], of a file that was read.
+/// Like [`check`], for a file already read.
 fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     let file = Rc::new(file);
     let mut walk = Walk::new(handles);
@@ -67,22 +67,22 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     })
 }
 
-/// What preparing a metadataset is about.
+/// The joins and files to prepare for a metadataset.
 #[derive(Debug, Default)]
 pub struct Joins {
-    /// The joins that are needed, in the order of the file; those of nested files that are used, too.
+    /// The needed joins, in the order of the file; including those of nested files that are used.
     pub plans: Vec<JoinPlan>,
-    /// These, and those of splits of nested files that nobody asks for: their indexes are not stale.
+    /// These, and those of unused splits of nested files: their indexes are not stale.
     pub named: Vec<JoinPlan>,
     /// The metadatasets that were read, by their absolute paths.
     pub files: Vec<std::path::PathBuf>,
-    /// Splits of the outermost one.
+    /// Number of splits of the outermost file.
     pub splits: u64,
-    /// Whatever is wrong.
+    /// All problems found.
     pub problems: Vec<Problem>,
 }
 
-/// The joins that a metadataset needs, and whatever is wrong with it. Nothing in here opens a tar.
+/// Returns the joins that a metadataset needs, and all problems with it. Opens no tar.
 pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
     let file = Rc::new(sets::read_file(path, &path.to_string_lossy())?);
     let mut walk = Walk::new(handles);
@@ -146,7 +146,7 @@ fn words(lookup: &AuxLookup) -> Unusable {
     Unusable::new(message).hint("a prepared data set is asked for KEY.PART, a folder for the path of a file below it")
 }
 
-/// Says which indexes are missing, and which cannot be right.
+/// Reports which indexes are missing, and which cannot be read by the loader.
 fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     tell_clashes(walk, outermost);
     let plans = std::mem::take(&mut walk.joins);
@@ -164,7 +164,7 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     walk.joins = plans;
 }
 
-/// The loader of this generation stops at a row in which a member is missing, although it writes such rows itself.
+/// This generation of the loader stops at a row that lacks a member, although it writes such rows itself.
 fn nothing_is_not_read(rows: Option<u64>) -> Option<Unusable> {
     let rows = rows.filter(|&rows| rows > 0)?;
     let rows = gristmill_core::text::count(rows, "joined sample");
@@ -174,12 +174,13 @@ fn nothing_is_not_read(rows: Option<u64>) -> Option<Unusable> {
     Some(Unusable::new(message).hint("nonmatch: skip leaves such samples out"))
 }
 
-/// What is said of joined samples that this generation of the loader cannot read; `None` when there is none.
+/// Returns the message about joined samples that this generation of the loader cannot read; `None` if there are none.
 pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
     nothing_is_not_read(Some(rows)).map(|why| (why.message, why.hint))
 }
 
-/// The loader names the index of a join by its members and not by the split, so two splits may want one file with different rows.
+/// Reports joins whose indexes collide: the loader names the index of a join by its members and not by the split, so two splits may need
+/// one file with different rows.
 fn tell_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
     let plans = std::mem::take(&mut walk.joins);
     let mut by_name: HashMap<&Path, &JoinPlan> = HashMap::new();
@@ -210,13 +211,13 @@ fn tell_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
     walk.joins = plans;
 }
 
-/// Just enough of a file to name it in a message.
+/// Returns just enough of a file to name it in a message.
 fn file_of(plan: &JoinPlan, outermost: &MixFile) -> MixFile {
     let shown = if plan.file == outermost.path { outermost.shown.clone() } else { plan.shown.clone() };
     MixFile { path: plan.file.clone(), shown, data: Err(Vec::new()) }
 }
 
-/// Where something is in a file, as line and column; for front ends that show the text.
+/// Returns the position of a problem in a file, as line and column; for front ends that show the text.
 pub fn place(problem: &Problem) -> Option<Mark> {
     let within = |number: u64| u32::try_from(number).ok();
     Some(Mark { line: within(problem.subject.line?)?, column: within(problem.subject.column?)? })

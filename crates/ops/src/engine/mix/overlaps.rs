@@ -1,6 +1,6 @@
 //! Samples that a metadataset reads more than once: through several members of one split, or in several splits.
 //!
-//! A data set is the same by any path that leads to it. Joined data sets are not compared: their samples are made anew.
+//! A data set is identified independently of the path that leads to it. Joined data sets are not compared: their samples are new ones.
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::sets::{SplitView, WebSet};
@@ -8,9 +8,9 @@ use gristmill_core::text::count;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Ranges that are compared; members after so many ranges are not.
+/// Maximum number of ranges compared; members beyond it are not compared.
 const MAX_RANGES: usize = 4_000_000;
-/// Places and names in one message.
+/// Maximum number of places and names in one message.
 const MAX_NAMED: usize = 3;
 
 /// One member that names a data set.
@@ -37,7 +37,7 @@ pub(super) struct Usages {
 
 /// Samples that are read more than once.
 pub(super) struct Overlap {
-    /// Position of the split in the outermost file; of several, the first one.
+    /// Position of the split in the outermost file; the first one if there are several.
     pub(super) split: usize,
     pub(super) message: String,
     pub(super) hint: &'static str,
@@ -83,7 +83,7 @@ impl Usages {
         self.all.push(usage);
     }
 
-    /// Finds what is read more than once, data set by data set.
+    /// Finds the samples read more than once, data set by data set.
     pub(super) fn overlaps(&self, splits: &[MixSplit]) -> Vec<Overlap> {
         let mut shares = Vec::with_capacity(self.all.len());
         splits.iter().for_each(|split| shares_of_leaves(&split.root, &mut shares));
@@ -102,7 +102,7 @@ impl Usages {
         found
     }
 
-    /// Goes over the positions of one data set.
+    /// Sweeps over the positions of one data set.
     fn sweep(&self, usages: &[usize]) -> Sweep {
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for &number in usages {
@@ -110,7 +110,7 @@ impl Usages {
                 events.extend([(from, true, number), (to, false, number)]);
             }
         }
-        // At one position ranges end before others begin.
+        // At equal positions, ends of ranges sort before beginnings.
         events.sort_unstable();
         let mut sweep = Sweep::default();
         let (mut open, mut last): (BTreeMap<usize, Open>, u64) = (BTreeMap::new(), 0);
@@ -192,26 +192,26 @@ impl Usage {
     }
 }
 
-/// Members of one split whose ranges contain the position at hand.
+/// Members of one split whose ranges contain the current position.
 #[derive(Default)]
 struct Open {
     count: u32,
-    /// Those that overlapped with no other member so far.
+    /// Those that have not overlapped with another member so far.
     unmarked: Vec<usize>,
 }
 
-/// What the ranges of one data set have in common.
+/// The overlaps of the ranges of one data set.
 #[derive(Default)]
 struct Sweep {
     /// Samples that more than one split reads.
     shared: u64,
     /// Splits that read them.
     splits: BTreeSet<usize>,
-    /// Members of each split that read samples which another member of it reads.
+    /// Per split: members that read samples which another member of it reads as well.
     repeated: BTreeMap<usize, BTreeSet<usize>>,
 }
 
-/// Shares of the members that [`Usages`] has, in its order.
+/// Collects the shares of the members that [`Usages`] has, in its order.
 fn shares_of_leaves(node: &MixNode, shares: &mut Vec<f64>) {
     match node.kind {
         MixNodeKind::WebDataset | MixNodeKind::Jsonl => shares.push(node.share),
@@ -220,13 +220,13 @@ fn shares_of_leaves(node: &MixNode, shares: &mut Vec<f64>) {
     }
 }
 
-/// A share as percent with at most one decimal place.
+/// Formats a share as percent with at most one decimal place.
 fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// `a, b and c`, of many the first ones and the number of the others.
+/// Formats `a, b and c`; of many, the first ones and the number of the others.
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     let mut items: Vec<String> = items.collect();
     items.dedup();

@@ -1,17 +1,17 @@
-//! Paths in a metadataset, resolved as the loader does it: by their text, without asking the disk what `..` means.
+//! Paths in a metadataset, resolved lexically as the loader does it: `..` is never resolved on disk.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathTarget {
-    /// To this machine.
+    /// On this machine.
     Local(PathBuf),
-    /// Elsewhere; not opened.
+    /// Remote; not opened.
     Remote,
 }
 
-/// Resolves a path as written against the folder of its file, which is absolute. An error says why the loader cannot use it.
+/// Resolves a path as written against the folder of its file, which is absolute. The error is the reason why the loader cannot use it.
 pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     if let Some((protocol, _)) = text.split_once("://").filter(|_| !text.starts_with('/')) {
         return match protocol {
@@ -24,7 +24,7 @@ pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     lexically(&folder.join(text)).map(PathTarget::Local).ok_or_else(|| "it leads above the root folder".into())
 }
 
-/// The absolute path without `.` and `..`, by its text alone. `None` when it leads above the root.
+/// Returns the absolute path without `.` and `..`, lexically. `None` if it leads above the root.
 pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     let mut plain = PathBuf::from("/");
@@ -42,7 +42,7 @@ pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// `to` as seen from the folder `from`, both absolute and without `..`: `../a/b`. The folder itself is `.`.
+/// Returns `to` relative to the folder `from`, both absolute and without `..`: `../a/b`. The folder itself is `.`.
 pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let mut path: PathBuf = from.components().skip(common).map(|_| Component::ParentDir).collect();

@@ -1,4 +1,4 @@
-//! A sample of a member's records: JSON out of a JSONL file or out of the `json` parts of a crude WebDataset.
+//! A sample of a member's records: JSON from a JSONL file or from the `json` parts of a crude WebDataset.
 
 use super::sets::{Opened, SplitView, WebSet};
 use crate::formats::energon::jsonl_idx::{index_path, JsonlIdx};
@@ -10,12 +10,12 @@ use gristmill_core::{Cancel, FileStamp, Outcome, Shard};
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// Records that are looked at, evenly spread.
+/// Records read, evenly spread.
 const RECORDS: u64 = 100;
-/// A longer record is left out, in bytes.
+/// Longer records are left out, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// Some records of a member; those that cannot be read are left out.
+/// Reads some records of a member; those that cannot be read are left out.
 pub(super) fn some(
     opened: &Opened,
     view: Option<&SplitView>,
@@ -29,7 +29,7 @@ pub(super) fn some(
     }
 }
 
-/// At most [`RECORDS`] numbers below `count`, evenly spread, 0 first.
+/// Returns at most [`RECORDS`] numbers below `count`, evenly spread, 0 first.
 fn spread(count: u64) -> impl Iterator<Item = u64> {
     let taken = count.min(RECORDS);
     (0..taken).map(move |n| (u128::from(n) * u128::from(count) / u128::from(taken.max(1))) as u64)
@@ -80,7 +80,7 @@ fn of_web(set: &WebSet, view: &SplitView, cancel: &Cancel) -> Outcome<Vec<serde_
     Ok(records)
 }
 
-/// Shard and place in it of a sample of the split.
+/// Returns the shard, and the position in it, of a sample of the split.
 fn place(view: &SplitView, number: u64) -> Option<(u32, u64)> {
     let mut left = number;
     for (id, count, _) in view.shards.iter().filter(|(_, _, is_excluded)| !is_excluded) {

@@ -1,4 +1,4 @@
-//! What the members of a metadataset are on disk: opened once, however often they are named.
+//! The members of a metadataset on disk: each is opened once, however often it is named.
 
 use crate::formats::energon::dataset_yaml::DatasetYaml;
 use crate::formats::energon::info::Info;
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Why a member cannot be used, and the way out.
+/// The reason why a member cannot be used, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unusable {
     pub(super) message: String,
@@ -53,25 +53,25 @@ pub(super) struct WebSet {
 /// A metadataset that was read.
 #[derive(Debug)]
 pub(super) struct MixFile {
-    /// Absolute.
+    /// Absolute path.
     pub(super) path: PathBuf,
-    /// As the person or another file named it; for messages.
+    /// The path as given by the user or another file; for messages.
     pub(super) shown: String,
     pub(super) data: Result<Metadataset, Vec<Mistake>>,
 }
 
 impl MixFile {
-    /// The folder that relative paths are resolved against.
+    /// Returns the folder that relative paths are resolved against.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 }
 
-/// What a path is.
+/// The kind of thing found at a path.
 #[derive(Clone, Debug)]
 pub(super) enum Opened {
     Web(Rc<WebSet>),
-    /// With its samples.
+    /// A JSONL file, with its number of samples.
     Jsonl(u64),
     Mix(Rc<MixFile>),
 }
@@ -81,41 +81,41 @@ pub(super) enum Opened {
 pub(super) struct Splits {
     parts: Vec<(String, Vec<String>)>,
     excludes: HashSet<String>,
-    /// A key that is written twice.
+    /// The problem of a key that is written twice.
     repeated: Option<Problem>,
 }
 
 /// One split of a WebDataset.
 #[derive(Debug, Default)]
 pub(super) struct SplitView {
-    /// Shards as listed, excluded ones too, in order: place in the index, samples, whether it is excluded.
+    /// Shards as listed, including excluded ones, in order: position in the index, samples, whether it is excluded.
     pub(super) shards: Vec<(u32, u64, bool)>,
-    /// Single excluded samples: place of the shard in the index, key. Of all shards, sorted.
+    /// Individually excluded samples of all shards: position of the shard in the index, and key; sorted.
     pub(super) excluded: Vec<(u32, String)>,
-    /// What the loader takes for excludes of samples: every item with a slash.
+    /// Items that the loader treats as excludes of samples: every item with a slash.
     pub(super) exclude_items: Vec<String>,
 }
 
 impl SplitView {
-    /// Samples that the loader counts: those of shards that are not excluded.
+    /// Returns the number of samples that the loader counts: those of shards that are not excluded.
     pub(super) fn declared(&self) -> u64 {
         self.shards.iter().filter(|(_, _, is_excluded)| !is_excluded).map(|(_, count, _)| count).sum()
     }
 }
 
-/// Opens members and keeps them.
+/// Opens members and caches them.
 #[derive(Default)]
 pub(super) struct Library {
     opened: HashMap<PathBuf, Result<Opened, Unusable>>,
     splits: HashMap<(PathBuf, String), Result<Rc<Splits>, Unusable>>,
     views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, Unusable>>,
     crude: HashMap<(PathBuf, String), Result<bool, Unusable>>,
-    /// What the files of the members have that does not keep the loader from reading them.
+    /// Problems in the files of the members that do not keep the loader from reading them.
     pub(super) findings: Vec<Problem>,
 }
 
 impl Library {
-    /// What is at a path.
+    /// Opens what is at a path.
     pub(super) fn open(&mut self, path: &Path) -> Result<Opened, Unusable> {
         if let Some(known) = self.opened.get(path) {
             return known.clone();
@@ -125,7 +125,7 @@ impl Library {
         opened
     }
 
-    /// One split of a WebDataset. `config` is the file in place of `split.yaml`.
+    /// Returns one split of a WebDataset. `config` is the file used in place of `split.yaml`.
     pub(super) fn split(&mut self, set: &WebSet, config: Option<&str>, name: &str) -> Result<Rc<SplitView>, Unusable> {
         let config = config.unwrap_or(layout::SPLIT_YAML);
         let key = (set.root.clone(), config.to_owned(), name.to_owned());
@@ -137,7 +137,7 @@ impl Library {
         view
     }
 
-    /// Names of the splits of a WebDataset.
+    /// Returns the names of the splits of a WebDataset.
     pub(super) fn split_names(&mut self, set: &WebSet) -> Vec<String> {
         let splits = self.splits(set, layout::SPLIT_YAML);
         splits.map(|splits| splits.parts.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default()
@@ -154,7 +154,7 @@ impl Library {
         splits
     }
 
-    /// Whether the samples of a WebDataset stay plain maps of parts. `config` is the file in place of `dataset.yaml`.
+    /// Whether the samples of a WebDataset stay plain maps of parts. `config` is the file used in place of `dataset.yaml`.
     pub(super) fn is_crude(&mut self, set: &WebSet, config: Option<&str>) -> Result<bool, Unusable> {
         let config = config.unwrap_or(layout::DATASET_YAML);
         let key = (set.root.clone(), config.to_owned());
@@ -217,7 +217,7 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
     }
 }
 
-/// Reads a metadataset; `shown` is how messages call it.
+/// Reads a metadataset; `shown` is its name in messages.
 pub(super) fn read_file(path: &Path, shown: &str) -> Outcome<MixFile> {
     const WHAT: &str = "reading the metadataset";
     let bytes = gristmill_storage::read::read_whole(path, yaml_read::MAX_BYTES as u64)?;
@@ -239,7 +239,7 @@ fn not_text(error: &std::string::FromUtf8Error) -> Mistake {
     Mistake { message: "here is no UTF-8 text".into(), line: within(line), column: within(column), hint: None }
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 pub(super) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -307,7 +307,7 @@ fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable
     Ok(view)
 }
 
-/// `SHARD/KEY` told apart by the shards there are.
+/// Splits `SHARD/KEY` at the slash where the first half is a shard of the set.
 fn sample_of(set: &WebSet, item: &str) -> Option<(u32, String)> {
     if set.ids.contains_key(item) {
         return None;

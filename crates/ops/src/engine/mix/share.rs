@@ -6,15 +6,15 @@ use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
 use std::collections::HashMap;
 
-/// Excluded samples that are looked up one by one; of more, all are taken to be there.
+/// Maximum number of excluded samples looked up individually; if there are more, all are assumed to exist.
 const MAX_LOOKED_UP: usize = 100_000;
 
-/// Samples from `start` to `end` of those that the loader counts, without excluded ones.
+/// Returns the number of samples from `start` to `end` of those that the loader counts, without excluded ones.
 pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: u64) -> u64 {
     if view.excluded.is_empty() || start >= end {
         return end - start.min(end);
     }
-    // A shard may be listed twice: its samples are then there twice.
+    // A shard may be listed twice: its samples then exist twice.
     let mut begins: HashMap<u32, Vec<u64>> = HashMap::new();
     let mut at = 0;
     for (id, count, _) in view.shards.iter().filter(|(_, _, is_excluded)| !is_excluded) {
@@ -31,7 +31,7 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
                 Ok(Some(sample)) if sample.tar_file_id == *id => sample.sample_index,
                 _ => continue,
             },
-            // Without tables nobody knows where it is: it counts where the shard begins.
+            // Without tables its position is unknown: it is counted at the start of the shard.
             None => 0,
         };
         gone += begins.iter().filter(|&&begin| (start..end).contains(&(begin + index))).count() as u64;
@@ -39,7 +39,7 @@ pub(super) fn without_excluded(set: &WebSet, view: &SplitView, start: u64, end: 
     (end - start).saturating_sub(gone)
 }
 
-/// Fills shares, samples per epoch and oversampling of a whole split.
+/// Sets shares, samples per epoch and oversampling of a whole split.
 pub(super) fn assign(root: &mut MixNode) {
     count(root);
     epochs(root, 1.0);
@@ -48,7 +48,7 @@ pub(super) fn assign(root: &mut MixNode) {
     oversampling(root, total);
 }
 
-/// Samples of nodes that have members, from the bottom up.
+/// Counts the samples of nodes that have members, from the bottom up.
 fn count(node: &mut MixNode) {
     node.children.iter_mut().for_each(count);
     if matches!(node.kind, MixNodeKind::Blend | MixNodeKind::BlendEpochized | MixNodeKind::Metadataset) {
@@ -60,11 +60,11 @@ fn sum(mut numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     numbers.try_fold(0u64, |sum, number| Some(sum.saturating_add(number?)))
 }
 
-/// Samples per epoch: repetitions multiply on the way down.
+/// Sets the samples per epoch: repetitions multiply on the way down.
 fn epochs(node: &mut MixNode, repetitions: f64) {
     let repetitions = repetitions * node.repetitions.unwrap_or(1.0);
     if matches!(node.kind, MixNodeKind::Join) || node.children.is_empty() {
-        // Truncated, as the loader does it.
+        // Truncated, as the loader does.
         node.samples_per_epoch = node.samples.map(|samples| (samples as f64 * repetitions) as u64);
         return;
     }

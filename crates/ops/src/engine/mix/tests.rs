@@ -9,7 +9,7 @@ fn facts(path: &Path) -> MixFacts {
     check(path, Handles { progress: &progress, cancel: &cancel, problems: &problems }).unwrap()
 }
 
-/// `line: message` of everything at least as bad as a problem.
+/// Returns `line: message` of every problem and refusal.
 fn complaints(facts: &MixFacts) -> Vec<String> {
     let bad = facts.problems.iter().filter(|problem| problem.severity >= Severity::Problem);
     bad.map(|problem| format!("{}: {}", problem.subject.line.unwrap_or(0), problem.message)).collect()
@@ -21,7 +21,7 @@ fn refusals(path: &Path) -> String {
     complaints(&facts).join("\n")
 }
 
-/// Three sets of 20 samples (10 in train, 10 in val), the second crude, and a JSONL file of 4 lines.
+/// Creates three sets of 20 samples (10 in train, 10 in val), the second crude, and a JSONL file of 4 lines.
 fn house() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     Set::small().write(&dir.path().join("a"));
@@ -111,7 +111,7 @@ fn excluded_shards_and_samples_are_not_counted() {
         facts.splits[0].root.samples
     };
     assert_eq!(samples(""), Some(17));
-    // 0..10 of the 20 that the loader counts: two excluded ones are in it.
+    // 0..10 of the 20 that the loader counts: they include two excluded ones.
     assert_eq!(samples(", subset: {range: [0%, 50%]}"), Some(8));
     assert_eq!(samples(", subset: {range: [10, end]}"), Some(9));
     assert_eq!(samples(", subset: {range: [2, 10]}"), Some(8));

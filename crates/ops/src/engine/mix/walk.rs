@@ -1,4 +1,4 @@
-//! Down the tree of a metadataset: every path is opened, every rule that spans files is checked.
+//! Walks the tree of a metadataset: opens every path and checks every rule that spans files.
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
@@ -16,14 +16,14 @@ use std::rc::Rc;
 
 mod joins;
 
-/// Metadatasets in each other, at most.
+/// Maximum nesting of metadatasets.
 const DEEPEST: usize = 32;
-/// Nodes that a file may come down to.
+/// Maximum number of nodes that a file may resolve to.
 const MAX_NODES: usize = 100_000;
-/// Samples of one epoch: the loader counts them with 64 bits.
+/// Maximum number of samples in one epoch: the loader counts them with 64 bits.
 const MAX_EPOCH_SAMPLES: u64 = i64::MAX as u64;
 
-/// How a node gives its samples, which all members of a blend must agree on.
+/// How a node yields its samples; all members of a blend must agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Plain,
@@ -31,19 +31,19 @@ enum Mode {
     Repeated,
 }
 
-/// Where the walk stands.
+/// The current position of the walk.
 #[derive(Clone)]
 struct WalkPosition<'a> {
     file: &'a Rc<MixFile>,
     split: &'a str,
     window: Option<Window>,
-    /// Version 1 hands a window on without a look at it.
+    /// Whether the file has version 1, where a window is passed on unchecked.
     is_old: bool,
-    /// How often its samples are in one epoch: all repetitions above it.
+    /// How often its samples occur in one epoch: all repetitions above it.
     repetitions: f64,
 }
 
-/// A member that has aux sources, to be looked into later.
+/// A member that has aux sources, to be searched later.
 pub(super) struct WithAux {
     pub(super) label: String,
     pub(super) file: Rc<MixFile>,
@@ -54,21 +54,21 @@ pub(super) struct WithAux {
     pub(super) sources: Vec<aux::Source>,
 }
 
-/// What the walk gathers.
+/// The results of the walk.
 pub(super) struct Walk<'a> {
     pub(super) library: Library,
     handles: Handles<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) joins: Vec<JoinPlan>,
     pub(super) with_aux: Vec<WithAux>,
-    /// Files that are being walked, outermost first.
+    /// Files being walked, outermost first.
     open: Vec<PathBuf>,
     told: HashSet<(String, Mark, String)>,
     /// Nested files that were read without mistakes, each once.
     pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
     nodes: usize,
-    /// Position of the split of the outermost file that is walked.
+    /// Position of the current split in the outermost file.
     split: usize,
     /// Whether a member of that split is refused for its samples in one epoch.
     has_large_epoch: bool,
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Says once that the loader stops at something.
+    /// Reports once that the loader stops at something.
     pub(super) fn refuse(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, why: Unusable) {
         self.tell(file, at, kind, Severity::Refusal, why);
     }
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All splits of the outermost file.
+    /// Walks all splits of the outermost file.
     pub(super) fn file(&mut self, file: &Rc<MixFile>) -> Outcome<Vec<MixSplit>> {
         let Some(data) = self.enter(file) else { return Ok(Vec::new()) };
         self.open.push(identity(&file.path));
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
         Ok(splits)
     }
 
-    /// Gathers the joins of all splits of a file, whatever is wrong with them.
+    /// Collects the joins of all splits of a file, whatever problems they have.
     pub(super) fn all_joins(&mut self, file: &Rc<MixFile>) -> Outcome<()> {
         for split in file.data.iter().flat_map(|data| &data.splits) {
             let leaves = match &split.node {
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What a file says, unless there are mistakes in it; tells them and the remarks.
+    /// Returns the content of a file, unless it has mistakes; reports mistakes and remarks.
     fn enter<'f>(&mut self, file: &'f MixFile) -> Option<&'f Metadataset> {
         match &file.data {
             Ok(data) => {
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
         self.refuse(file, at, ProblemKind::BadMetadataset, Unusable::new(message).hint("lower the repetitions"));
     }
 
-    /// A member that names a data set, for the search for samples that are read more than once.
+    /// Returns the use of a data set by a member, for the search for samples that are read more than once.
     fn usage(&self, place: &WalkPosition<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
         let path = match resolve(place.file.folder(), &reference.path) {
             Ok(PathTarget::Local(path)) => identity(&path),
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
         Ok((node, Mode::Plain))
     }
 
-    /// Opens what a reference names, or says why that fails.
+    /// Opens the target of a reference, or reports why that fails.
     fn open_member(&mut self, file: &MixFile, reference: &Reference) -> Option<Opened> {
         let place = match resolve(file.folder(), &reference.path) {
             Ok(place) => place,
@@ -479,7 +479,7 @@ impl<'a> Walk<'a> {
         Ok(mode)
     }
 
-    /// The loader opens the members of all splits of a nested file, also of those that nobody asks for.
+    /// Opens the members of all splits of a nested file, as the loader does, including unused splits.
     fn survey(&mut self, file: &Rc<MixFile>, data: &Metadataset) {
         if !self.surveyed.insert(file.path.clone()) {
             return;
@@ -511,7 +511,7 @@ fn at_of(leaf: &Leaf) -> Mark {
     }
 }
 
-/// One name for one file, whatever links lead to it.
+/// Returns one name for a file, whatever links lead to it.
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! A packed file or a text file put together of documents or lines of others, in an order of their own.
+//! A packed file or a text file assembled from documents or lines of others, in a new order.
 
 use super::source::{written_size, Source};
 use crate::formats::modalities::packed::Header;
@@ -10,27 +10,27 @@ use gristmill_pycompat::random::{MersenneTwister, Seed};
 use gristmill_storage::fs::BufferedFile;
 use serde::Serialize;
 
-/// Items between two looks at whether somebody wants to stop.
+/// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 10;
 
-/// What was written.
+/// The figures of the written file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AssembledFile {
     /// Documents, or lines.
     pub documents: u64,
-    /// Tokens; 0 for lines.
+    /// Number of tokens; 0 for lines.
     pub tokens: u64,
     /// Bytes of one token; `None` for lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_bytes: Option<u8>,
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// Which items of which sources come in which order.
+/// The items to write, by source, in order.
 pub struct Assembly {
     sources: Vec<Source>,
-    /// Number of the first item of each source, counted over all of them.
+    /// Number of the first item of each source, counted across all of them.
     starts: Vec<u64>,
     order: Order,
     token_bytes: Option<u8>,
@@ -38,7 +38,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// All items of the sources, one after the other. All sources hold lines, or tokens of one size.
+    /// Returns all items of the sources, one source after another. All sources hold lines, or tokens of one size.
     pub fn new(sources: Vec<Source>) -> Outcome<Self> {
         let mut token_bytes = None;
         let (mut starts, mut count) = (Vec::with_capacity(sources.len()), 0);
@@ -53,17 +53,17 @@ impl Assembly {
         Ok(Self { sources, starts, order: Order::ascending(count), token_bytes, glue: false })
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Leaves a last line without line end as it is, so that the next one follows it on the same line, as the reference does.
+    /// Keeps a last line without line end unchanged, so that the next one follows it on the same line, as the reference does.
     #[must_use]
     pub fn gluing(mut self, glue: bool) -> Self {
         self.glue = glue;
@@ -88,7 +88,7 @@ impl Assembly {
         }
     }
 
-    /// Keeps only items for which `is_kept` says so, by their number and size (tokens, or bytes of a line).
+    /// Keeps only items for which `is_kept` returns `true`, by their number and size (tokens, or bytes of a line).
     pub fn retain(&mut self, mut is_kept: impl FnMut(u64, u64) -> bool) {
         let (sources, starts) = (&self.sources, &self.starts);
         let mut keep = |number: u64| {
@@ -104,7 +104,7 @@ impl Assembly {
         place(&self.sources, &self.starts, number).map_or(0, |(source, item)| source.copied_bytes(item, self.glue))
     }
 
-    /// Writes everything to a file that is empty so far.
+    /// Writes everything to an empty file.
     pub fn write(&self, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<AssembledFile> {
         let data_bytes = self.order.iter().map(|number| self.copied_bytes(number)).sum();
         let count = self.order.len() as u64;
@@ -142,7 +142,7 @@ impl Assembly {
     }
 }
 
-/// Notes the size of the tokens of one more source; all must have the same.
+/// Records the token size of one more source; all must have the same.
 pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> Outcome<()> {
     match *known {
         Some(known) if known != token_bytes => {
@@ -161,7 +161,7 @@ pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> O
     }
 }
 
-/// The source of an item and the item's number in it.
+/// Returns the source of an item and the item's number in it.
 fn place<'a>(sources: &'a [Source], starts: &[u64], number: u64) -> Option<(&'a Source, usize)> {
     let at = starts.partition_point(|start| *start <= number).checked_sub(1)?;
     let item = usize::try_from(number - starts.get(at)?).ok()?;

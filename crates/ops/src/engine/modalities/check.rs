@@ -10,40 +10,40 @@ use gristmill_storage::read::{open_read, ReadFile};
 use serde::Serialize;
 use std::path::Path;
 
-/// Bytes that are read at a time: whole tokens of any size.
+/// Bytes read at a time: whole tokens of any size.
 const PIECE: usize = 21_845 * 12;
-/// Documents between two looks at whether somebody wants to stop.
+/// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
-/// Findings of one kind that are told one by one.
+/// Findings of one kind reported individually.
 const TOLD: u64 = 20;
 
-/// What `info` says of a packed file.
+/// The facts that `info` shows of a packed file.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFacts {
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// How it is laid out.
+    /// Its layout.
     pub layout: Layout,
     /// When files of this layout were written.
     pub era: &'static str,
-    /// Whether present loaders read it.
+    /// Whether current loaders read it.
     pub is_current: bool,
     /// Documents in the index.
     pub documents: u64,
-    /// Tokens in all.
+    /// Total number of tokens.
     pub tokens: u64,
-    /// Tokens of the shortest and of the longest document; 0 without documents.
+    /// Tokens of the shortest document; 0 without documents.
     pub shortest: u64,
-    /// Of the longest.
+    /// Tokens of the longest document.
     pub longest: u64,
     /// The token that ends the first document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_token: Option<u32>,
-    /// What is wrong with it, in short.
+    /// Its problems, in short.
     pub problems: Vec<Problem>,
 }
 
-/// Looks at a packed file: its header, its whole index, its first document's end.
+/// Reads the facts of a packed file: its header, its whole index, its first document's end.
 pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();
@@ -120,7 +120,7 @@ pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     tell(path, facts_of(path, handles)?, handles)
 }
 
-/// Reports what is wrong with a file that was looked at.
+/// Reports the problems of an inspected file.
 pub(super) fn tell(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<Checked> {
     for problem in facts.problems {
         handles.problems.report(problem)?;
@@ -132,16 +132,16 @@ pub(super) fn tell(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Ou
     Ok(Checked { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes })
 }
 
-/// What the tokens of a file are compared with.
+/// The vocabulary that the tokens of a file are compared with.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// The tokenizer's name.
     pub name: String,
-    /// The greatest id that it makes.
+    /// The largest id of the tokenizer.
     pub greatest: u32,
 }
 
-/// Checks header and index, and reads every token: each document ends as the first one does, and with a vocabulary no id is above it.
+/// Checks header and index, and reads every token: each document must end like the first one, and with a vocabulary no id may exceed it.
 pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_>) -> Outcome<Checked> {
     let checked = lint(path, handles)?;
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
@@ -186,7 +186,7 @@ pub(super) fn verify_tokens(
     ends.tell(path, handles)
 }
 
-/// The greatest id of a document, and its last two.
+/// Returns the largest id of a document, and its last two.
 fn scan(
     packed: &Packed,
     offset: u64,
@@ -213,7 +213,7 @@ fn scan(
     Ok((greatest, tail))
 }
 
-/// How documents end.
+/// The end tokens of documents.
 #[derive(Default)]
 struct DocumentEnds {
     known: Option<u32>,
@@ -251,7 +251,7 @@ impl DocumentEnds {
     }
 }
 
-/// Checks that a raw index can be read; tells how many lines it has and the end of the last one.
+/// Checks that a raw index can be read; reports the number of lines and the end of the last one.
 pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     let index = open_read(path)?;
     let mut lines = raw_index::lines(&index);
@@ -297,7 +297,7 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
                     let place = Subject::path(path).at(at);
                     handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, place, message))?;
                 }
-                // Goes on with the first item behind this line.
+                // Continues with the first item after this line.
                 while wanted.is_some_and(|(at, _)| at <= offset) {
                     wanted = items.next_item()?;
                 }
@@ -326,7 +326,7 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
     Ok(checked)
 }
 
-/// Walks through the lines of a file: offset and length of each, without its line end.
+/// Iterates over the lines of a file: offset and length of each, without its line end.
 fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
     let mut block = vec![0; 1 << 20];
     let (mut at, mut start) = (0, 0);
@@ -349,7 +349,7 @@ fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut dyn FnMut(u64, u
     Ok(())
 }
 
-/// Whether a file looks like a raw index: a pickle under the right name that is not another format's.
+/// Whether a file looks like a raw index: a pickle with the right name that is not in another format.
 pub fn is_raw_index(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     let is_named = name.ends_with(b".idx") && !name.ends_with(b".tar.idx");

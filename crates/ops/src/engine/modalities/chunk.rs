@@ -1,4 +1,4 @@
-//! Cutting files into chunks that are shuffled on their own (docs/formats/modalities.md §5.4).
+//! Cutting files into chunks that are shuffled individually (docs/formats/modalities.md §5.4).
 
 use crate::formats::modalities::with_suffix;
 use gristmill_core::problem::Subject;
@@ -8,20 +8,20 @@ use sha2::{Digest as _, Sha256};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The largest list of files that is read.
+/// Maximum size of a list of files, in bytes.
 const MAX_LIST_BYTES: u64 = 256 << 20;
 
-/// Which part of each file is taken.
+/// The part of each file that is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// Its number, from 0.
     pub id: u64,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub of: u64,
 }
 
 impl Chunk {
-    /// A chunk that exists.
+    /// Returns a chunk; fails if there is no such chunk.
     pub fn new(id: u64, of: u64) -> Outcome<Self> {
         if id < of {
             return Ok(Self { id, of });
@@ -33,7 +33,7 @@ impl Chunk {
         Err(Failure::usage("choosing the chunk", why).on(Subject::field("--chunk_id")))
     }
 
-    /// What this chunk takes of so many items: the first chunks take one more where it does not come out even.
+    /// Returns the range of this chunk out of `items` items: if they do not divide evenly, the first chunks take one more.
     pub fn range(self, items: usize) -> Range<usize> {
         let (items, id, of) = (items as u64, self.id, self.of.max(1));
         let longer = items.div_ceil(of);
@@ -45,8 +45,8 @@ impl Chunk {
         start(id) as usize..start(id + 1).min(items) as usize
     }
 
-    /// The seed of this chunk's shuffle, from one seed for all: the hashes of both numbers' decimal digits, added, modulo 2³²−1. `global`
-    /// are digits as Python writes them, with a sign only where they are below 0.
+    /// Returns the seed of this chunk's shuffle, from one seed for all: the hashes of both numbers' decimal digits, added, modulo 2³²−1.
+    /// `global` is in Python's decimal notation, with a sign only if it is negative.
     pub fn seed(self, global: &str) -> u64 {
         const MODULUS: u64 = u32::MAX as u64;
         let remainder = |text: &str| {
@@ -56,7 +56,7 @@ impl Chunk {
     }
 }
 
-/// The files of a list, one relative path a line, each with its last suffix replaced.
+/// Returns the files of a list, one relative path per line, each with its last suffix replaced.
 pub fn files_of_list(list: &Path, root: &Path, suffix: &str) -> Outcome<Vec<PathBuf>> {
     let what = "reading the list of files";
     let Some(bytes) = read_whole(list, MAX_LIST_BYTES)? else {

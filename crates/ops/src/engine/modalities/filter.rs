@@ -1,16 +1,16 @@
-//! Which documents a filter keeps: by their numbers, and by how many tokens they have.
+//! Selects the documents that a filter keeps: by their numbers, and by their number of tokens.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 
-/// What is kept. Everything that is asked for must hold.
+/// The conditions for keeping a document; all must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
     /// Numbers of documents, counted from 0, as inclusive ranges in ascending order that do not touch; `None` keeps all.
     pub documents: Option<Vec<(u64, u64)>>,
-    /// With at least so many tokens, end token included.
+    /// Minimum number of tokens, end token included.
     pub least_tokens: Option<u64>,
-    /// With at most so many tokens, end token included.
+    /// Maximum number of tokens, end token included.
     pub most_tokens: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Keep {
     }
 }
 
-/// Numbers and ranges, separated by commas or white space: `0-99,200, 300-`. Ranges include their ends.
+/// Parses numbers and ranges, separated by commas or white space: `0-99,200, 300-`. Ranges include their ends.
 pub fn ranges(text: &str) -> Outcome<Vec<(u64, u64)>> {
     let wrong = |word: &str, why: &str| {
         Err(Failure::usage("reading the documents to keep", format!("'{word}': {why}"))

@@ -1,4 +1,4 @@
-//! A folder of packed files: what all of them hold, and each by itself.
+//! A folder of packed files: the totals, and each file by itself.
 
 use super::check::{facts_of, tell, verify_tokens, PackedFacts, Vocabulary};
 use crate::engine::check::Checked;
@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 /// One file of a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFile {
-    /// Its name below the folder.
+    /// Its path relative to the folder.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// What it holds; `None` where it cannot be read as a packed file.
+    /// Its facts; `None` if it cannot be read as a packed file.
     #[serde(flatten)]
     pub facts: Option<PackedFacts>,
 }
 
-/// A folder.
+/// The facts of a folder.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackedFolder {
     /// Documents of all files.
@@ -34,11 +34,11 @@ pub struct PackedFolder {
     pub bytes: u64,
     /// Sorted by name.
     pub files: Vec<PackedFile>,
-    /// What is wrong with them, in short.
+    /// Problems of the files, in short.
     pub problems: Vec<Problem>,
 }
 
-/// Looks at each packed file of a folder as [`facts_of`] does. One that is damaged is a problem of the folder.
+/// Reads each packed file of a folder like [`facts_of`]. A damaged file is a problem of the folder.
 pub fn packed_folder(folder: &Path, handles: &Handles<'_>) -> Outcome<PackedFolder> {
     let mut found = PackedFolder { documents: 0, tokens: 0, bytes: 0, files: Vec::new(), problems: Vec::new() };
     for path in files_of(folder)? {
@@ -63,7 +63,7 @@ pub fn packed_folder(folder: &Path, handles: &Handles<'_>) -> Outcome<PackedFold
     Ok(found)
 }
 
-/// The packed files of a folder; one without any, or with other files, is a failure.
+/// Returns the packed files of a folder; a folder without any, or with other files, is a failure.
 pub fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
     packed_files(folder).ok_or_else(|| {
         Failure::usage("looking for packed files", "it is no folder of .pbin files").on(Subject::path(folder))
@@ -74,7 +74,7 @@ fn unreadable(path: &Path, failure: Failure) -> Problem {
     Problem::problem(ProblemKind::BadFile, Subject::path(path), failure.why)
 }
 
-/// Checks one file of a folder. `vocabulary` counts only where tokens are read.
+/// Checks one file of a folder. `vocabulary` is only used if tokens are read.
 pub fn check_file(
     path: &Path,
     depth: Depth,

@@ -1,43 +1,43 @@
-//! Is an index right? Documents lie one after the other and fill the tokens; the reference's merger puts those of the second and
+//! Checks whether an index is correct. Documents are consecutive and fill the tokens; the reference's merger places those of the second and
 //! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
 
 use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Outcome};
 
-/// Items between two looks at whether somebody wants to stop.
+/// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// What an index is found to be.
+/// The verdict on an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Documents lie back to back and fill the tokens.
+    /// Documents are consecutive and fill the tokens.
     Right,
-    /// As the reference's merger leaves it: right once each offset is the sum of the lengths before it.
+    /// Written by the reference's merger: correct once each offset is the sum of the previous lengths.
     WronglyMerged {
-        /// Documents that are placed too early.
+        /// Number of documents placed too early.
         documents: u64,
         /// The first of them, counted from 0.
         first: u64,
     },
-    /// Anything else.
+    /// Any other error.
     Wrong {
-        /// The document where it was seen first, counted from 0.
+        /// The first wrong document, counted from 0.
         document: u64,
-        /// What is wrong with it.
+        /// The error.
         why: String,
     },
 }
 
-/// Looks at the items of an index one after the other.
+/// Checks the items of an index one after another.
 #[derive(Debug)]
 pub struct IndexChecker {
     data_bytes: u64,
     token_bytes: u64,
-    /// Where the next document should begin.
+    /// Expected offset of the next document, in bytes.
     expected: u64,
     documents: u64,
-    /// Documents that lie a multiple of twelve bytes too early, and the first of them.
+    /// Documents placed a multiple of twelve bytes too early, and the first of them.
     early: u64,
     first_early: Option<u64>,
     /// The first finding that merging does not explain.
@@ -45,17 +45,17 @@ pub struct IndexChecker {
 }
 
 impl IndexChecker {
-    /// For a file with so many bytes of tokens, of this size each.
+    /// Returns a checker for a file with `data_bytes` bytes of tokens.
     pub fn new(data_bytes: u64, token_bytes: u8) -> Self {
         let token_bytes = u64::from(token_bytes.max(1));
         Self { data_bytes, token_bytes, expected: 0, documents: 0, early: 0, first_early: None, wrong: None }
     }
 
-    /// Looks at the next item. Tells where the document should lie, and whether that is within the tokens.
+    /// Checks the next item. Returns the correct offset of the document, if it is within the tokens.
     pub fn take(&mut self, offset: u64, length: u64) -> Option<u64> {
         let (document, expected) = (self.documents, self.expected);
         self.documents += 1;
-        // Of parts smaller than a header the merger makes negative offsets.
+        // The merger writes negative offsets for parts smaller than a header.
         let offset = i128::from(offset.cast_signed());
         let early = i128::from(expected) - offset;
         let end = expected.checked_add(length);
@@ -84,7 +84,7 @@ impl IndexChecker {
         }
     }
 
-    /// The verdict over all items.
+    /// Returns the verdict over all items.
     pub fn verdict(self) -> Verdict {
         if let Some((document, why)) = self.wrong {
             return Verdict::Wrong { document, why };

@@ -1,4 +1,4 @@
-//! Merging of packed files: all tokens one after the other, one index, in bounded memory.
+//! Merges packed files: all tokens one after another, one index, in bounded memory.
 
 use super::assembly::{same_size, AssembledFile};
 use super::source::{check_unchanged, copy_tokens, open_packed, stamp_of, written_size};
@@ -12,10 +12,10 @@ use gristmill_storage::run_folder::is_beside_output;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
-/// Items between two looks at whether somebody wants to stop.
+/// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// The packed files that paths stand for: files as they are given, of folders every `*.pbin` at any depth, sorted by name.
+/// Returns the packed files of the given paths: files as given, and every `*.pbin` in folders at any depth, sorted by name.
 pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -44,8 +44,8 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes what the files hold to a file that is empty so far. With `compat` the offsets of the second and later files are wrong
-/// as the reference writes them.
+/// Writes the content of the files to an empty file. With `compat` the offsets of the second and later files are wrong, as the reference
+/// writes them.
 pub fn merge(
     paths: &[PathBuf],
     compat: bool,
@@ -126,7 +126,7 @@ fn put_items(
     Ok(())
 }
 
-/// Where the documents of the next file begin.
+/// Returns the start of the documents of the next file.
 fn next_start(start: u64, bytes: u64, compat: bool, path: &Path) -> Outcome<u64> {
     if !compat {
         return Ok(start + bytes);

@@ -1,5 +1,5 @@
-//! Putting right what the reference's merger places wrongly. Lengths are right there, and documents lie back to back, so each offset is
-//! the sum of the lengths before it. That every document then ends with the same token shows that it is so.
+//! Repairs offsets that the reference's merger wrote wrongly. Lengths are correct in such files, and documents are consecutive, so each
+//! offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
 
 use super::index_checker::{judge, Verdict};
 use super::source::{check_unchanged, stamp_of};
@@ -11,12 +11,12 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const PIECE: usize = 1 << 20;
-/// Documents between two looks at whether somebody wants to stop.
+/// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 
-/// A packed file, and what is to be done about it.
+/// A packed file, and the repair it needs.
 #[derive(Debug)]
 pub struct Repair {
     packed: Packed,
@@ -26,7 +26,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Finds out whether a file can be repaired. A file that is right needs none; one with other damage is a failure.
+    /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
     pub fn look(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
@@ -48,24 +48,24 @@ impl Repair {
         Ok(repair)
     }
 
-    /// Documents in the file.
+    /// Returns the number of documents in the file.
     pub fn documents(&self) -> u64 {
         self.packed.documents()
     }
-    /// Documents that are placed wrongly.
+    /// Returns the number of documents placed wrongly.
     pub fn misplaced(&self) -> u64 {
         self.misplaced
     }
-    /// The first of them, counted from 0.
+    /// Returns the first of them, counted from 0.
     pub fn first(&self) -> u64 {
         self.first
     }
-    /// Permission bits of the file.
+    /// Returns the permission bits of the file.
     pub fn mode(&self) -> u32 {
         self.packed.file().mode()
     }
 
-    /// Fails unless every document ends with the same token once it is placed right.
+    /// Fails unless every document ends with the same token at its correct offset.
     fn check_ends(&self, handles: &Handles<'_>) -> Outcome<()> {
         let layout = self.packed.layout();
         let size = u64::from(layout.token_bytes);
@@ -96,7 +96,7 @@ impl Repair {
     }
 }
 
-/// Writes the file with its offsets put right to one that is empty so far: the same bytes up to the index.
+/// Writes the file with repaired offsets to an empty file; the bytes before the index are the same.
 pub fn write_repaired(repair: &Repair, file: &mut BufferedFile, handles: &Handles<'_>) -> Outcome<()> {
     let packed = &repair.packed;
     let (source, layout) = (packed.file(), packed.layout());

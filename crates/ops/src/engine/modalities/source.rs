@@ -1,4 +1,4 @@
-//! Documents of a packed file, or lines of a text file, to be copied out in any order.
+//! Documents of a packed file, or lines of a text file, to be copied in any order.
 
 use super::index_checker::{judge, Verdict};
 use crate::formats::modalities::packed::{Index, Layout, Packed};
@@ -8,19 +8,19 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes that are copied at a time: whole tokens of any size.
+/// Bytes copied at a time: whole tokens of any size.
 const PIECE: usize = 87_381 * 12;
-/// Bytes of one read when lines are looked for.
+/// Bytes of one read when searching for line ends.
 const BLOCK: usize = 1 << 20;
 
-/// Whose items are copied.
+/// The kind of items that are copied.
 #[derive(Debug)]
 enum Kind {
     Packed(Packed),
     Lines { file: ReadFile, lacks_end: bool },
 }
 
-/// A file whose documents or lines are in memory's reach: sixteen bytes each.
+/// A file whose documents or lines are indexed in memory: sixteen bytes each.
 #[derive(Debug)]
 pub struct Source {
     kind: Kind,
@@ -29,7 +29,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A packed file of any era. One whose index was merged wrongly is refused, and with `compat` read as it says.
+    /// Opens a packed file of any era. A wrongly merged index is refused, or with `compat` used unchanged.
     pub fn packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = open_packed(path, compat, handles)?;
         let stamp = stamp_of(packed.file())?;
@@ -45,7 +45,7 @@ impl Source {
         Ok(Self { kind: Kind::Packed(packed), index, stamp })
     }
 
-    /// A text file, each line with its line end.
+    /// Opens a text file; each line includes its line end.
     pub fn lines(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let file = open_read(path)?;
         let stamp = stamp_of(&file)?;
@@ -72,17 +72,17 @@ impl Source {
         Ok(Self { kind: Kind::Lines { file, lacks_end }, index, stamp })
     }
 
-    /// How many documents or lines there are.
+    /// Returns the number of documents or lines.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// How a packed file is laid out; `None` for lines.
+    /// Returns the layout of a packed file; `None` for lines.
     pub fn layout(&self) -> Option<Layout> {
         match &self.kind {
             Kind::Packed(packed) => Some(packed.layout()),
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &ReadFile {
         match &self.kind {
             Kind::Packed(packed) => packed.file(),
@@ -98,18 +98,18 @@ impl Source {
         }
     }
 
-    /// Tokens of a document, or bytes of a line.
+    /// Returns the tokens of a document, or the bytes of a line.
     pub fn size_of(&self, item: usize) -> u64 {
         let length = self.index.lengths.get(item).copied().unwrap_or_default();
         self.layout().map_or(length, |layout| length / u64::from(layout.token_bytes.max(1)))
     }
 
-    /// Whether the last line that is left has no line end.
+    /// Whether the last remaining line has no line end.
     pub fn lacks_line_end(&self) -> bool {
         matches!(self.kind, Kind::Lines { lacks_end: true, .. })
     }
 
-    /// Leaves only a range of the items.
+    /// Keeps only a range of the items.
     pub fn keep(&mut self, range: Range<usize>) {
         if let Kind::Lines { lacks_end, .. } = &mut self.kind {
             *lacks_end &= range.end >= self.index.len();
@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// Bytes of an item as it is copied. `glue` leaves a last line without line end as it is.
+    /// Returns the bytes of an item once copied. `glue` keeps a last line without line end unchanged.
     pub fn copied_bytes(&self, item: usize, glue: bool) -> u64 {
         let length = self.index.lengths.get(item).copied().unwrap_or_default();
         match &self.kind {
@@ -133,7 +133,7 @@ impl Source {
         }
     }
 
-    /// Hands the bytes of an item to `out`, in the layout that is written now. `buffer` is reused.
+    /// Passes the bytes of an item to `out`, in the current layout. `buffer` is reused.
     pub fn copy(
         &self,
         item: usize,
@@ -158,13 +158,13 @@ impl Source {
         }
     }
 
-    /// Fails if the file is not any more what it was when it was opened.
+    /// Fails if the file has changed since it was opened.
     pub fn check_unchanged(&self) -> Outcome<()> {
         check_unchanged(self.file(), self.stamp)
     }
 }
 
-/// Fails if an open file is not any more what it was.
+/// Fails if an open file no longer matches `stamp`.
 pub fn check_unchanged(file: &ReadFile, stamp: FileStamp) -> Outcome<()> {
     match stamp_of(file)? == stamp {
         true => Ok(()),
@@ -173,12 +173,12 @@ pub fn check_unchanged(file: &ReadFile, stamp: FileStamp) -> Outcome<()> {
     }
 }
 
-/// Size, time and inode of an open file.
+/// Returns size, time and inode of an open file.
 pub fn stamp_of(file: &ReadFile) -> Outcome<FileStamp> {
     file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))
 }
 
-/// Opens a packed file and judges its index: one that was merged wrongly is refused, or with `compat` taken as it is.
+/// Opens a packed file and checks its index: a wrongly merged one is refused, or with `compat` used unchanged.
 pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<Packed> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     match judge(&packed, handles.cancel)? {
@@ -209,7 +209,7 @@ pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<
     Ok(packed)
 }
 
-/// Bytes of a token as it is written: no loader reads three any more.
+/// Returns the bytes of a token as written: no loader reads three any more.
 pub fn written_size(token_bytes: u8) -> u8 {
     if token_bytes == 3 {
         4
@@ -218,7 +218,7 @@ pub fn written_size(token_bytes: u8) -> u8 {
     }
 }
 
-/// Hands tokens of a packed file to `out`, little-endian and of a size that is written now.
+/// Passes tokens of a packed file to `out`, little-endian and of a size that is written now.
 pub fn copy_tokens(
     packed: &Packed,
     span: Range<u64>,
@@ -245,7 +245,7 @@ pub fn copy_tokens(
     })
 }
 
-/// Walks through a span in pieces of whole tokens.
+/// Iterates over a span in pieces of whole tokens.
 fn in_pieces(
     span: Range<u64>,
     buffer: &mut Vec<u8>,

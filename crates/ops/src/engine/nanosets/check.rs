@@ -1,4 +1,4 @@
-//! Is a folder of token files what its indexes and metadata say?
+//! Checks a folder of token files against its indexes and metadata.
 
 use super::folder::{folder_facts, FileFacts, FolderFacts};
 use crate::engine::check::Checked;
@@ -10,19 +10,19 @@ use std::path::Path;
 
 /// Tokens read at a time.
 const PIECE: u64 = 256 << 10;
-/// Findings of one kind in one file that are told one by one; the others are counted.
+/// Findings of one kind in one file reported individually; the others are counted.
 const TOLD: u64 = 5;
 
-/// How thoroughly to look.
+/// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Indexes, metadata and sizes.
     Index,
-    /// And every token and loss mask.
+    /// Additionally every token and loss mask.
     Tokens,
 }
 
-/// Looks at names, sizes and metadata, and reports what does not fit. Each file is then a unit of [`check_file`].
+/// Checks names, sizes and metadata, and reports what does not match. Each file is then a unit of [`check_file`].
 pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
     let facts = folder_facts(folder, None, None, handles)?;
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
@@ -49,14 +49,14 @@ pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
     Ok(facts)
 }
 
-/// A set without any document.
+/// Returns the problem of a set without any document.
 pub(in crate::engine) fn no_document(folder: &Path) -> Problem {
     let message = "it has no document: a loader fails at its first sample";
     let problem = Problem::problem(ProblemKind::EmptyShard, Subject::path(folder), message);
     problem.with_hint("pack it again from files that have documents")
 }
 
-/// Checks one file of a folder. `vocabulary` counts only where tokens are read.
+/// Checks one file of a folder. `vocabulary` is only used if tokens are read.
 pub fn check_file(
     file: &FileFacts,
     token_size: TokenSize,
@@ -92,7 +92,7 @@ pub fn check_file(
     Ok(checked)
 }
 
-/// The first few findings of a kind one by one, the others counted.
+/// Reports the first few findings of a kind individually, and counts the others.
 struct FindingLimit<'a> {
     kind: ProblemKind,
     number: u64,
@@ -116,7 +116,7 @@ impl<'a> FindingLimit<'a> {
     }
 }
 
-/// Walks an index. Returns how many documents it has.
+/// Reads an index. Returns the number of documents.
 fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
     let index = Index::open(path)?;
     let mut told = FindingLimit::new(ProblemKind::IndexMismatch, handles);
@@ -208,7 +208,7 @@ mod tests {
         write_file(&RealFs, path, bytes, 0o644).unwrap();
     }
 
-    /// A folder of one file of five tokens in two documents, with something spoilt.
+    /// Checks a folder with one file of five tokens in two documents after `spoil` has damaged it, and returns the reports.
     fn said(spoil: impl FnOnce(&Path), depth: Depth, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         let ds = dir.path().join("a.ds");

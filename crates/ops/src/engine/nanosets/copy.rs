@@ -1,4 +1,4 @@
-//! Copying tokens and their loss masks, in step and in pieces.
+//! Copies tokens and their loss masks in parallel, piece by piece.
 
 use super::output::Writer;
 use crate::formats::nanosets::TokenSize;
@@ -8,7 +8,7 @@ use gristmill_storage::read::ReadFile;
 /// Tokens copied at a time.
 const PIECE: u64 = 256 << 10;
 
-/// Copies stretches of open files to a [`Writer`].
+/// Copies ranges of open files to a [`Writer`].
 pub(super) struct Copier<'a> {
     pub data: &'a ReadFile,
     pub loss: Option<&'a ReadFile>,
@@ -42,7 +42,7 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// Reads bytes from `at` on, all that are asked for.
+/// Reads exactly `count` bytes at `at`.
 pub(super) fn fill(file: &ReadFile, at: u64, count: u64, into: &mut Vec<u8>) -> Outcome<()> {
     into.resize(count as usize, 0);
     file.read_exact_at(into, at).map_err(|error| match error.kind() {
@@ -51,7 +51,7 @@ pub(super) fn fill(file: &ReadFile, at: u64, count: u64, into: &mut Vec<u8>) -> 
     })
 }
 
-/// The failure of a file that is no longer what it was when it was looked at.
+/// Returns the failure for a file that has changed since it was inspected.
 pub(super) fn changed(file: &ReadFile) -> Failure {
     Failure::data("reading the tokens", "the file changed while it was read").on(Subject::path(file.path()))
 }

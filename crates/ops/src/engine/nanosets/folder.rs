@@ -1,4 +1,4 @@
-//! What a folder of token files holds, and how many windows it gives.
+//! The content of a folder of token files, and the number of its windows.
 
 use super::listing::{look, names, TokenFile};
 use crate::formats::nanosets::windows::{count, file_order};
@@ -7,7 +7,7 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use serde::Serialize;
 use std::path::Path;
 
-/// One file of a folder.
+/// Facts of one file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileFacts {
     /// The file.
@@ -15,7 +15,7 @@ pub struct FileFacts {
     pub file: TokenFile,
     /// Documents in its index.
     pub documents: Option<u64>,
-    /// Windows of the sequence length that was asked for.
+    /// Windows of the requested sequence length; `None` if none was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<u64>,
     /// Tokens at its end that are in no window.
@@ -23,12 +23,12 @@ pub struct FileFacts {
     pub unused_tokens: Option<u64>,
 }
 
-/// A folder.
+/// Facts of a folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FolderFacts {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// The tokenizer, as the first metadata calls it.
+    /// The tokenizer's name in the first metadata.
     pub tokenizer: Option<String>,
     /// Bytes of one token.
     pub token_size: TokenSize,
@@ -38,7 +38,7 @@ pub struct FolderFacts {
     pub documents: u64,
     /// Bytes of all data files.
     pub bytes: u64,
-    /// Windows hold one token more than this.
+    /// The sequence length, in tokens; windows hold one token more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
     /// Windows of all files.
@@ -49,16 +49,16 @@ pub struct FolderFacts {
     pub unused_tokens: Option<u64>,
     /// Files with loss masks.
     pub files_with_loss: u64,
-    /// Sorted by name.
+    /// The files, sorted by name.
     pub files: Vec<FileFacts>,
-    /// Places of the files in the order in which nanotron numbers their windows.
+    /// Positions of the files in the order in which nanotron numbers their windows.
     pub reading_order: Vec<usize>,
-    /// What does not fit together.
+    /// Files and metadata that do not match each other.
     pub problems: Vec<Problem>,
 }
 
-/// Looks at a folder: names, sizes and metadata, never the tokens. `token_size` takes the place of what the metadata says. A folder
-/// without token files is a failure.
+/// Reads names, sizes and metadata of a folder, never the tokens. `token_size` overrides the metadata. A folder without token files is a
+/// failure.
 pub fn folder_facts(
     folder: &Path,
     sequence_length: Option<u64>,
@@ -111,7 +111,7 @@ pub fn folder_facts(
     Ok(FolderFacts { problems, ..facts })
 }
 
-/// What metadata says that is not so.
+/// Returns the properties in the metadata that are wrong.
 pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
     let on = || Subject::path(crate::formats::nanosets::metadata_path(&file.path));
     let mut found = Vec::new();

@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 pub struct TokenFile {
     /// Its name in the folder.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// Bytes of its data.
+    /// Size of its data, in bytes.
     pub bytes: u64,
-    /// Tokens in it, by the size of a token that its metadata says, or 2 bytes.
+    /// Tokens in it, by the token size in its metadata, or 2 bytes.
     pub tokens: u64,
-    /// What its metadata says.
+    /// Its metadata; `None` if there is none.
     pub metadata: Option<Metadata>,
-    /// There is a document index.
+    /// Whether there is a document index.
     pub has_index: bool,
-    /// There are loss masks.
+    /// Whether there are loss masks.
     pub has_loss: bool,
 }
 
-/// Names of all `*.ds` files directly in a folder, sorted by code point, as readers and the merger take them. What is named so and is
-/// no file, or has a name that is not UTF-8, is reported and left out.
+/// Returns the names of all `*.ds` files directly in a folder, sorted by code point, as readers and the merger do. A matching entry that is
+/// not a file, or whose name is not UTF-8, is reported and left out.
 pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> {
     let failed = |error: &std::io::Error| Failure::io("reading the folder", folder, error);
     let mut names = Vec::new();
@@ -52,14 +52,14 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
     Ok(names)
 }
 
-/// Looks at one file of a folder. Metadata that cannot be understood is a failure.
+/// Reads the facts of one file of a folder. Metadata that cannot be parsed is a failure.
 pub fn look(folder: &Path, name: &str) -> Outcome<TokenFile> {
     let metadata = Metadata::read(&metadata_path(&folder.join(name)))?;
     let token_size = metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
     Ok(TokenFile { metadata, ..undescribed(folder, name, token_size)? })
 }
 
-/// A file as it is without what its metadata says.
+/// Returns a file without reading its metadata.
 pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> Outcome<TokenFile> {
     let path = folder.join(name);
     let shard = Shard::open(&path, token_size)?;
@@ -74,12 +74,12 @@ pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> O
     })
 }
 
-/// The failure of a folder without token files.
+/// Returns the failure for a folder without token files.
 pub(super) fn none_in(folder: &Path) -> Failure {
     Failure::usage("looking for token files", "there is no .ds file directly in it").on(Subject::path(folder))
 }
 
-/// All files of a folder; one without any is a failure.
+/// Returns all files of a folder; a folder without any is a failure.
 pub fn files(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<TokenFile>> {
     let names = names(folder, problems)?;
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! Several token files into one sequence: which file the next document comes from is drawn, the order inside a file stays
+//! Merges several token files into one sequence: the file of the next document is drawn at random, the order inside a file stays
 //! (docs/formats/nanosets.md §5.1).
 
 use super::copy::{changed, fill};
@@ -13,15 +13,15 @@ use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Tokens after which a new file is begun, where nobody says otherwise.
+/// Default number of tokens after which a new file is begun.
 pub const MAX_TOKENS_PER_FILE: u64 = 100_000_000_000;
-/// What the metadata calls a tokenizer of which nothing is known.
+/// The metadata's name for an unknown tokenizer.
 const UNKNOWN_TOKENIZER: &str = "Unknown Tokenizer";
-/// Bytes of a file that are kept read, at most and at least.
+/// Minimum and maximum size of a file's read buffer, in bytes.
 const BUFFER: (u64, u64) = (16 << 10, 1 << 20);
 const WHAT: &str = "merging";
 
-/// What to merge, and how.
+/// The inputs and options of a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MergePlan {
@@ -33,19 +33,19 @@ pub struct MergePlan {
     pub output: PathBuf,
     /// Name of the result: `000_NAME.ds`.
     pub name: String,
-    /// Seed of the interleaving; `None` takes the files one after the other.
+    /// Seed of the interleaving; `None` takes the files one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Take full chunks of this many tokens in place of documents.
+    /// Take full chunks of this many tokens instead of documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<u64>,
-    /// Begin another file once one has as many tokens; 0 never does.
+    /// Begin another file once one has this many tokens; 0 means never.
     #[serde(default = "max_tokens_per_file")]
     pub max_tokens_per_file: u64,
-    /// Stop once there are as many tokens; 0 never does.
+    /// Stop after this many tokens; 0 means never.
     #[serde(default)]
     pub max_tokens: u64,
-    /// Replace a merge of this name that is there.
+    /// Replace an existing merge of this name.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -55,7 +55,7 @@ fn max_tokens_per_file() -> u64 {
 }
 
 impl MergePlan {
-    /// Of whole documents, one file after the other, without an end.
+    /// Returns a plan for whole documents, one file after another, without a limit.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         Self {
             version: PLAN_VERSION,
@@ -71,35 +71,35 @@ impl MergePlan {
     }
 }
 
-/// What came of it.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The files, in order.
     pub files: Vec<FinishedFile>,
-    /// What they hold together.
+    /// Their totals.
     pub total: Metadata,
     /// Documents or chunks taken.
     pub units: u64,
-    /// Tokens of the input that are in none of them: tails that fill no chunk, and what `max_tokens` leaves out.
+    /// Tokens of the input that are in none of them: tails that fill no chunk, and those left out because of `max_tokens`.
     pub left_tokens: u64,
 }
 
-/// The files to merge, looked at: names, sizes, and whether they go together.
+/// The inspected files to merge: names, sizes, and common properties.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// Sorted by name.
     pub files: Vec<TokenFile>,
-    /// Documents or full chunks of each.
+    /// Documents or full chunks of each file.
     pub units: Vec<u64>,
     /// Bytes of one token in all of them.
     pub token_size: TokenSize,
-    /// The tokenizer, as the first metadata calls it.
+    /// The tokenizer's name in the first metadata.
     pub tokenizer: String,
-    /// All of them have loss masks.
+    /// Whether all of them have loss masks.
     pub has_loss: bool,
 }
 
-/// Looks at the files of a plan and refuses those that do not go together.
+/// Inspects the files of a plan and refuses those that do not fit together.
 pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
     let files = files(&plan.input, handles.problems)?;
     let first = files.first().and_then(|file| file.metadata.clone());
@@ -149,7 +149,7 @@ pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
     Ok(Inputs { files, units, token_size, tokenizer, has_loss })
 }
 
-/// Merges into `folder`. `memory_bytes` bounds what is kept of the input; besides, one byte a unit is needed (two beyond 256 files).
+/// Merges into `folder`. `memory_bytes` bounds the buffered input; one byte per unit is needed in addition (two for more than 256 files).
 pub fn merge(
     plan: &MergePlan,
     inputs: &Inputs,
@@ -170,7 +170,7 @@ pub fn merge(
 struct Merge<N>(std::marker::PhantomData<N>);
 
 impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
-    /// The number of the file of each unit, in the order of the result.
+    /// Returns the number of the file of each unit, in the order of the result.
     fn order(plan: &MergePlan, inputs: &Inputs) -> Outcome<Vec<N>> {
         let units: u64 = inputs.units.iter().sum();
         let mut order = Vec::new();
@@ -233,8 +233,8 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
     }
 }
 
-/// One input, read from its start to its end. There may be thousands, so none stays open: each piece is read by opening the file
-/// again, if it is still the one that was looked at.
+/// One input, read from start to end. There may be thousands, so none stays open: each piece is read by reopening the file, provided it is
+/// still the inspected one.
 struct Reader<'a> {
     data: ChunkReader,
     loss: Option<ChunkReader>,
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The end of the next document, which is left where it is.
+    /// Returns the end of the next document without consuming it.
     fn peek_end(&mut self) -> Outcome<Option<u64>> {
         Ok(self.ends.peek(8)?.and_then(|bytes| bytes.first_chunk().map(|word| u64::from_le_bytes(*word))))
     }
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
         to.end()
     }
 
-    /// Copies the next `chunk` tokens, with the ends of documents that fall into them.
+    /// Copies the next `chunk` tokens, with the ends of documents inside them.
     fn chunk(&mut self, chunk: u64, to: &mut Writer<'_>) -> Outcome<()> {
         let (start, before) = (self.at, to.len());
         let end = start + chunk;
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
                 return Err(self.broken(inner));
             }
             last = inner;
-            // Documents without tokens in front of all others end in the first chunk, as there is none before it.
+            // Leading documents without tokens end in the first chunk, as there is none before it.
             if inner > start || start == 0 {
                 to.end_at(before + inner - start)?;
             }
@@ -337,14 +337,14 @@ fn gone(path: &Path) -> Failure {
     Failure::data(WHAT, "the file changed while it was read").on(Subject::path(path))
 }
 
-/// A file read in order, of which a piece is kept.
+/// A file read in order, with one buffered piece.
 struct ChunkReader {
     path: PathBuf,
     stamp: FileStamp,
     kept: Vec<u8>,
-    /// Taken of what is kept.
+    /// Bytes of the buffer already consumed.
     taken: usize,
-    /// Where the file goes on behind what is kept.
+    /// File offset after the buffer.
     next: u64,
     most: u64,
 }
@@ -354,7 +354,7 @@ impl ChunkReader {
         Ok(Self { stamp: stamp_at(&path)?, path, kept: Vec::new(), taken: 0, next: 0, most })
     }
 
-    /// Bytes that are at hand once something is.
+    /// Returns the bytes buffered at most.
     fn room(&self) -> u64 {
         self.most
     }
@@ -363,7 +363,7 @@ impl ChunkReader {
         (self.kept.len() - self.taken) as u64
     }
 
-    /// Up to `count` of the next bytes, at least 8 of them where there are as many; `None` at the end.
+    /// Returns up to `count` of the next bytes, at least 8 if there are as many; `None` at the end.
     fn peek(&mut self, count: u64) -> Outcome<Option<&[u8]>> {
         if self.left() < count.min(8) {
             self.refill()?;
@@ -372,7 +372,7 @@ impl ChunkReader {
         Ok(self.kept.get(self.taken..end).filter(|bytes| !bytes.is_empty()))
     }
 
-    /// Exactly `count` of the next bytes.
+    /// Returns exactly `count` of the next bytes.
     fn peek_all(&mut self, count: u64) -> Outcome<&[u8]> {
         while self.left() < count {
             let before = self.left();

@@ -1,7 +1,7 @@
-//! Token folders: what comes after tokenising (shuffles, merges) and before training (mixture indexes).
+//! Token folders: the steps between tokenising (shuffles, merges) and training (mixture indexes).
 //!
-//! See docs/formats/nanosets.md. Everything here reads at positions and writes through an `Fs` into a folder for work; whoever owns
-//! that folder makes the files visible.
+//! See docs/formats/nanosets.md. Everything here reads at positions and writes through an `Fs` into a work folder; the owner of that folder
+//! makes the files visible.
 
 pub mod check;
 mod copy;

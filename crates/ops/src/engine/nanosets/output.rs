@@ -1,4 +1,4 @@
-//! Token files as they are written: the data with its index, metadata and loss masks.
+//! Writes token files: the data with its index, metadata and loss masks.
 
 use crate::formats::nanosets::{index, index_path, loss_path, metadata_path, Metadata, TokenSize};
 use gristmill_core::Outcome;
@@ -6,34 +6,34 @@ use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
-/// What is collected before it is handed to the system, in bytes.
+/// Bytes collected before a write.
 const BUFFER: usize = 1 << 20;
 
-/// Which files stand beside the data.
+/// The companion files of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompanionFiles {
-    /// `.ds.index` and `.ds.metadata`.
+    /// Whether there are `.ds.index` and `.ds.metadata`.
     pub description: bool,
-    /// `.ds.loss`.
+    /// Whether there is `.ds.loss`.
     pub loss: bool,
 }
 
 /// How all files of one run are written.
 #[derive(Clone, Copy)]
 pub struct OutputOptions<'a> {
-    /// Where they are written, under the names that they will have.
+    /// The folder they are written to, under their final names.
     pub folder: &'a Path,
-    /// Writes them.
+    /// Used to write them.
     pub fs: &'a dyn Fs,
-    /// What stands beside the data.
+    /// The companion files to write.
     pub beside: CompanionFiles,
     /// Bytes of one token.
     pub token_size: TokenSize,
-    /// What the metadata calls the tokenizer.
+    /// The tokenizer's name in the metadata.
     pub tokenizer: &'a str,
 }
 
-/// One data file being written, and what stands beside it.
+/// One data file being written, with its companion files.
 pub struct Writer<'a> {
     name: String,
     shape: OutputOptions<'a>,
@@ -44,12 +44,12 @@ pub struct Writer<'a> {
     documents: u64,
 }
 
-/// A data file that is finished and waits to be made visible.
+/// A finished data file that is not visible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedFile {
     /// Its name: `X.ds`.
     pub name: String,
-    /// Where it is now; what stands beside it lies beside it.
+    /// Its current path; its companion files are next to it.
     pub path: PathBuf,
     /// Tokens in it.
     pub tokens: u64,
@@ -57,14 +57,14 @@ pub struct FinishedFile {
     pub documents: u64,
     /// Bytes of the data.
     pub bytes: u64,
-    /// What stands beside it.
+    /// Its companion files.
     pub beside: CompanionFiles,
     /// Content of its metadata.
     pub metadata: Metadata,
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a file.
+    /// Creates a file.
     pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
         let path = shape.folder.join(&name);
         let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER));
@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Tokens so far.
+    /// Returns the number of tokens so far.
     pub fn len(&self) -> u64 {
         self.tokens
     }
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
         self.tokens == 0
     }
 
-    /// Adds whole tokens as they stand in a file, and as many bytes of loss masks; `masks` is not looked at without a `.loss`.
+    /// Adds whole tokens, encoded as in a file, and as many bytes of loss masks; `masks` is ignored without a `.loss`.
     pub fn tokens(&mut self, tokens: &[u8], masks: &[u8]) -> Outcome<()> {
         self.tokens += tokens.len() as u64 / self.shape.token_size.bytes();
         self.data.write_all(tokens)?;
@@ -114,7 +114,7 @@ impl<'a> Writer<'a> {
         self.end_at(self.tokens)
     }
 
-    /// Closes the files. They are made durable when they are published.
+    /// Closes the files. They are made durable on publication.
     pub fn finish(self) -> Outcome<FinishedFile> {
         let metadata = Metadata {
             tokenizer: self.shape.tokenizer.to_owned(),
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
 }
 
 impl FinishedFile {
-    /// Adds everything to a set that is made visible as one, in `folder`. The metadata files come last of all.
+    /// Adds all files to a set that is made visible as one, in `folder`. The metadata files are last.
     pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
         let target = folder.join(&self.name);
         publication.stage_file(&target, self.path.clone(), mode)?;
@@ -154,7 +154,7 @@ impl FinishedFile {
         Ok(())
     }
 
-    /// Names of all its files, with their sizes in bytes.
+    /// Returns the names of all its files, with their sizes in bytes.
     pub fn files(&self) -> Vec<(String, u64)> {
         let mut files = vec![(self.name.clone(), self.bytes)];
         if self.beside.description {

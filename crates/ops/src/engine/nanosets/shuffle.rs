@@ -1,7 +1,7 @@
-//! Documents and chunks of a finished task in a new order (docs/formats/nanosets.md §4).
+//! Writes documents and chunks of a finished task in a new order (docs/formats/nanosets.md §4).
 //!
-//! The reference writes the shuffled documents to a file and then its chunks to another. Here both steps are one: what a chunk of the
-//! shuffled documents consists of is looked up, and read where it stands.
+//! The reference writes the shuffled documents to a file and then its chunks to another. Here both steps are one: the documents that make
+//! up a chunk are looked up, and read from the original file.
 
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
@@ -13,20 +13,20 @@ use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// The tokens of one task in the order in which they were made.
+/// The tokens of one task in their original order.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The tokens.
+    /// The file of the tokens.
     pub data: &'a Path,
-    /// Where each document ends.
+    /// The file of the documents' ends.
     pub index: &'a Path,
-    /// Loss masks, one byte a token.
+    /// Loss masks, one byte per token.
     pub loss: Option<&'a Path>,
     /// Bytes of one token.
     pub token_size: TokenSize,
 }
 
-/// What to do with them.
+/// The options of a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShuffleOptions {
     /// Permute the documents.
@@ -35,21 +35,21 @@ pub struct ShuffleOptions {
     pub chunk: Option<u64>,
     /// Begin another file once one has more tokens than this.
     pub max_tokens: Option<u64>,
-    /// Seed; each task begins with it anew.
+    /// Seed; each task starts with it again.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of a shuffle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shuffled {
-    /// The files, in order. The last is empty when the one before it ended with the last document.
+    /// The files, in order. The last is empty if the one before it ended with the last document.
     pub files: Vec<FinishedFile>,
     /// Tokens at the end that filled no chunk.
     pub dropped_tokens: u64,
 }
 
-/// Writes the tokens of a task in their new order into `folder`, under the names that `name` gives to the sub-files. The metadata
-/// calls the tokenizer `tokenizer`. Takes 12 bytes of memory a document (20 beyond 2³² tokens) and 4 a chunk.
+/// Writes the tokens of a task in their new order into `folder`, under the names that `name` returns for the sub-files. The metadata names
+/// the tokenizer `tokenizer`. Takes 12 bytes of memory per document (20 beyond 2³² tokens) and 4 per chunk.
 pub fn shuffle(
     source: &Source<'_>,
     options: &ShuffleOptions,
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
         Writer::create(self.shape, (self.name)(self.made.len() as u64))
     }
 
-    /// The file to go on with: another one when this one has too many tokens, even if nothing follows.
+    /// Returns the file to continue with: another one if this one has too many tokens, even if nothing follows.
     fn split(&mut self, writer: Writer<'a>) -> Outcome<Writer<'a>> {
         if self.max_tokens.is_none_or(|most| writer.len() <= most) {
             return Ok(writer);
@@ -131,9 +131,9 @@ impl<'a> Parts<'a> {
 
 /// The tokens of a task, and the documents in their order.
 struct Stream {
-    /// Where the documents end in the file.
+    /// Ends of the documents in the file.
     ends: Numbers,
-    /// The documents in their new order, and where they end in it.
+    /// The documents in their new order, and their ends in it.
     order: Option<(Order, Numbers)>,
 }
 
@@ -181,7 +181,7 @@ impl Stream {
         Ok(())
     }
 
-    /// First token and end, in the file, of the document that stands at a place of the order.
+    /// Returns first token and end, in the file, of the document at a position of the order.
     fn document(&self, place: usize) -> (u64, u64) {
         let document = match &self.order {
             Some((order, _)) => order.at(place) as usize,
@@ -190,12 +190,12 @@ impl Stream {
         (self.ends.before(document), self.ends.at(document))
     }
 
-    /// Where the documents end in their order.
+    /// Returns the ends of the documents in their order.
     fn ordered_ends(&self) -> &Numbers {
         self.order.as_ref().map_or(&self.ends, |(_, ends)| ends)
     }
 
-    /// Hands out the stretches of the file that make up the tokens from `start` to `end` of the order.
+    /// Passes on the ranges of the file that make up the tokens from `start` to `end` of the order.
     fn pieces(&self, start: u64, end: u64, mut take: impl FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
         if self.order.is_none() {
             return take(start, end);
@@ -212,8 +212,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends of documents in their order that lie strictly between two tokens; documents without tokens in front of all others end in the
-    /// first chunk, as there is none before it.
+    /// Returns the ends of documents in their order that are strictly between two tokens; leading documents without tokens end in the first
+    /// chunk, as there is none before it.
     fn ends_within(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + '_ {
         let ends = self.ordered_ends();
         let first = if start == 0 { 0 } else { ends.first_above(start) };

@@ -20,14 +20,14 @@ fn put(path: &Path, bytes: &[u8]) {
     write_file(&RealFs, path, bytes, 0o644).unwrap();
 }
 
-/// Runs work with handles of its own.
+/// Runs work with its own handles.
 fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, ProblemLog) {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let result = work(&Handles { progress: &progress, cancel: &cancel, problems: &problems });
     (result, problems)
 }
 
-/// Documents as a task leaves them: the data and the index, and loss masks if there are any.
+/// Writes documents as a task leaves them: the data and the index, and loss masks if there are any.
 fn unshuffled(folder: &Path, documents: &[Vec<u32>], masks: Option<&[Vec<u8>]>) -> (PathBuf, PathBuf, Option<PathBuf>) {
     let data = folder.join("raw.ds");
     let (mut tokens, mut ends, mut end) = (Vec::new(), Vec::new(), 0);
@@ -45,7 +45,7 @@ fn unshuffled(folder: &Path, documents: &[Vec<u32>], masks: Option<&[Vec<u8>]>) 
     (data.clone(), index_path(&data), loss)
 }
 
-/// What the reference's tokenizer makes of the files that a task reads.
+/// Returns the output of the reference's tokenizer for the files that a task reads.
 fn documents(case: &str, rank: usize, tasks: usize) -> Vec<Vec<u32>> {
     let tokenizer = tokenizers::Tokenizer::from_file(golden("tokenizers/bpe1k.json")).unwrap();
     let end = tokenizer.token_to_id(END).unwrap();
@@ -64,7 +64,7 @@ fn documents(case: &str, rank: usize, tasks: usize) -> Vec<Vec<u32>> {
     documents
 }
 
-/// Every file that was made, by name, with its bytes.
+/// Returns every file made, by name, with its bytes.
 fn bytes_of(made: &[FinishedFile]) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for file in made {
@@ -143,7 +143,7 @@ fn merged_files_are_those_of_the_reference() {
     assert_eq!((done.units, done.left_tokens, done.total.tokens), (30, 0, 1124));
 }
 
-/// A folder of token files with these documents each; masks tell the parity of a token.
+/// Writes a folder of token files with these documents each; masks are the parity of a token.
 fn folder_of(folder: &Path, files: &[Vec<Vec<u32>>], has_loss: bool) {
     for (number, documents) in files.iter().enumerate() {
         let masks: Vec<Vec<u8>> = documents.iter().map(|d| d.iter().map(|id| (id % 2) as u8).collect()).collect();
@@ -160,7 +160,7 @@ fn folder_of(folder: &Path, files: &[Vec<Vec<u32>>], has_loss: bool) {
     }
 }
 
-/// The documents of a file that was made, by its index.
+/// Reads the documents of a finished file, by its index.
 fn read_back(made: &FinishedFile) -> Vec<Vec<u32>> {
     let shard = Shard::open(&made.path, TokenSize::Two).unwrap();
     let index = Index::open(&index_path(&made.path)).unwrap();
@@ -174,7 +174,7 @@ fn read_back(made: &FinishedFile) -> Vec<Vec<u32>> {
     (0..index.documents()).map(|d| shard.ids(span(d).0, (span(d).1 - span(d).0) as usize).unwrap()).collect()
 }
 
-/// Documents that can be told apart: each token of document `d` of file `f` is `1000 f + d`, and lengths go on by threes.
+/// Returns distinct documents: each token of document `d` of file `f` is `1000 f + d`, and lengths vary.
 fn some_documents(file: u32, count: u32) -> Vec<Vec<u32>> {
     (0..count).map(|d| vec![1000 * file + d; (d * 3 % 7) as usize]).collect()
 }
@@ -271,7 +271,7 @@ fn what_a_merge_would_lose_silently_is_a_problem() {
     assert_eq!(failure.class, ExitClass::Usage);
 }
 
-/// The two steps of the reference, one after the other, on lists.
+/// Performs the two steps of the reference, one after another, on lists.
 fn plainly(documents: &[Vec<u32>], options: &ShuffleOptions) -> (Vec<Vec<Vec<u32>>>, u64) {
     let mut generator = gristmill_pycompat::numpy_random::Generator::seeded(options.seed);
     let mut documents = documents.to_vec();

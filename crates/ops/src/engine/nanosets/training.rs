@@ -1,4 +1,4 @@
-//! What a training configuration of nanotron says of its token folders.
+//! The token folders in a training configuration of nanotron.
 
 use super::mixture::TokenizerSettings;
 use gristmill_core::did_you_mean::nearest;
@@ -8,27 +8,27 @@ use std::path::Path;
 
 const WHAT: &str = "reading the training configuration";
 
-/// The part of a configuration that decides the mixture.
+/// The part of a configuration that determines the mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// The stage that was taken; raw.
+    /// The stage used; raw.
     pub stage: Option<String>,
     /// Token folders, as written.
     pub folders: Vec<String>,
-    /// Their weights; without them each counts by its length.
+    /// Their weights; `None` weighs each by its length.
     pub weights: Option<Vec<f64>>,
-    /// Tokens of a sample, the one that is only predicted not counted.
+    /// Tokens of a sample, without the one that is only predicted.
     pub sequence_length: Option<u64>,
     /// Training steps times the global batch.
     pub samples: Option<u64>,
     /// Seed of the data.
     pub seed: Option<u64>,
-    /// What it says of the tokenizer.
+    /// Its tokenizer settings.
     pub tokenizer: TokenizerSettings,
 }
 
-/// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` beside it), or a map from
-/// folder to weight, as older releases have it. Of several stages with token folders one has to be named.
+/// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` next to it), or a map from folder
+/// to weight, as in older releases. If several stages have token folders, one must be named.
 pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Training> {
     let failed = |why: String| Failure::data(WHAT, why).on(Subject::path(path));
     let root = yaml_read::read(text).map_err(|error| {
@@ -53,7 +53,7 @@ pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Tr
         Some(Node::Str(name)) => Some(name.clone()),
         Some(other) => return Err(failed(format!("tokenizer_name_or_path is {}, not text", other.describe()))),
     };
-    // nanotron itself puts the size of the tokenizer in the place of -1.
+    // nanotron itself replaces -1 by the size of the tokenizer.
     let model = root.get("model").and_then(|model| model.get("model_config"));
     let model = model.filter(|model| model.get("vocab_size") != Some(&Node::Int(-1)));
     let tokens = root.get("tokens");

@@ -12,7 +12,7 @@ use gristmill_storage::fs::Fs;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What to shuffle.
+/// The inputs and options of a window shuffle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowsPlan {
@@ -26,13 +26,13 @@ pub struct WindowsPlan {
     pub window: u64,
     /// Seed; one generator serves all files, in the order of their names.
     pub seed: u64,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[serde(default)]
     pub overwrite: bool,
 }
 
 impl WindowsPlan {
-    /// Of windows of this many tokens.
+    /// Returns a plan for windows of this many tokens.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, window: u64, seed: u64) -> Self {
         Self { version: PLAN_VERSION, input: input.into(), output: output.into(), window, seed, overwrite: false }
     }

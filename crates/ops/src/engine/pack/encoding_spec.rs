@@ -1,4 +1,4 @@
-//! What a format makes of the raw ids of a text.
+//! How a format transforms the raw ids of a text.
 
 use crate::formats::modalities::token_bytes;
 use crate::formats::nanosets::TokenSize;
@@ -9,68 +9,68 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::{PaddingLength, Side, Template, Tokenizer, TokenizerKind, Truncation};
 
-/// Which end token a document gets.
+/// The end token of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// None.
     Never,
-    /// This one, whatever stands there already.
+    /// This one, even if the document already ends with it.
     Always(u32),
     /// This one, unless the document ends with it.
     UnlessThere(u32),
 }
 
-/// Documents are filled up to a length, one by one.
+/// Padding of each document to a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// Tokens that a document has at least.
+    /// Minimum number of tokens of a document.
     pub length: usize,
-    /// The token that is put.
+    /// The padding token.
     pub id: u32,
-    /// The side on which it is put.
+    /// The side on which it is added.
     pub side: Side,
 }
 
-/// What else goes with the tokens.
+/// The data that accompanies the tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing.
+    /// None.
     Plain,
-    /// A byte a token, 1 where it is trained on; the document says where it is not (docs/formats/nanosets.md §2).
+    /// One byte per token, 1 if it is trained on; the document gives the ranges that are not (docs/formats/nanosets.md §2).
     LossMask,
-    /// Documents are lists of parts; a byte a token, 1 where it is not trained on (docs/formats/forager.md §3.4).
+    /// Documents are lists of parts; one byte per token, 1 if it is not trained on (docs/formats/forager.md §3.4).
     Parts(MaskedParts),
 }
 
-/// What a format makes of the raw ids of a text.
+/// How a format transforms the raw ids of a text.
 #[derive(Clone, Debug)]
 pub struct EncodingSpec {
-    /// The format, whose rules hold for lines.
+    /// The format, whose rules apply to lines.
     pub format: PackFormat,
-    /// Ids put around the text's own.
+    /// Ids added around the text's own.
     pub template: Template,
-    /// Documents are cut to a length.
+    /// The maximum length of documents.
     pub truncation: Option<Truncation>,
-    /// Documents are filled up to a length.
+    /// The minimum length of documents.
     pub fill: Option<Fill>,
     /// The end token.
     pub end: End,
-    /// How a token is written.
+    /// The type of a written token.
     pub token: TokenType,
-    /// What else goes with the tokens.
+    /// The data that accompanies the tokens.
     pub kind: Kind,
-    /// A document without a token is refused.
+    /// Whether a document without tokens is refused.
     pub needs_tokens: bool,
-    /// The tokenizer has ids that may not fit into a token.
+    /// Whether the tokenizer has ids that may not fit into a token.
     pub may_overflow: bool,
-    /// Reasons are needed line by line, and so are the lines of documents: the peer's losses are reproduced.
+    /// Whether reasons are needed line by line, as are the lines of documents: the losses of the reference are reproduced.
     pub wants_lines: bool,
-    /// The lengths of the texts in characters are wanted, for statistics.
+    /// Whether the lengths of the texts in characters are needed, for statistics.
     pub wants_chars: bool,
 }
 
-/// The recipes of a plan, in the order of its formats. Fails where an end token is missing from the plan or the vocabulary, or
-/// does not fit into a token.
+/// Returns the recipes of a plan, in the order of its formats. Fails if an end token is missing from the plan or the vocabulary, or does
+/// not fit into a token.
 pub fn recipes(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
     let mut recipes = Vec::new();
     if let Some(target) = &plan.modalities {
@@ -120,7 +120,7 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
         2 => TokenType::U16,
         _ => TokenType::U32,
     };
-    // SentencePiece puts nothing around a text.
+    // SentencePiece adds nothing around a text.
     let template = match tokenizer.kind() {
         TokenizerKind::SentencePiece => Template::default(),
         TokenizerKind::Json => tokenizer.template()?,
@@ -136,14 +136,14 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
     recipe.checked()
 }
 
-/// The unknown token, which the reference program takes for an end token that is not in the vocabulary; `None` where the token is there
+/// Returns the unknown token, which the reference program uses for an end token that is not in the vocabulary; `None` if the token exists
 /// or the tokenizer has no unknown token.
 pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
     let is_missing = tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none();
     tokenizer.unknown().filter(|_| is_missing)
 }
 
-/// The note that the unknown token `id` ends documents.
+/// Returns the note that the unknown token `id` ends documents.
 pub fn unknown_end_note(token: &str, id: u32) -> Problem {
     let token = display_safe(token);
     let why = format!(
@@ -152,7 +152,7 @@ pub fn unknown_end_note(token: &str, id: u32) -> Problem {
     Problem::note(ProblemKind::Other, Subject::field(PackFormat::Modalities.word()), why)
 }
 
-/// With `--compat` the unknown token takes the place of one that is not there.
+/// Returns the end token. With `--compat` the unknown token replaces a missing one.
 fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
     match (tokenizer.expect_id(token), unknown_end(tokenizer, token)) {
         (Err(_), Some(id)) if plan.compat => Ok(id),
@@ -168,7 +168,7 @@ fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcom
     }
 }
 fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
-    // An end token takes the place of the whole template.
+    // An end token replaces the whole template.
     let template = match &plan.end {
         Some(end) => Template { prefix: Vec::new(), suffix: vec![end_id(tokenizer, end)?] },
         None => tokenizer.template()?,
@@ -211,7 +211,7 @@ fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) ->
             let length = length.div_ceil(multiple).saturating_mul(multiple);
             Some(Fill { length, id: padding.id, side: padding.side })
         }
-        // The longest of one.
+        // The longest of one document adds nothing.
         PaddingLength::Longest => None,
     });
     let recipe = EncodingSpec {
@@ -264,7 +264,7 @@ impl EncodingSpec {
         }
     }
 
-    /// How many of a text's raw ids the truncation cuts off, and how many tokens the filling adds.
+    /// Returns how many of a text's raw ids truncation cuts off, and how many tokens padding adds.
     pub(super) fn length_change(&self, ids: usize) -> (u64, u64) {
         let around = self.template.prefix.len() + self.template.suffix.len();
         let lost = self.truncation.as_ref().map_or(0, |truncation| truncation.lost(ids, around));
@@ -272,7 +272,7 @@ impl EncodingSpec {
         (lost as u64, added as u64)
     }
 
-    /// Refuses what no document could ever be packed with.
+    /// Refuses a recipe that no document could be packed with.
     fn checked(self) -> Outcome<Self> {
         let end = match self.end {
             End::Never => None,

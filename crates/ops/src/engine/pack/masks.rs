@@ -1,5 +1,5 @@
-//! Loss masks: of documents that say where they are not trained on (docs/formats/nanosets.md §2), and of documents
-//! in parts (docs/formats/forager.md §3.4).
+//! Loss masks: of documents with ranges that are not trained on (docs/formats/nanosets.md §2), and of documents in parts
+//! (docs/formats/forager.md §3.4).
 
 use super::encoding_spec::{EncodingSpec, End};
 use super::packed::{shape, EncodedBlock};
@@ -10,11 +10,11 @@ use gristmill_tokenizer::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan}
 use memchr::memmem;
 use serde_json::Value;
 
-/// The key under which a document says where it is not trained on.
+/// The key for a document's ranges that are not trained on.
 const RANGES: &str = "no_loss_ranges";
 const BAD_RANGES: &str = "its no_loss_ranges are not a list of [start, end]";
 
-/// Adds a document with its mask of ones and zeros. Only one that has ranges takes the slow way.
+/// Adds a document with its mask of ones and zeros. Only a document with ranges takes the slow path.
 pub(super) fn loss(
     recipe: &EncodingSpec,
     text: &str,
@@ -43,9 +43,9 @@ pub(super) fn loss(
     Ok(lot.add_masked(recipe, whole, &mask, recipe.length_change(ids.len())))
 }
 
-/// The ranges of a document, at its top or in its `metadata`; none where it has none.
+/// Returns the ranges of a document, at its top level or in its `metadata`; empty if it has none.
 fn ranges_of(line: &[u8]) -> Result<Vec<(usize, usize)>, &'static str> {
-    // A key may be spelled with escapes; such a line is looked at too.
+    // A key may be spelled with escapes; such a line is parsed too.
     if memmem::find(line, RANGES.as_bytes()).is_none() && memmem::find(line, b"\\u00").is_none() {
         return Ok(Vec::new());
     }
@@ -64,7 +64,7 @@ fn ranges_of(line: &[u8]) -> Result<Vec<(usize, usize)>, &'static str> {
         .collect()
 }
 
-/// All tokens of a document, template and cut included.
+/// Returns all tokens of a document, after template and truncation.
 fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
     let is_own_template = recipe.template.suffix.is_empty() || !recipe.template.prefix.is_empty();
     if recipe.truncation.is_none() && is_own_template && !recipe.template.is_empty() {
@@ -86,7 +86,7 @@ fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Ve
     Ok(spans)
 }
 
-/// What datatrove makes of the ranges: slices as Python has them, where "no token" is one end or the other.
+/// Returns the mask that datatrove derives from the ranges: slices as in Python, where "no token" is the start or the end.
 fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
     let mut mask = vec![1; spans.len()];
     for (start, end) in ranges {
@@ -107,11 +107,11 @@ fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
 const NO_PARTS: &str = r#"it has no list of parts: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 const BAD_PART: &str = r#"one of its parts has no type or no text: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 
-/// What the texts of a document in parts gave.
+/// The tokens of the texts of a document in parts.
 pub(super) struct PartTokens {
     /// Tokens of the texts.
     pub(super) tokens: u64,
-    /// Special tokens that the texts spell out, each once.
+    /// Special tokens spelled out in the texts, each once.
     pub(super) special: Vec<u32>,
 }
 
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(mask(&tokens, &[]), [1, 1, 1, 1]);
         assert_eq!(mask(&tokens, &[(0, 2)]), [0, 1, 1, 1]);
         assert_eq!(mask(&tokens, &[(3, 6)]), [1, 0, 1, 1]);
-        // The end is past the text: the rest goes, the end token too.
+        // The end is past the text: the rest is cut, including the end token.
         assert_eq!(mask(&tokens, &[(2, 7)]), [1]);
         assert_eq!(mask(&tokens, &[(0, 99)]), [0_u8; 0]);
         // A start that no token holds means the beginning.
@@ -195,7 +195,7 @@ mod tests {
         // An end that no token holds cuts from the first token on.
         assert_eq!(mask(&tokens, &[(2, 4)]), [1]);
         assert_eq!(mask(&tokens, &[(4, 4)]), [0, 0, 0, 0]);
-        // What was cut stays cut.
+        // Cut tokens stay cut.
         assert_eq!(mask(&tokens, &[(2, 99), (5, 6)]), [1]);
     }
 

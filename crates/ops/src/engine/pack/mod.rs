@@ -1,8 +1,8 @@
-//! Packing tokens: lines of text become documents of ids, and each format gets its own bytes of them.
+//! Packing tokens: lines of text become documents of ids, and each format encodes them in its own bytes.
 //!
-//! An [`EncodingSpec`] says what one format does with the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`] of a file
-//! into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend on nothing but
-//! their own lines, so any thread may take any of them; whoever puts them together does that in the order of the text.
+//! An [`EncodingSpec`] describes how one format transforms the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`]
+//! of a file into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend only on
+//! their own lines, so any thread may take any of them; the caller joins them in the order of the text.
 
 mod encoding_spec;
 mod identity;

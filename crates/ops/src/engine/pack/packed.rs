@@ -1,4 +1,4 @@
-//! What comes out of a piece of text.
+//! The result of packing a piece of text.
 
 use super::encoding_spec::{EncodingSpec, End};
 use gristmill_core::pack::TokenType;
@@ -7,64 +7,64 @@ use gristmill_tokenizer::{Mismatch, Side};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How many findings of a piece are kept with their places; more are only counted.
+/// Maximum number of findings per piece kept with their places; more are only counted.
 pub const KEPT_FINDINGS: usize = 1_000;
 
-/// Documents that were left out for one reason.
+/// Documents left out for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkipCount {
-    /// Why, in a user's words.
+    /// The reason, in user-facing words.
     pub reason: &'static str,
-    /// The reference program leaves it out too.
+    /// Whether the reference program leaves it out too.
     pub is_by_design: bool,
-    /// How many.
+    /// Number of documents.
     pub documents: u64,
 }
 
-/// A document that a format does without.
+/// A document that a format leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which recipes, one bit for each.
+    /// The recipes, one bit for each.
     pub recipes: u8,
     /// Its line, counted from 0.
     pub line: u64,
-    /// Where the line begins in the unpacked text.
+    /// Offset of the line in the unpacked text, in bytes.
     pub start: u64,
-    /// Why, in a user's words.
+    /// The reason, in user-facing words.
     pub reason: &'static str,
-    /// The reference program leaves it out too.
+    /// Whether the reference program leaves it out too.
     pub is_by_design: bool,
-    /// What it is about.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
-/// What a format gets of a piece.
+/// The part of a piece for one format.
 #[derive(Debug, Default)]
 pub struct EncodedBlock {
     /// The tokens of all documents, as the file holds them.
     pub bytes: Vec<u8>,
-    /// A byte a token, where the recipe has masks.
+    /// One byte per token, if the recipe has masks.
     pub mask: Vec<u8>,
     /// Tokens of each document.
     pub lengths: Vec<u64>,
-    /// The line of each document, where the recipe wants to know.
+    /// The line of each document, if the recipe needs it.
     pub lines: Vec<u64>,
-    /// Characters of each document's text, where the recipe wants to know.
+    /// Characters of each document's text, if the recipe needs them.
     pub chars: Vec<u64>,
-    /// Tokens of each document that the recipe's truncation cuts off; empty where it has none.
+    /// Tokens of each document cut off by the recipe's truncation; empty if it has none.
     pub lost: Vec<u64>,
-    /// Tokens of each document that the recipe's filling adds; empty where it has none.
+    /// Tokens of each document added by the recipe's padding; empty if it has none.
     pub filled: Vec<u64>,
     /// Documents left out.
     pub skipped: Vec<SkipCount>,
-    /// The first line that is left out, for what cannot be: where the reference program ends or begins to lose documents.
+    /// The first line left out because it cannot be packed: here the reference program stops or begins to lose documents.
     pub first_refused: Option<(u64, &'static str)>,
 }
 
-/// Documents that have special tokens of the tokenizer in their texts.
+/// Documents with special tokens of the tokenizer in their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecialTokenCounts {
-    /// How many documents.
+    /// Number of documents.
     pub documents: u64,
     /// The line of the first one, counted from 0.
     pub first_line: u64,
@@ -84,7 +84,7 @@ impl SpecialTokenCounts {
         ids.iter().for_each(|id| *self.tokens.entry(*id).or_default() += 1);
     }
 
-    /// Adds what comes after it.
+    /// Adds the counts of a later piece.
     pub fn append(&mut self, later: &Self) {
         if self.documents == 0 {
             self.first_line = later.first_line;
@@ -94,7 +94,7 @@ impl SpecialTokenCounts {
     }
 }
 
-/// What comes out of a piece. Its memory is used again and again.
+/// The result of packing a piece. Its memory is reused.
 #[derive(Debug, Default)]
 pub struct PackedPiece {
     /// One for each recipe.
@@ -107,11 +107,11 @@ pub struct PackedPiece {
     pub special: SpecialTokenCounts,
     /// The first findings.
     pub findings: Vec<Finding>,
-    /// Findings that were only counted: by design or not, what they are about, how many.
+    /// Findings that were only counted: whether by design, kind, number.
     pub more: Vec<(bool, ProblemKind, u64)>,
     /// The keys of the first line whose text is missing.
     pub keys: Vec<String>,
-    /// The fast tokenizer and the reference differ: nothing of this is worth anything.
+    /// Where the fast tokenizer and the reference differ; the whole piece is then invalid.
     pub mismatch: Option<Mismatch>,
 }
 
@@ -139,13 +139,13 @@ impl EncodedBlock {
         }
     }
 
-    /// Tokens of all documents.
+    /// Returns the tokens of all documents.
     pub fn tokens(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
-    /// Adds a document with the format's template, cut, filling and end token. An error says why it cannot be taken; nothing is
-    /// added then. `whole` is memory to work in.
+    /// Adds a document with the format's template, truncation, padding and end token. The error is the reason why it is refused; nothing is
+    /// added then. `whole` is scratch memory.
     pub(super) fn add(
         &mut self,
         recipe: &EncodingSpec,
@@ -177,7 +177,7 @@ impl EncodedBlock {
         self.filled.extend(recipe.fill.is_some().then_some(filled));
     }
 
-    /// Adds a document as it is, with its mask. `changed` is what [`EncodingSpec::length_change`] says of its texts.
+    /// Adds a document unchanged, with its mask. `changed` is the result of [`EncodingSpec::length_change`] for its texts.
     pub(super) fn add_masked(
         &mut self,
         recipe: &EncodingSpec,
@@ -198,7 +198,7 @@ impl EncodedBlock {
 
 const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
-/// The ids of a document without its end token, in parts. `whole` is memory to work in.
+/// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
 pub(super) fn shape<'a>(recipe: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
     let Some(fill) = recipe.fill else { return recipe.template.around(ids, recipe.truncation.as_ref()) };
     whole.clear();
@@ -215,15 +215,15 @@ fn fits(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
-/// Ids that are turned into bytes at a time.
+/// Ids converted to bytes at a time.
 const AT_ONCE: usize = 256;
 
-/// Appends ids in the bytes of the token type, all of which fit.
+/// Appends ids in the bytes of the token type; all must fit.
 pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
     match token {
         TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
         TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),
-        // What they are in memory already.
+        // The bytes are the same as in memory.
         TokenType::U32 | TokenType::I32 if cfg!(target_endian = "little") => {
             out.extend_from_slice(bytemuck::cast_slice(ids));
         }
@@ -243,7 +243,7 @@ fn put_each<const BYTES: usize>(ids: &[u32], out: &mut Vec<u8>, bytes: impl Fn(u
 }
 
 impl PackedPiece {
-    /// Empty, for so many recipes.
+    /// Clears the piece for `recipes` recipes.
     pub fn clear(&mut self, recipes: usize) {
         self.lots.resize_with(recipes, EncodedBlock::default);
         self.lots.iter_mut().for_each(EncodedBlock::clear);
@@ -256,14 +256,14 @@ impl PackedPiece {
         self.mismatch = None;
     }
 
-    /// Memory that is held, in bytes, about.
+    /// Returns the approximate memory held, in bytes.
     pub fn held(&self) -> usize {
         let lot = |lot: &EncodedBlock| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
         self.lots.iter().map(lot).sum()
     }
 
     pub(super) fn find(&mut self, finding: Finding) {
-        // Formats that do without the same line for the same reason share one finding.
+        // Formats that leave out the same line for the same reason share one finding.
         if let Some(last) = self.findings.last_mut() {
             if last.line == finding.line
                 && last.start == finding.start

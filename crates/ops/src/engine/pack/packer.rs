@@ -1,4 +1,4 @@
-//! A piece of a file through tokenizer and recipes.
+//! Runs a piece of a file through tokenizer and recipes.
 
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
@@ -9,22 +9,22 @@ use gristmill_core::{Cancel, Outcome, PackFormat, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
-/// Documents between two looks at whether to stop.
+/// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: usize = 256;
-/// Documents are encoded together: so many of them, or as many as have so many bytes of text, whichever are fewer.
+/// Documents are encoded in batches: this many, or as many as reach the byte limit below, whichever are fewer.
 const TOGETHER: usize = 64;
 const TOGETHER_BYTES: usize = 32 << 10;
-/// What is said of a line that is not held in memory.
+/// The reason for skipping a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
 
-/// A part of a file: whole lines, or the spans that an index names.
+/// A part of a file: whole lines, or the spans named by an index.
 #[derive(Debug, Default)]
 pub struct FileBlock {
-    /// Which of the pass's files, counted from 0.
+    /// Position among the files of the pass, counted from 0.
     pub file: usize,
-    /// Its lines; with `spans`, the bytes of the spans one after the other.
+    /// Its lines; with `spans`, the bytes of the spans one after another.
     pub block: Block,
-    /// Where each span begins in the file and how long it is; `block.first_line` is then the number of the first of them.
+    /// Offset and length of each span in the file; `block.first_line` is then the number of the first span.
     pub spans: Option<Vec<(u64, usize)>>,
 }
 
@@ -36,7 +36,7 @@ struct Unit<'a> {
     bytes: &'a [u8],
 }
 
-/// Which recipes a text is for.
+/// The recipes that a text is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewlineMode {
     All,
@@ -45,20 +45,20 @@ enum NewlineMode {
     Others,
 }
 
-/// A document that waits for others, to be encoded with them.
+/// A document that waits to be encoded in a batch.
 struct Waiting<'p> {
     unit: Unit<'p>,
     reading: NewlineMode,
     held: ParsedLine<'p>,
-    /// Which of the texts that are encoded is its; none where no recipe takes it.
+    /// Its position among the encoded texts; `None` if no recipe takes it.
     text: Option<usize>,
 }
 
-/// Those that wait.
+/// The waiting documents.
 #[derive(Default)]
 struct PendingBatch<'p> {
     documents: Vec<Waiting<'p>>,
-    /// Texts of them, and bytes of these.
+    /// Number of their texts, and bytes of these.
     texts: usize,
     bytes: usize,
 }
@@ -66,7 +66,7 @@ struct PendingBatch<'p> {
 /// Turns pieces into tokens; one for each thread.
 pub struct Packer<'a> {
     recipes: &'a [EncodingSpec],
-    /// Documents are looked up by the text field for at least one recipe.
+    /// Whether documents are looked up by the text field for at least one recipe.
     wants_text: bool,
     extractor: Extractor,
     encoder: Encoder,
@@ -78,7 +78,7 @@ pub struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    /// For these recipes. A jq program that does not compile is a usage error.
+    /// Returns a packer for these recipes. A jq program that does not compile is a usage error.
     pub fn new(
         recipes: &'a [EncodingSpec],
         field: &TextField,
@@ -98,13 +98,13 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// With caches that grow by at most so many bytes.
+    /// Limits the growth of the caches to `bytes` bytes.
     #[must_use]
     pub fn within(self, bytes: usize) -> Self {
         Self { encoder: self.encoder.within(bytes), ..self }
     }
 
-    /// Packs a piece. Where the fast tokenizer turns out to differ from the reference, `out.mismatch` says so and the rest is unfinished.
+    /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
     pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.recipes.len());
         let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
@@ -155,7 +155,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// A line that readers with universal newlines see as several is taken apart for these.
+    /// Packs a line. A line that readers with universal newlines see as several is split for these.
     fn line<'p>(
         &mut self,
         file: usize,
@@ -178,7 +178,7 @@ impl<'a> Packer<'a> {
         self.hold(file, line, NewlineMode::Others, queue, out)
     }
 
-    /// Puts a document behind those that wait; if these are enough, none waits any longer.
+    /// Adds a document to the batch; encodes the batch if it is large enough.
     fn hold<'p>(
         &mut self,
         file: usize,
@@ -209,7 +209,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// Encodes the texts of all documents that wait, and gives each to the recipes.
+    /// Encodes the texts of all waiting documents, and passes each to the recipes.
     fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
@@ -297,7 +297,7 @@ impl<'a> Packer<'a> {
                 Err(reason) => skip(number, unit, reason, false, ProblemKind::BadDocument, out),
             }
         }
-        // A line that was taken apart counts once for each of its documents, and not again as a whole.
+        // A split line counts once for each of its documents, and not again as a whole.
         if is_taken && reading != NewlineMode::Others {
             out.documents += 1;
             out.tokens += ids.map_or(0, |ids| ids.len() as u64);
@@ -323,21 +323,21 @@ impl NewlineMode {
     }
 }
 
-/// What becomes of a document; all texts that are taken are the same.
+/// Returns the verdict on a document; all accepted texts are the same.
 fn verdict<'t>(recipe: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
-        // Whether a token comes of it, a template's at least, is for the recipe to say.
+        // The recipe decides whether an empty text has tokens, at least those of a template.
         Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.format) => Verdict::Take(""),
         _ => document.verdict(recipe.format),
     }
 }
 
-/// Characters of a text.
+/// Returns the number of characters of a text.
 fn bytecount(text: &str) -> u64 {
     text.bytes().filter(|byte| byte & 0xc0 != 0x80).count() as u64
 }
 
-/// A number for the choice of documents that are compared with the reference; the same for every block size and thread count.
+/// Returns a number for choosing the documents that are compared with the reference; the same for every block size and thread count.
 fn document_number(file: usize, line: u64) -> u64 {
     (file as u64).wrapping_mul(1_000_003).wrapping_add(line)
 }

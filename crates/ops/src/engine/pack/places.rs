@@ -3,15 +3,15 @@
 use crate::source::text::{Packing, TextFile};
 use std::collections::{HashMap, HashSet};
 
-/// The `.pbin` of each input, relative to the output folder: its relative name with the last suffix replaced, one that says how it is
-/// packed taken off before. Inputs that would meet keep their whole name.
+/// Returns the `.pbin` of each input, relative to the output folder: its relative name with the last suffix replaced, after a suffix of its
+/// compression is removed. Inputs whose names collide keep their whole name.
 pub fn pbin_names(files: &[TextFile]) -> Vec<String> {
     let short: Vec<String> = files.iter().map(|file| format!("{}.pbin", stem(unpacked_name(file)))).collect();
     let mut named: HashMap<&str, usize> = HashMap::new();
     for file in files {
         *named.entry(&file.name).or_default() += 1;
     }
-    // Files of one name lie in folders of different names, mostly.
+    // Files with equal names are mostly in folders of different names.
     let long = |file: &TextFile| match named.get(file.name.as_str()) {
         Some(1) | None => format!("{}.pbin", file.name),
         Some(_) => format!("{}{}.pbin", folder_in_front(file), stem(unpacked_name(file))),
@@ -19,15 +19,15 @@ pub fn pbin_names(files: &[TextFile]) -> Vec<String> {
     unmixed(&short, |at| files.get(at).map(long).unwrap_or_default())
 }
 
-/// The folder of a file that was given by itself, as the beginning of a name; its own name has none then.
+/// Returns the folder of a file that was given by itself, as a name prefix; its own name has none then.
 fn folder_in_front(file: &TextFile) -> String {
     let parent = (!file.name.contains('/')).then(|| file.path.parent()).flatten();
     let folder = parent.and_then(|parent| parent.file_name());
     folder.map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default()
 }
 
-/// The sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs of one stem get the folder they
-/// are in put in front, as much of it as tells them apart; `None` where that is not wanted and two would meet.
+/// Returns the sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs with one stem are prefixed with
+/// as much of their folder as distinguishes them; `None` if that is not wanted and names collide.
 pub fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Option<Vec<String>> {
     let bare = |file: &TextFile| {
         let name = unpacked_name(file);
@@ -45,7 +45,7 @@ pub fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Opti
     Some(unmixed(&short, long))
 }
 
-/// The names, those that come several times replaced by longer ones, and those that still do numbered.
+/// Returns the names: duplicates are replaced by longer ones, and remaining duplicates are numbered.
 fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for name in short {
@@ -73,7 +73,7 @@ fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
     names
 }
 
-/// The name without the suffix that says how the file is packed.
+/// Returns the name without a suffix of its compression.
 fn unpacked_name(file: &TextFile) -> &str {
     let name = file.name.as_str();
     match name.rsplit_once('.') {
@@ -82,7 +82,7 @@ fn unpacked_name(file: &TextFile) -> &str {
     }
 }
 
-/// A name without its last suffix, as Python's `Path.stem` has it.
+/// Returns a name without its last suffix, like Python's `Path.stem`.
 fn stem(name: &str) -> &str {
     let bare = name.rfind('/').map_or(0, |at| at + 1);
     match name.get(bare..).unwrap_or_default().rfind('.') {
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(names, ["a.v2.pbin", "b.pbin", "sub/c.pbin", "d.pbin", ".e.pbin"]);
         let names = pbin_names(&files(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
         assert_eq!(names, ["a.jsonl.pbin", "a.jsonl.gz.pbin", "b.pbin"]);
-        // Each was given by itself.
+        // Each file was given by itself.
         let alone = |path: &str| {
             let file = files(&[path]).remove(0);
             TextFile { name: path.rsplit('/').next().unwrap_or(path).to_owned(), ..file }
@@ -131,7 +131,7 @@ mod tests {
             named(&["n1/a.jsonl", "n2/a.jsonl", "b.jsonl"]),
             ["n1-a-tokenized-samples.bin", "n2-a-tokenized-samples.bin", "b-tokenized-samples.bin"]
         );
-        // Names that meet even then are numbered, and never take a name that another has by itself.
+        // Names that still collide are numbered, and never take the unchanged name of another file.
         assert_eq!(
             named(&["n/a.jsonl", "n/a.json", "n-a.jsonl"]),
             ["n-a-2-tokenized-samples.bin", "n-a-3-tokenized-samples.bin", "n-a-tokenized-samples.bin"]

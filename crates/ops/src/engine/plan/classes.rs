@@ -1,4 +1,4 @@
-//! Class names as people type them: known sample types, old names, and classes of one's own.
+//! Parses class names: known sample types, old names, and user-defined classes.
 
 use super::nearest;
 use gristmill_core::sample_type::{self, SampleType, CRUDE_CLASS, SAMPLE_TYPES};
@@ -7,18 +7,18 @@ use gristmill_core::{Problem, ProblemKind, Subject};
 /// The module that known classes are loaded from.
 pub const LIBRARY_MODULE: &str = "megatron.energon";
 
-/// A class as `dataset.yaml` names it.
+/// A class in the form of `dataset.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Python module.
+    /// The Python module.
     pub module: String,
-    /// Class name.
+    /// The class name.
     pub name: String,
-    /// Its fields, when it is one of the library's.
+    /// The sample type with its fields; `None` unless the class is one of the library's.
     pub known: Option<&'static SampleType>,
 }
 
-/// Reads a class name: one of the library's, its old form (`CaptioningWebdataset`), or `module:Class`.
+/// Parses a class name: one of the library's, its old form (`CaptioningWebdataset`), or `module:Class`.
 pub fn resolve(text: &str) -> Result<Class, Problem> {
     match text.rsplit_once(':') {
         None => resolve_known(text),
@@ -78,7 +78,7 @@ fn is_module(text: &str) -> bool {
     text.split('.').all(is_identifier)
 }
 
-/// Whether Python takes the text as a name.
+/// Whether a text is a valid Python name.
 pub fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| c.is_alphanumeric() || c == '_')

@@ -1,4 +1,4 @@
-//! A plan as the command that says it.
+//! Converts a plan to the equivalent command.
 
 use super::flags as f;
 use crate::formats::energon::split_yaml::SplitFile;
@@ -9,25 +9,25 @@ use gristmill_core::{
 };
 use std::path::Path;
 
-/// More single excludes than this go into a file.
+/// The most single excludes that are written as flags; more are written to a file.
 const EXCLUDES_AS_FLAGS: usize = 8;
 
-/// The name that the printed command gives to the file with splits made by hand.
+/// The name of the file with splits made by hand in the printed command.
 pub const SPLITS_FILE: &str = "splits.yaml";
-/// The name that the printed command gives to the file with many excludes.
+/// The name of the file with many excludes in the printed command.
 pub const EXCLUDES_FILE: &str = "excludes.txt";
 
-/// A plan as arguments, and the files that these name.
+/// A plan as arguments, and the files that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// Program, command, path, flags; not quoted.
     pub arguments: Vec<String>,
-    /// Files that must exist for the command to say this plan: name and content.
+    /// Name and content of the files that the command needs.
     pub files: Vec<(String, String)>,
 }
 
 impl CommandLine {
-    /// The command that says exactly `plan`.
+    /// Returns the command equivalent to `plan`.
     pub fn of(plan: &PreparePlan) -> Self {
         let mut line = Self::default();
         line.push("gristmill");
@@ -35,7 +35,7 @@ impl CommandLine {
         if !plan.path.starts_with('-') {
             line.push(&plan.path);
         }
-        // Without it a terminal would be asked what the flags have answered.
+        // Without this flag the command would ask on a terminal what the other flags have answered.
         line.push(f::YES);
         line.rerun(plan);
         line.splits(plan);
@@ -49,12 +49,12 @@ impl CommandLine {
         line
     }
 
-    /// Quoted for a shell, on one line unless an argument itself has several.
+    /// Returns the command quoted for a shell, on one line unless an argument itself has several.
     pub fn text(&self) -> String {
         self.arguments.iter().map(|a| shell_quote(a)).collect::<Vec<_>>().join(" ")
     }
 
-    /// A command that begins with these words: the program, and what it is to do.
+    /// Creates a command that begins with these words: the program, and its command.
     pub fn of_words(words: &[&str]) -> Self {
         Self { arguments: words.iter().map(|word| (*word).to_owned()).collect(), files: Vec::new() }
     }
@@ -63,27 +63,27 @@ impl CommandLine {
         self.arguments.push(argument.to_owned());
     }
 
-    /// Adds a path that is no flag's value: one that looks like a flag is named from the current folder.
+    /// Adds a path that is not the value of a flag: one that looks like a flag is prefixed with `./`.
     pub fn path(&mut self, path: &Path) {
         let path = path.to_string_lossy();
         self.arguments.push(if path.starts_with('-') { format!("./{path}") } else { path.into_owned() });
     }
 
-    /// Adds a flag if it is wanted.
+    /// Adds a flag if `wanted`.
     pub fn flag_if(&mut self, wanted: bool, flag: &str) {
         if wanted {
             self.push(flag);
         }
     }
 
-    /// Adds a flag with its number, unless it is the usual one.
+    /// Adds a flag with its number, unless it is the default.
     pub(super) fn unusual(&mut self, flag: &str, number: u64, usual: u64) {
         if number != usual {
             self.value(flag, &number.to_string());
         }
     }
 
-    /// Adds a flag with its value. A value that looks like a flag is tied to its own with `=`.
+    /// Adds a flag with its value. A value that looks like a flag is joined to it with `=`.
     pub fn value(&mut self, flag: &str, value: &str) {
         if value.starts_with('-') || value.is_empty() {
             self.arguments.push(format!("{flag}={value}"));
@@ -203,7 +203,7 @@ impl CommandLine {
         self.flag_if(plan.decode, f::DECODE);
     }
 
-    /// The command that says exactly this plan for media alone.
+    /// Returns the command equivalent to a plan for media alone.
     pub fn of_media(plan: &PrepareMediaPlan) -> Self {
         let mut line = Self::default();
         line.push("gristmill");
@@ -223,14 +223,14 @@ impl CommandLine {
     }
 }
 
-/// The command that says exactly `plan`, quoted for a shell. Splits made by hand and long exclude lists are in files:
-/// see [`CommandLine::of`].
+/// Returns the command equivalent to `plan`, quoted for a shell. Splits made by hand and long exclude lists are in files: see
+/// [`CommandLine::of`].
 pub fn command_line(plan: &PreparePlan) -> String {
     CommandLine::of(plan).text()
 }
 
-/// The command to show once the plan was carried out: [`command_line`], or where that would need files of its own, the one
-/// that replays the plan which the run left in the data set.
+/// Returns the command to show after the plan was carried out: [`command_line`], or where that would need files of its own, the one that
+/// replays the plan which the run stored in the data set.
 pub fn command_line_after_run(plan: &PreparePlan) -> String {
     let line = CommandLine::of(plan);
     if line.files.is_empty() {
@@ -241,7 +241,7 @@ pub fn command_line_after_run(plan: &PreparePlan) -> String {
     format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
 }
 
-/// One argument for a POSIX shell. Characters that do not show are written as escapes (`$'\n'`), so that a copied line is the same line.
+/// Quotes one argument for a POSIX shell. Invisible characters are written as escapes (`$'\n'`), so that a copied line is the same line.
 pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

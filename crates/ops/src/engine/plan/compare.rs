@@ -1,12 +1,12 @@
-//! What two plans answer differently.
+//! Compares two plans.
 
 use gristmill_core::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Scope, SplitPlan, Tgz};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
+/// Returns the answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both plans make the same files.
 ///
-/// Path, rerun mode and what only concerns a rerun do not count.
+/// Path, rerun mode and what only concerns a rerun are ignored.
 pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     let mut out = Vec::new();
     let mut line = |what: &str, a: String, b: String| {
@@ -29,8 +29,8 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     out
 }
 
-/// The answers in which two plans of one kind differ, one line each: `tokenizer: "a" → "b"`. Top-level answers called one of `but` do not
-/// count.
+/// Returns the answers in which two plans of one kind differ, one line each: `tokenizer: "a" → "b"`. Top-level answers named in `but` are
+/// ignored.
 pub fn differing_answers(old: &impl Serialize, new: &impl Serialize, but: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut old, mut new) = (answers(old), answers(new));
@@ -104,7 +104,7 @@ fn yes(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// How shards are divided, in a user's words. Two plans with the same text divide alike.
+/// Describes how shards are divided. Two plans with the same description divide alike.
 fn splits(plan: &SplitPlan) -> String {
     match plan {
         SplitPlan::Unset => "not answered".into(),
@@ -133,7 +133,7 @@ fn loading(loading: &Loading) -> String {
     }
 }
 
-/// Short lists in full; of long ones the number and a fingerprint, so that different lists never look alike.
+/// Writes short lists in full; for long ones the number and a fingerprint, so that different lists never look the same.
 fn list(items: &[String]) -> String {
     match items {
         [] => "none".into(),

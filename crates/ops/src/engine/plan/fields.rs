@@ -1,4 +1,4 @@
-//! A field map on real samples: what each field gets, or the exact reason why it gets nothing.
+//! Evaluates a field map on real samples: the value of each field, or the exact reason why it has none.
 
 use super::flags;
 use crate::source::contents;
@@ -10,7 +10,7 @@ use gristmill_core::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, S
 use serde::Serialize;
 use std::path::Path;
 
-/// Enough of a picture to find its header behind thumbnails and colour profiles, in bytes.
+/// Bytes of a picture that are read: enough to find its header after thumbnails and colour profiles.
 const PICTURE_BYTES: u64 = 4 << 20;
 
 /// A sample with its parts decoded.
@@ -18,18 +18,18 @@ const PICTURE_BYTES: u64 = 4 << 20;
 pub struct DecodedSample {
     /// Relative name of its shard.
     pub shard: String,
-    /// Its key.
+    /// The sample's key.
     pub key: String,
-    /// Part names and what decoding made of them, in archive order.
+    /// Part names and decoded parts, in archive order.
     pub parts: Vec<(String, DecodedPart)>,
 }
 
 impl DecodedSample {
-    /// The part of that name; of several the last, as the loader takes it.
+    /// Returns the part of that name; the last of several, as the loader does.
     pub fn part(&self, name: &str) -> Option<&DecodedPart> {
         self.parts.iter().rev().find(|(known, _)| known == name).map(|(_, part)| part)
     }
-    /// What an expression finds here.
+    /// Evaluates an expression on this sample.
     pub fn eval(&self, expression: &FieldExpression) -> Result<Value, FieldError> {
         decode::eval(expression, &|name| self.part(name))
     }
@@ -37,7 +37,7 @@ impl DecodedSample {
 
 /// Reads and decodes one sample. A part that cannot be read is an undecodable part, never a failure.
 ///
-/// Reads from disk: never call it on the thread that draws.
+/// Reads from disk: must not be called on the thread that draws.
 pub fn load(root: &Path, sketch: &SampleSketch) -> DecodedSample {
     let shard = Shard {
         name: sketch.shard.clone(),
@@ -64,23 +64,23 @@ fn load_part(shard: &Shard, name: &str, offset: u64, size: u64) -> DecodedPart {
     decode::decode_part(name, &bytes)
 }
 
-/// Share of the scanned samples in which an expression can resolve, judged by the parts that are there: from 0 to 1.
+/// Share of the scanned samples in which an expression can resolve, judged by their parts: from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// Certainly at least this.
+    /// The lower bound.
     pub at_least: f64,
-    /// At most this; the same unless several parts are alternatives.
+    /// The upper bound; equals the lower one unless several parts are alternatives.
     pub at_most: f64,
 }
 
 impl Share {
-    /// Of the samples that have one of these parts, none of which is named twice.
+    /// Returns the share of the samples that have one of these parts, which must be distinct.
     pub fn of_any<'a>(parts: impl Iterator<Item = &'a str> + Clone, facts: &DatasetFacts) -> Self {
         let shares = || parts.clone().map(|part| facts.part_share(part));
         Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
     }
 
-    /// `100 %`, `99.7 %`, `60–100 %`. Never rounds up to 100 or down to 0.
+    /// Formats the share: `100 %`, `99.7 %`, `60–100 %`. Never rounds up to 100 or down to 0.
     pub fn text(&self) -> String {
         if (self.at_most - self.at_least).abs() < 1e-9 {
             format!("{} %", percent(self.at_least))
@@ -90,7 +90,7 @@ impl Share {
     }
 }
 
-/// A share as a percentage that is 100 or 0 only when it truly is.
+/// Formats a share as a percentage that is 100 or 0 only when it is exact.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 100.0 || percent <= 0.0 {
@@ -101,23 +101,23 @@ pub fn percent(share: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// What one field gets.
+/// The results of one field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldCheck {
     /// Field name.
     pub field: String,
-    /// Its expression.
+    /// The field's expression.
     pub expr: String,
-    /// One result per sample, in their order.
+    /// One result per sample, in the order of the samples.
     pub results: Vec<Result<Value, FieldError>>,
-    /// Share of the scanned samples with a part that the expression names; `None` before anything was scanned.
+    /// Share of the scanned samples with a part that the expression names; `None` before any sample was scanned.
     pub share: Option<Share>,
-    /// Something that is allowed and hardly ever meant, in one sentence.
+    /// A warning in one sentence about something that is allowed but probably a mistake.
     pub warning: Option<String>,
 }
 
 impl FieldCheck {
-    /// The first error, if a sample fails.
+    /// Returns the first error, if a sample fails.
     pub fn first_error(&self) -> Option<&FieldError> {
         self.results.iter().find_map(|r| r.as_ref().err())
     }
@@ -128,11 +128,11 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
     fields.iter().map(|field| check_one(field, samples)).collect()
 }
 
-/// Field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
+/// Returns the problems of field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
 ///
-/// A field that fails on every sample is refused when the type needs it, since the trainer could load nothing; any other
-/// failure is a problem, and with `--compat` everything is a note. Parts that are missing are not told here:
-/// [`validate`](super::validate) knows all samples.
+/// A field that fails on every sample is refused when the type needs it, since the trainer could load nothing; any other failure is a
+/// problem, and with `--compat` everything is a note. Missing parts are not reported here: [`validate`](super::validate) covers all
+/// samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, Loading::FieldMap { .. }) {
         return Vec::new();
@@ -141,7 +141,7 @@ pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     try_on(plan, &samples)
 }
 
-/// As [`try_out`], on samples that were read already.
+/// Does the same as [`try_out`] on samples that were read already.
 pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
@@ -154,8 +154,8 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     problems
 }
 
-/// Fields that resolve to something else than their type says, each with the first sample of which that is so. The trainer does not check
-/// it, so these are notes.
+/// Returns notes on fields that resolve to a value of another type than declared, each with the first such sample. They are notes because
+/// the trainer does not check types.
 pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
     let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
     let told = tried.iter().filter_map(|tried| {
@@ -202,7 +202,7 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[De
     Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
 }
 
-/// [`check`], with the share of all scanned samples and warnings about types.
+/// Does the same as [`check`], and adds the share of all scanned samples and warnings about types.
 pub fn check_in(
     fields: &[FieldExpr],
     class: Option<&SampleType>,
@@ -236,13 +236,13 @@ fn check_one(field: &FieldExpr, samples: &[DecodedSample]) -> FieldCheck {
     }
 }
 
-/// Spaces count in the grammar, and `json[a], txt` names a part ` txt`.
+/// Warns about spaces, which are significant in the grammar: `json[a], txt` names a part ` txt`.
 fn spaces(expression: &FieldExpression) -> Option<String> {
     let odd = expression.options.iter().find(|o| o.part.trim() != o.part)?;
     Some(format!("spaces count: this names a part '{}'", odd.part))
 }
 
-/// Share of the samples seen so far in which an expression can resolve; `None` before any was seen.
+/// Returns the share of the samples seen so far in which an expression can resolve; `None` before any was seen.
 pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
     if facts.samples_seen == 0 {
         return None;
@@ -254,7 +254,7 @@ pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
     Some(Share::of_any(parts.into_iter(), facts))
 }
 
-/// Why a value is hardly what a field of that type wants; `None` when it fits. The trainer itself does not check.
+/// Returns why a value probably does not suit a field of that type; `None` when it fits. The trainer itself does not check.
 pub fn misfit(field_type: FieldType, value: &Value) -> Option<String> {
     use FieldType as T;
     let fits = match field_type {

@@ -1,4 +1,4 @@
-//! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
+//! `plan.yaml`: a plan as a small text file that the user can read, keep, compare and replay.
 
 use crate::engine::nanosets::mixture::IndexPlan;
 use gristmill_core::plan::PLAN_VERSION;
@@ -26,68 +26,68 @@ const DEDUP_HEADER: &str = "\
 # What is left out keeps its default.
 ";
 
-/// The plan as a file, with a comment that says what it is for.
+/// Returns the plan as a file, with a comment that explains it.
 pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan for media alone, as a file.
+/// Returns a plan for media alone as a file.
 pub fn media_to_yaml(plan: &PrepareMediaPlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{HEADER}command: prepare-media\n{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan of a metadataset, as a file.
+/// Returns a plan of a metadataset as a file.
 pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{HEADER}command: mix\n{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan of packing, as a file.
+/// Returns a plan of packing as a file.
 pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan of `mix index`, as a file.
+/// Returns a plan of `mix index` as a file.
 pub fn index_to_yaml(plan: &IndexPlan) -> Outcome<String> {
     typed_to_yaml("the index of a mixture", "mix-index", plan)
 }
 
-/// A plan of `what`, of the command that a plan file calls `command`, as a file.
+/// Returns a plan of `what` as a file, for the command that a plan file calls `command`.
 pub fn typed_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     let head = PACK_HEADER.replace("packing text into tokens", what);
     Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
 }
 
-/// A plan of deduplicating, as a file.
+/// Returns a plan of deduplicating as a file.
 pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{DEDUP_HEADER}command: dedup\n{}", body.trim_start_matches("---\n")))
 }
 
-/// What a plan file can hold: one kind of plan for each command that takes one.
+/// The content of a plan file: one kind of plan for each command that takes one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
 pub enum PlanFile {
-    /// Of `prepare`; a file that names no command holds this.
+    /// A plan of `prepare`; also of a file that names no command.
     Prepare(Box<PreparePlan>),
-    /// Of `prepare-media`.
+    /// A plan of `prepare-media`.
     PrepareMedia(PrepareMediaPlan),
-    /// Of `mix new`.
+    /// A plan of `mix new`.
     Mix(MixPlan),
-    /// Of `pack`.
+    /// A plan of `pack`.
     Pack(Box<PackPlan>),
-    /// Of `mix index`.
+    /// A plan of `mix index`.
     MixIndex(IndexPlan),
-    /// Of `dedup`.
+    /// A plan of `dedup`.
     Dedup(Box<DedupPlan>),
 }
 
 impl PlanFile {
-    /// The command that it is a plan of.
+    /// Returns the command that the plan is for.
     pub fn command(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
@@ -100,7 +100,7 @@ impl PlanFile {
     }
 }
 
-/// Reads the plan of a command that is no [operation](crate::operations). A newer version, an unknown key or a value of the wrong kind
+/// Reads the plan of a command that is not an [operation](crate::operations). A newer version, an unknown key or a value of the wrong kind
 /// is refused, with its line.
 pub fn read(text: &str) -> Outcome<PlanFile> {
     let Some(command) = command_of(text)? else { return parse(text).map(PlanFile::Prepare) };
@@ -108,7 +108,7 @@ pub fn read(text: &str) -> Outcome<PlanFile> {
         if let Some((_, typed)) = COMMANDS.iter().find(|(written, _)| *written == command) {
             failure.hint = Some(writes_a_good_one(typed));
         }
-        // Where several kinds of plans are possible the reader does not know the line any more.
+        // Where several kinds of plans are possible the parser no longer knows the line.
         if failure.subject.is_empty() {
             failure.subject.line = line_of_unknown(&failure.why, text);
         }
@@ -116,7 +116,7 @@ pub fn read(text: &str) -> Outcome<PlanFile> {
     })
 }
 
-/// The command that a plan is of, as the file spells it; `None` where it names none. A newer version is refused.
+/// Returns the command that a plan is for, as the file spells it; `None` where it names none. A newer version is refused.
 pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
     if text.len() > MAX_PLAN_BYTES {
@@ -142,14 +142,14 @@ pub fn command_of(text: &str) -> Outcome<Option<String>> {
     Ok(head.command)
 }
 
-/// Reads the plan of the command that is typed as `command`; the line that names the command is passed over.
+/// Reads the plan of the command that is typed as `command`; the line that names the command is skipped.
 pub fn read_typed<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Outcome<P> {
     let is_command = |line: &str| line.starts_with("command:");
     let lines: Vec<&str> = text.lines().map(|line| if is_command(line) { "" } else { line }).collect();
     parse(&lines.join("\n")).map_err(|failure| failure.with_hint(writes_a_good_one(command)))
 }
 
-/// Commands of [`PlanFile`], as a file spells them and as they are typed.
+/// Commands of [`PlanFile`], as a file spells them and as the user types them.
 const COMMANDS: [(&str, &str); 6] = [
     ("prepare", "prepare"),
     ("prepare-media", "prepare-media"),
@@ -163,7 +163,7 @@ fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
 }
 
-/// The line of a key that an error calls unknown, counted from 1.
+/// Returns the line of a key that an error calls unknown, counted from 1.
 fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
     let key = why.strip_prefix("unknown field `")?.split_once('`')?.0;
     let is_key =
@@ -171,7 +171,7 @@ fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
     Some(text.lines().position(is_key)? as u64 + 1)
 }
 
-/// Reads a plan of `prepare`, as [`read`] does; one of another command is refused.
+/// Reads a plan of `prepare` like [`read`]; a plan of another command is refused.
 pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
     match read(text)? {
         PlanFile::Prepare(plan) => Ok(*plan),
@@ -181,7 +181,7 @@ pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
     }
 }
 
-/// Just enough to tell a newer file before its unknown keys are complained about.
+/// The keys needed to detect a newer file before its unknown keys are reported.
 #[derive(Deserialize)]
 struct Head {
     version: Option<u32>,
@@ -212,7 +212,7 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
     })
 }
 
-/// A short fingerprint of every answer that decides the bytes of the result, the path and the way of rerunning left out.
+/// Returns a short fingerprint of every answer that determines the bytes of the result; path and rerun mode are left out.
 pub fn hash(plan: &PreparePlan) -> String {
     let same = PreparePlan {
         path: String::new(),

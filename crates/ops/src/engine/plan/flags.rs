@@ -1,4 +1,4 @@
-//! The flags that say a plan, named once: [`command_line`](super::command_line) writes them, hints name them.
+//! The flags of a plan, each named once: [`command_line`](super::command_line) writes them, hints name them.
 
 /// `--yes`.
 pub const YES: &str = "--yes";

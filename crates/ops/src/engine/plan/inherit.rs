@@ -1,9 +1,9 @@
-//! What `--update` leaves unsaid comes from the plan of the run before.
+//! Completes a plan of `--update` with the answers of the previous run's plan.
 
 use gristmill_core::{Duplicates, Loading, PreparePlan, PreparedFacts, Rerun, Scope, SplitPlan, Tgz};
 
-/// The plan to carry out: of an update, with the answers that decide about new shards taken from the recorded plan where none
-/// are given. `dataset.yaml` is not an answer of that kind: an update leaves it as it is unless the plan says otherwise.
+/// Returns the plan to carry out: for an update, the answers that decide about new shards are taken from the recorded plan where none are
+/// given. `dataset.yaml` is not such an answer: an update leaves it unchanged unless the plan says otherwise.
 pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
     let mut plan = plan.clone();
     let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) else { return plan };
@@ -31,7 +31,7 @@ pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepar
     plan
 }
 
-/// The plan to record after a run: what a later run without new shards would have to say to mean the same.
+/// Returns the plan to record after a run: the answers that a later run without new shards would need for the same result.
 pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> PreparePlan {
     let mut record = inherited(plan, prepared);
     if let Some(old) = prepared.and_then(|p| p.plan.as_ref()).filter(|_| plan.rerun == Rerun::Update) {

@@ -1,8 +1,8 @@
-//! Pure decisions over a plan and what is known of the data set: no thread, no terminal, and no file but the samples that
-//! [`fields::load`] is asked to read.
+//! Pure decisions over a plan and the facts of the data set: no thread, no terminal, and no file but the samples that [`fields::load`]
+//! reads.
 //!
-//! [`validate`] says before any work what stands in the way of a plan; [`splits`] divides shards; [`suggest`] proposes answers;
-//! [`fields`] runs field maps over real samples; [`file`] and [`command_line`] write a plan down.
+//! [`validate`] reports before any work why a plan cannot run; [`splits`] divides shards; [`suggest`] proposes answers; [`fields`] runs
+//! field maps over real samples; [`file`] and [`command_line`] write a plan down.
 
 pub mod classes;
 mod command;

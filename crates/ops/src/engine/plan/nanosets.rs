@@ -1,12 +1,12 @@
-//! The plan of a mixture index as the command that says it.
+//! Converts the plan of a mixture index to the equivalent command.
 
 use super::flags::FORCE_OVERWRITE;
 use super::CommandLine;
 use crate::engine::nanosets::mixture::{IndexPlan, Member, DEFAULT_SEED as MIXTURE_SEED};
 
 impl CommandLine {
-    /// The command that says exactly this plan of a mixture; `None` where it has folders beside bare numbers of windows, which only a
-    /// plan file can say.
+    /// Returns the command equivalent to this plan of a mixture; `None` where it mixes folders and bare numbers of windows, which only a
+    /// plan file can express.
     pub fn of_index(plan: &IndexPlan) -> Option<Self> {
         let mut line = Self::of_words(&["gristmill", "mix", "index"]);
         let mut lengths = Vec::new();

@@ -1,76 +1,76 @@
-//! The settings of a plan, one by one, as forms show them and prompts ask for them: one table for both.
+//! The settings of a plan one by one: a single table for both forms and prompts.
 
 use std::fmt::Debug;
 
-/// How a setting is answered.
+/// The way in which a setting is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Typed.
+    /// Typed text.
     Text,
     /// On or off.
     Switch,
-    /// One of several, stepped through by the arrows.
+    /// One of several values, selected with the arrow keys.
     Choice,
-    /// A list that the cursor moves in; its answer can be typed, too.
+    /// A list with a cursor; the answer can also be typed.
     List,
-    /// Not answered: what is below the fields, which the keys scroll.
+    /// No answer: the content below the fields, which the keys scroll.
     Page,
 }
 
 /// One setting of a plan.
 pub trait Setting: Copy + Debug + Ord + 'static {
-    /// The plan.
+    /// The type of the plan.
     type Plan;
-    /// All of them in order.
+    /// All settings in order.
     const ALL: &'static [Self];
 
-    /// How it is answered.
+    /// Returns how the setting is answered.
     fn kind(self) -> Kind;
 
-    /// What it is called.
+    /// Returns the label.
     fn label(self) -> &'static str;
 
-    /// What it means, or what an empty answer means.
+    /// Returns what the setting means, or what an empty answer means.
     fn note(self) -> &'static str;
 
-    /// What it belongs to, where labels alone are ambiguous: a format.
+    /// Returns the format that the setting belongs to, where labels alone are ambiguous.
     fn group(self) -> Option<&'static str> {
         None
     }
 
-    /// Whether its answer is a path.
+    /// Whether the answer is a path.
     fn is_path(self) -> bool {
         false
     }
 
-    /// Whether it has a meaning with the other answers.
+    /// Whether the setting applies, given the other answers.
     fn is_there(self, plan: &Self::Plan) -> bool;
 
-    /// Whether it shows the answer of another setting, or takes it in a second way.
+    /// Whether the setting shows the answer of another one, or is a second way to give it.
     fn is_second_way(self) -> bool {
         false
     }
 
-    /// The answer as it is typed; empty for what an empty answer means.
+    /// Returns the answer as it is typed; empty for the meaning of an empty answer.
     fn words(self, plan: &Self::Plan) -> String;
 
-    /// Takes an answer that was typed. `Err` says what is wrong with it; the plan is then as before.
+    /// Sets a typed answer. `Err` says what is wrong with it; the plan is then unchanged.
     fn set(self, plan: &mut Self::Plan, words: &str) -> Result<(), String>;
 
     /// Whether a switch is on.
     fn is_on(self, plan: &Self::Plan) -> bool;
 
-    /// Switches a switch.
+    /// Turns a switch on or off.
     fn switch(self, plan: &mut Self::Plan, on: bool);
 
-    /// What a choice offers, each with its meaning, and the number of the one that is chosen.
+    /// Returns the values of a choice, each with its meaning, and the index of the selected one.
     fn choices(self, plan: &Self::Plan) -> (Vec<(String, &'static str)>, usize);
 
-    /// Takes one of the [choices](Self::choices).
+    /// Selects one of the [choices](Self::choices).
     fn choose(self, plan: &mut Self::Plan, number: usize);
 }
 
-/// A number as people type it: `1,000`, `1_000` and `1'000` are the same.
+/// Parses a number as the user types it: `1,000`, `1_000` and `1'000` are the same.
 pub fn number_of(typed: &str) -> Option<u64> {
     let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
     digits.parse().ok()

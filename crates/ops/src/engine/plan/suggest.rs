@@ -1,4 +1,4 @@
-//! Answers proposed from what the data set holds, each with its reason in words.
+//! Proposes answers based on the content of the data set, each with its reason in words.
 
 use super::fields::{percent, DecodedSample};
 use super::splits;
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Suggestion {
     /// Class name; [`CRUDE_CLASS`] for crude.
     pub class: String,
-    /// Why, in words: `jpg + txt in 100 % of samples`.
+    /// The reason in words: `jpg + txt in 100 % of samples`.
     pub why: String,
-    /// Share of the samples in which all its required fields resolve, from 0 to 1.
+    /// Share of the samples in which all required fields resolve, from 0 to 1.
     pub share: f64,
-    /// A field map that fills it.
+    /// A field map for the class.
     pub fields: Vec<FieldExpr>,
 }
 
@@ -28,11 +28,11 @@ struct Source {
     expr: String,
     words: String,
     share: f64,
-    /// The parts, each with the share of the samples with this part in which it can be used.
+    /// Each part with the share of the samples with this part in which it can be used.
     parts: Vec<(String, f64)>,
 }
 
-/// Share of the samples in which every one of the sources is there.
+/// Returns the share of the samples in which every one of the sources exists.
 fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
     let usable = |source: &Source, names: &[String]| {
         let there = source.parts.iter().filter(|(part, _)| names.contains(part));
@@ -42,10 +42,11 @@ fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
     facts.part_sets.mean(all).unwrap_or_else(|| sources.iter().map(|source| source.share).fold(1.0, f64::min))
 }
 
-/// Parts that fewer samples than this have are no basis for a proposal.
+/// The least share of samples that a part must have to be proposed.
 const WORTH_IT: f64 = 0.05;
 
-/// Sample types that suit, the best first; crude is always among them. `samples` may be empty; with some, JSON keys count too.
+/// Returns sample types that suit, the best first; crude is always among them. `samples` may be empty; otherwise JSON keys are considered
+/// too.
 pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Suggestion> {
     let mut out: Vec<(f64, Suggestion)> = Vec::new();
     for class in sample_type::SAMPLE_TYPES.iter().filter(|c| !c.fields.is_empty()) {
@@ -59,7 +60,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_told_apart(class, &sources) {
             continue;
         }
-        // What is named is in that share of samples; an optional field that is filled more rarely is not a reason.
+        // The reason names only fields that are in that share of samples; an optional field that is filled more rarely is not a reason.
         let is_required = |source: &Source| required.iter().any(|other| std::ptr::eq(*other, source));
         let mut with_optional = required.clone();
         let used: Vec<&Source> = sources
@@ -74,7 +75,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
                 is_used
             })
             .collect();
-        // More filled fields say more about the data; each costs nothing if it is not there.
+        // More filled fields describe the data better; each missing one costs little.
         let score = share * (1.0 + 0.25 * filled as f64) - 0.01 * (class.fields.len() - filled) as f64;
         let fields = map_from(class, &sources);
         out.push((score, Suggestion { class: class.class.to_owned(), why: why(&used, share), share, fields }));
@@ -87,7 +88,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
     out
 }
 
-/// A field map for a class of the library, as far as the parts allow; fields without a source are left out.
+/// Returns a field map for a class of the library, as far as the parts allow; fields without a source are left out.
 pub fn field_map_for(class: &str, facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<FieldExpr> {
     let Some(class) = super::classes::resolve(class).ok().and_then(|c| c.known) else { return Vec::new() };
     let sources: Vec<_> = class.fields.iter().map(|f| source_for(f.name, f.field_type, facts, samples)).collect();
@@ -111,13 +112,13 @@ fn why(used: &[&Source], share: f64) -> String {
     format!("{} in {} % of samples", words.join(" + "), percent(share))
 }
 
-/// The same expression for two fields means that one of them is not what the class means.
+/// Whether two fields have the same expression, in which case one of them is not what the class means.
 fn reuses_a_part(sources: &[Option<Source>]) -> bool {
     let exprs: Vec<&str> = sources.iter().flatten().map(|s| s.expr.as_str()).collect();
     exprs.iter().collect::<BTreeSet<_>>().len() < exprs.len()
 }
 
-/// Classes that any picture with a text would fit need a field of their own to be proposed.
+/// Whether the class is distinguishable: classes that any picture with a text would fit are proposed only with a field of their own.
 fn is_told_apart(class: &SampleType, sources: &[Option<Source>]) -> bool {
     let has = |name: &str| class.fields.iter().zip(sources).any(|(f, s)| f.name == name && s.is_some());
     match class.class {
@@ -136,7 +137,7 @@ fn is_plain_text(source: &Option<Source>) -> bool {
     source.as_ref().is_some_and(|s| !s.expr.contains('['))
 }
 
-/// JSON keys that mean a field, the likeliest first.
+/// Returns JSON keys that may mean a field, the likeliest first.
 fn keys_for(field: &str) -> &'static [&'static str] {
     match field {
         "caption" => &["caption", "text", "description", "alt", "title", "captions"],
@@ -190,19 +191,19 @@ fn source_for(field: &str, field_type: FieldType, facts: &DatasetFacts, samples:
     }
 }
 
-/// A mask or depth map beside the picture: `mask.png`, `depth.png`.
+/// Whether a part is a mask or depth map next to the picture: `mask.png`, `depth.png`.
 fn is_extra_picture(part: &str) -> bool {
     let first = part.split('.').next().unwrap_or("");
     ["mask", "seg", "depth", "thumb", "label"].iter().any(|extra| first.starts_with(extra))
 }
 
-/// `txt` for any text field; `question.txt` only for the field that it names.
+/// Whether a part is a text for a field: `txt` for any text field; `question.txt` only for the field that it names.
 fn is_text_for(field: &str, part: &str) -> bool {
     let stem = part.rsplit_once('.').map(|(stem, _)| stem);
     part_class(part) == PartClass::Text && stem.is_none_or(|stem| keys_for(field).contains(&stem) || stem == field)
 }
 
-/// A part named like the field: `answers.json`, `words_boxes.npy`.
+/// Returns a part named like the field: `answers.json`, `words_boxes.npy`.
 fn own_part(field: &str, field_type: FieldType, facts: &DatasetFacts) -> Option<Source> {
     let wanted = |part: &str| match field_type {
         FieldType::Tensor | FieldType::TensorList => matches!(part_class(part), PartClass::Array | PartClass::Json),
@@ -211,7 +212,7 @@ fn own_part(field: &str, field_type: FieldType, facts: &DatasetFacts) -> Option<
     parts_source(facts, &|part| part.split_once('.').is_some_and(|(stem, _)| stem == field) && wanted(part))
 }
 
-/// All parts of a kind as alternatives, the commonest first.
+/// Returns all parts of a kind as alternatives, the most frequent first.
 fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<Source> {
     let mut parts: Vec<(&str, f64)> = facts
         .parts
@@ -221,7 +222,7 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
         .filter(|(_, share)| *share > 0.0)
         .collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    // Parts that come together are different things, not alternatives: keep the commonest of them.
+    // Parts of the same sample are different things, not alternatives: keep the most frequent one.
     let mut total = 0.0;
     parts.retain(|(_, share)| {
         let fits = total + share <= 1.0 + 1e-9;
@@ -236,14 +237,14 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
     Some(Source { expr: names.join(","), words: names.join(" or "), share: total, parts: usable })
 }
 
-/// A place in a JSON part that the samples at hand have and whose value suits the field: the likeliest key, directly, one
-/// level below it (`[caption][long]`), or inside one map (`[meta][caption]`). Of several places the one most samples have.
+/// Returns a location in a JSON part that exists in the given samples and whose value suits the field: the likeliest key, directly, one
+/// level below it (`[caption][long]`), or inside one map (`[meta][caption]`). Of several locations the one that most samples have.
 fn json_source(field: &str, field_type: FieldType, facts: &DatasetFacts, samples: &[DecodedSample]) -> Option<Source> {
     let parts =
         facts.parts.keys().filter(|name| part_class(name) == PartClass::Json && !name.contains([',', '[', ']']));
     for part in parts {
         for key in keys_for(field) {
-            // Way → samples and the order of discovery, so that equal shares keep the order of the document.
+            // Paths with their number of samples in the order of discovery, so that equal shares keep the order of the document.
             let mut ways: Vec<(String, usize)> = Vec::new();
             for map in samples.iter().filter_map(|sample| as_map(sample.part(part))) {
                 for way in ways_to(map, key, field_type) {
@@ -273,7 +274,7 @@ fn as_map(part: Option<&DecodedPart>) -> Option<&JsonMap> {
     }
 }
 
-/// Ways from a map to a suitable value under `key`, in steps of the field-map grammar.
+/// Returns the paths from a map to a suitable value under `key`, in the field-map grammar.
 fn ways_to(map: &JsonMap, key: &str, field_type: FieldType) -> Vec<String> {
     let mut ways = Vec::new();
     let sayable = |step: &str| !step.is_empty() && !step.contains(['[', ']', ',']);
@@ -305,16 +306,16 @@ fn suits(value: &serde_json::Value, field_type: FieldType) -> bool {
     super::fields::misfit(field_type, &value).is_none()
 }
 
-/// How to divide shards, with the reason.
+/// A proposed division of shards, with the reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitSuggestion {
     /// The answer.
     pub splits: SplitPlan,
-    /// Why, in words.
+    /// The reason in words.
     pub why: String,
 }
 
-/// Ways to divide the shards, the best first: patterns when names tell, and a ratio that leaves no split empty.
+/// Returns divisions of the shards, the best first: patterns when the names indicate splits, and a ratio that leaves no split empty.
 pub fn splits(facts: &DatasetFacts) -> Vec<SplitSuggestion> {
     let mut out = Vec::new();
     if let Some((patterns, why)) = patterns_from_names(&facts.shards) {
@@ -339,7 +340,7 @@ const KNOWN_NAMES: [(&str, &[&str]); 3] = [
     ("test", &["test", "testing", "tst"]),
 ];
 
-/// Patterns from folders or prefixes that are named like splits; `None` unless at least two splits are told apart.
+/// Returns patterns from folders or prefixes that are named like splits; `None` unless at least two splits are found.
 fn patterns_from_names(shards: &[ShardFacts]) -> Option<(Vec<SplitPattern>, String)> {
     let mut prefixes: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for shard in shards {
@@ -370,7 +371,7 @@ fn patterns_from_names(shards: &[ShardFacts]) -> Option<(Vec<SplitPattern>, Stri
     Some((patterns, format!("shards are named {}{left}", names.join(", "))))
 }
 
-/// The split that a name speaks of, and the name up to and including that word and what ends it.
+/// Returns the split that a name indicates, and the name up to and including that word and its separator.
 fn split_of(name: &str) -> Option<(usize, String)> {
     let mut start = 0;
     let bytes = name.as_bytes();
@@ -378,11 +379,11 @@ fn split_of(name: &str) -> Option<(usize, String)> {
         let end = (start..bytes.len()).find(|&i| !bytes[i].is_ascii_alphabetic()).unwrap_or(bytes.len());
         let word = name.get(start..end)?.to_ascii_lowercase();
         if let Some(split) = KNOWN_NAMES.iter().position(|(_, words)| words.contains(&word.as_str())) {
-            // The separator belongs to the prefix, so that `val-` does not take `value-0.tar`.
+            // The separator belongs to the prefix, so that `val-` does not match `value-0.tar`.
             let with_end = if bytes.get(end).is_some_and(|b| b"/-_".contains(b)) { end + 1 } else { end };
             return Some((split, name.get(..with_end)?.to_owned()));
         }
-        // Only the beginning of a path component is a word of its own; later words follow `-`, `_` or a dot.
+        // The next word begins after the next character that is not a letter.
         start = (end.max(start)..bytes.len()).find(|&i| !bytes[i].is_ascii_alphabetic()).map_or(bytes.len(), |i| i + 1);
         while start < bytes.len() && !name.is_char_boundary(start) {
             start += 1;

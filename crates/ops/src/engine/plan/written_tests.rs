@@ -1,4 +1,4 @@
-//! Plans written down: as a file and as a command, and read back.
+//! Plans written as a file and as a command, and read back.
 
 use super::*;
 use crate::engine::plan::{command_line, flags as f, shell_quote, CommandLine};
@@ -150,7 +150,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// Reads a command back, by the contract of the flags alone.
+/// Reads a command back according to the documented flags alone.
 fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
     assert_eq!(words[..2], ["gristmill", "prepare"]);
     let file = |name: &str| files.iter().find(|(n, _)| n == name).unwrap().1.clone();

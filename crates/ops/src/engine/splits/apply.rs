@@ -1,4 +1,4 @@
-//! Edits on the text.
+//! Applies edits to the text.
 
 use super::edit::{Edit, ExcludeItem, Meaning};
 use super::editor::SplitEditor;
@@ -15,11 +15,11 @@ use gristmill_pycompat::braces;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Names that are told one by one; more are counted.
+/// Names that are reported individually; more are counted.
 const MAX_NAMED: usize = 5;
 
 impl SplitEditor {
-    /// Makes a change; answers whether anything changed.
+    /// Applies an edit; returns whether anything changed.
     pub(super) fn run(&mut self, edit: &Edit, applied: &mut Applied) -> Outcome<bool> {
         let changed = match edit {
             Edit::MoveShards { shards, to } => self.move_shards(shards, to.as_deref(), applied)?,
@@ -60,7 +60,7 @@ impl SplitEditor {
             Edit::SetNote { index, note } => self.set_note(*index, note.as_deref(), applied)?,
             Edit::ReplaceText { text } => self.replace_text(text, applied)?,
             Edit::Many { title, edits } => match removals(edits) {
-                // One look at the list for all of them: one by one, thousands would take minutes.
+                // One pass over the list for all of them: one by one, thousands would take minutes.
                 Some(changes) => {
                     for change in &changes {
                         self.exclude_at(change.at)?;
@@ -91,7 +91,7 @@ impl SplitEditor {
         Ok(changed)
     }
 
-    /// A split that has lost its last shard.
+    /// Reports a split that has lost its last shard.
     fn tell_empty(&self, edit: &Edit, applied: &mut Applied) {
         if !matches!(edit, Edit::MoveShards { .. }) {
             return;
@@ -230,7 +230,7 @@ impl SplitEditor {
         }
     }
 
-    /// The changes that take shards out of a split's list. Ranges keep the rest of their names.
+    /// Returns the changes that remove shards from a split's list. Ranges keep their other names.
     fn without(
         &self,
         split: usize,
@@ -253,7 +253,7 @@ impl SplitEditor {
         changes
     }
 
-    /// The changes that put shards into a split's list: among the others where those are in order, else behind them.
+    /// Returns the changes that add shards to a split's list: in order where the list is in order, otherwise at its end.
     fn arrivals(
         &self,
         split: usize,
@@ -335,7 +335,7 @@ impl SplitEditor {
         Ok(true)
     }
 
-    /// The item as it is to be written. A name that is no expression, or whose braces belong to the name, is escaped.
+    /// Returns the item in the form to be written. A name that is not an expression, or whose braces belong to the name, is escaped.
     fn understood(&self, item: &ExcludeItem) -> Outcome<(Arc<str>, Option<Arc<str>>)> {
         let text = item.item.as_str();
         let is_one_line = !text.chars().any(|c| matches!(c, '\n' | '\r'));
@@ -421,7 +421,7 @@ impl SplitEditor {
     }
 }
 
-/// The changes of several edits that all remove an exclude, from the end of the list on; `None` for any others.
+/// Returns the changes of several edits that all remove an exclude, from the end of the list on; `None` for any other edits.
 fn removals(edits: &[Edit]) -> Option<Vec<ListEdit<NewItem>>> {
     let mut positions = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -433,7 +433,7 @@ fn removals(edits: &[Edit]) -> Option<Vec<ListEdit<NewItem>>> {
     is_from_the_end.then(|| positions.into_iter().rev().map(change).collect())
 }
 
-/// Items that stand for these names, in order; numbered runs become ranges.
+/// Returns the items for these names, in order; numbered runs become ranges.
 fn items_of<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Arc<str>> {
     let escaped: Vec<String> = names.map(|name| exclude_item(name, None)).collect();
     collapse(&escaped).into_iter().map(Arc::from).collect()

@@ -1,11 +1,11 @@
-//! Bringing splits to a ratio of samples by moving few shards.
+//! Brings splits to a ratio of samples by moving few shards.
 //!
-//! Shards that are excluded as a whole, or in no split, stay out of it. Each named split is to have its part of the samples of all
-//! named splits. Then, as long as it brings the splits closer to that: from the split that has the most too many to the one that
-//! lacks the most, the largest shard is moved that fits between them, so that few moves carry much. What fits is a shard after whose
-//! move the two are closer to their aims than before; among shards of one size the last of the list goes, so that ranges stay whole.
-//! With shards of equal size no fewer moves reach as good a result. At last shards are exchanged in pairs while that still repairs
-//! more than a thousandth of all samples. The last shard of a split that is to have samples stays where it is.
+//! Shards that are excluded as a whole, or in no split, are ignored. The target of each named split is its part of the samples of all named
+//! splits. As long as it brings the splits closer to their targets, the largest fitting shard is moved from the split with the greatest
+//! excess to the one with the greatest deficit, so that few moves suffice. A shard fits if its move brings the two splits closer to their
+//! targets; among shards of equal size the last of the list is moved, so that ranges remain whole. With shards of equal size no smaller
+//! number of moves reaches as good a result. Finally shards are exchanged in pairs while that still corrects more than a thousandth of all
+//! samples. The last shard of a split with a target above 0 is never moved.
 
 use super::edit::Edit;
 use super::editor::SplitEditor;
@@ -13,15 +13,15 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// An exchange must repair at least this part of all samples.
+/// The least part of all samples that an exchange must correct.
 const WORTH_AN_EXCHANGE: f64 = 0.001;
 
-/// A proposal.
+/// A proposal of moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Balance {
-    /// What to move, in the order of `.info.json`.
+    /// The moves, in the order of `.info.json`.
     pub moves: Vec<BalanceMove>,
-    /// How the named splits stand, in the order in which they were named.
+    /// The shares of the named splits, in the order in which they were named.
     pub shares: Vec<BalanceShare>,
     title: String,
 }
@@ -29,37 +29,37 @@ pub struct Balance {
 /// A shard to be moved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BalanceMove {
-    /// Which.
+    /// The name of the shard.
     pub shard: Arc<str>,
-    /// Its samples.
+    /// The number of its samples.
     pub samples: u64,
-    /// The split it is in.
+    /// The split that it is moved from.
     pub from: Arc<str>,
-    /// The split it goes to.
+    /// The split that it is moved to.
     pub to: Arc<str>,
 }
 
-/// How a split stands before and after.
+/// The share of a split before and after the moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BalanceShare {
-    /// The split.
+    /// The name of the split.
     pub name: Arc<str>,
-    /// The part of the samples it is to have, 0 to 1.
+    /// The target part of the samples, 0 to 1.
     pub wanted: f64,
-    /// Its samples now.
+    /// The number of samples before the moves.
     pub samples_before: u64,
-    /// Its samples after the moves.
+    /// The number of samples after the moves.
     pub samples_after: u64,
-    /// Its part now, 0 to 1.
+    /// The part of the samples before the moves, 0 to 1.
     pub before: f64,
-    /// Its part after the moves, 0 to 1.
+    /// The part of the samples after the moves, 0 to 1.
     pub after: f64,
-    /// There is no such split yet; it is added.
+    /// Whether the split does not exist yet and is added.
     pub is_new: bool,
 }
 
 impl Balance {
-    /// The moves as one step; `None` when there is nothing to do.
+    /// Returns the moves as one edit; `None` when there are none.
     pub fn edit(&self) -> Option<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         for share in self.shares.iter().filter(|share| share.is_new) {
@@ -115,12 +115,12 @@ pub fn parse_ratios(editor: &SplitEditor, text: &str) -> Outcome<Vec<(Arc<str>, 
     Ok(ratios)
 }
 
-/// One split while it is worked on.
+/// One split during the computation.
 struct Side {
     name: Arc<str>,
     wanted: f64,
     samples: u64,
-    /// (samples, position in the data set) of the shards that may move.
+    /// (samples, position in the data set) of the shards that may be moved.
     shards: BTreeSet<Weighed>,
 }
 
@@ -129,8 +129,8 @@ impl Side {
         self.samples as f64 - self.wanted
     }
 
-    /// Whether a shard can go: the last one of a split that is to have samples stays, however far from its aim that leaves it, since
-    /// a trainer that asks for an empty split fails.
+    /// Whether a shard can be moved away: the last one of a split with a target above 0 cannot, however far that leaves the split from its
+    /// target, since a trainer that requests an empty split fails.
     fn can_spare(&self) -> bool {
         let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
         let keeps_it = is_last && self.wanted > 0.0;
@@ -138,8 +138,8 @@ impl Side {
     }
 }
 
-/// The moves of whole shards that bring the splits to the ratio of samples. Negative and infinite ratios count as 0; a name that no
-/// split has is a split to be added. A shard in two of the splits is left where it is.
+/// Returns the moves of whole shards that bring the splits to the ratio of samples. Negative and infinite ratios count as 0; the name of a
+/// split that does not exist is a split to be added. A shard in two of the splits is not moved.
 pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
     let ratio = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
     let sum: f64 = ratios.iter().map(|(_, value)| ratio(*value)).sum();
@@ -196,7 +196,7 @@ pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
     Balance { moves: moves.collect(), shares, title: format!("balance {title}") }
 }
 
-/// Moves a shard, and remembers where it came from at first.
+/// Moves a shard, and records its original split.
 fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: &mut BTreeMap<u32, (usize, usize)>) {
     if let Some(side) = sides.get_mut(from) {
         side.shards.remove(&shard);
@@ -209,7 +209,7 @@ fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: 
     placed.entry(shard.1).and_modify(|(_, now)| *now = to).or_insert((from, to));
 }
 
-/// The two sides that are farthest from their aims, in opposite directions, of those that can give.
+/// Returns the two sides that are farthest from their targets, in opposite directions, among those that can give.
 fn extremes(sides: &[Side], can_give: impl Fn(&Side) -> bool) -> Option<(usize, usize)> {
     let order = |(_, a): &(usize, &Side), (_, b): &(usize, &Side)| a.excess().total_cmp(&b.excess());
     let (from, most) = sides.iter().enumerate().filter(|(_, side)| can_give(side)).max_by(order)?;
@@ -217,14 +217,14 @@ fn extremes(sides: &[Side], can_give: impl Fn(&Side) -> bool) -> Option<(usize, 
     (most.excess() > 0.0 && least.excess() < 0.0).then_some((from, to))
 }
 
-/// A shard of a side: its samples, and its position in the index.
+/// A shard of a side: its number of samples, and its position in the index.
 type Weighed = (u64, u32);
-/// A shard that goes and one that comes.
+/// The shard that is given and the one that is received.
 type Pair = (Weighed, Weighed);
-/// From which side to which, and the shards that change places.
+/// The two sides, and the shards that they exchange.
 type Exchange = (usize, usize, Weighed, Weighed);
 
-/// The shard that brings the two farthest sides closest to their aims, if any does.
+/// Returns the shard whose move brings the two farthest sides closest to their targets, if any does.
 fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
     let (from, to) = extremes(sides, Side::can_spare)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
@@ -237,7 +237,7 @@ fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
     (off(best.0 as f64) < off(0.0)).then_some((from, to, *best))
 }
 
-/// Two shards whose exchange brings the two farthest sides closer to their aims, if that is worth it.
+/// Returns two shards whose exchange brings the two farthest sides closer to their targets, if the gain is large enough.
 fn best_exchange(sides: &[Side], all: u64) -> Option<Exchange> {
     let (from, to) = extremes(sides, |side| !side.shards.is_empty())?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);

@@ -1,4 +1,4 @@
-//! Whether the samples that are excluded one by one are there, by the index.
+//! Checks by the index whether individually excluded samples exist.
 
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, Shards};
@@ -11,15 +11,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was found; see [`SplitEditor::take_checked`].
+/// The result of a check; see [`SplitEditor::take_checked`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedItems {
-    /// Item → how many of its names are there.
+    /// For each item, how many of its names exist.
     pub found: HashMap<Arc<str>, u64>,
 }
 
-/// Looks up excludes in `index.sqlite`: for each item, how many of the shards and samples it names are there. Reads storage, so
-/// it belongs on a worker; the editor takes the answer with [`SplitEditor::take_checked`].
+/// Looks up excludes in `index.sqlite`: for each item, how many of the shards and samples it names exist. Reads from storage, so it must
+/// run on a worker; pass the result to [`SplitEditor::take_checked`].
 pub fn check_items(root: &Path, items: &[Arc<str>], cancel: &Cancel) -> Outcome<CheckedItems> {
     let shards = Shards::new(Info::read(root)?.map(|info| info.shard_counts).unwrap_or_default());
     let mut tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
@@ -42,11 +42,11 @@ pub fn check_items(root: &Path, items: &[Arc<str>], cancel: &Cancel) -> Outcome<
     Ok(checked)
 }
 
-/// What is looked at.
+/// The index of a data set.
 struct Index {
     tables: Tables,
     shards: Shards,
-    /// Shards of which some samples have no row, once that was asked.
+    /// Shards in which some samples have no row; set on first use.
     partial: OnceCell<HashSet<u32>>,
 }
 
@@ -57,7 +57,7 @@ impl Index {
         match self.tables.sample_by_key(key)? {
             None => Ok(false),
             Some(sample) if sample.tar_file_id == id => Ok(true),
-            // Of a key that is there twice only one has a row; the other is in training if it is not excluded.
+            // Only one of several samples with the same key has a row; the others are in training unless excluded.
             Some(_) => Ok(self.partial()?.contains(&id)),
         }
     }
@@ -74,26 +74,26 @@ impl Index {
 }
 
 impl SplitEditor {
-    /// The excludes of which it is not known yet whether they match anything.
+    /// Returns the excludes that were not looked up yet.
     pub fn unchecked_items(&self) -> Vec<Arc<str>> {
         let views = self.excludes().iter().filter(|view| view.matches == super::Matches::Unknown);
         views.map(|view| Arc::clone(&view.item)).collect()
     }
 
-    /// Takes over what a copy of this editor, made from the same file, has learned; for long lists, so that the learning can be done
-    /// where nobody waits. Answers whether it could be; otherwise the items are to be asked for again.
+    /// Takes over the lookups of a copy of this editor, made from the same file; for long lists, so that they can be looked up in the
+    /// background. Returns whether that was possible; otherwise the items must be looked up again.
     pub fn take_learned(&mut self, learned: Self) -> bool {
         if !Arc::ptr_eq(&self.base, &learned.base) {
             return false;
         }
         self.views = learned.views;
-        // What was changed meanwhile is little.
+        // Only the few changes made in the meantime are processed.
         self.refresh();
         self.touched();
         true
     }
 
-    /// Takes in what [`check_items`] found.
+    /// Takes over the result of [`check_items`].
     pub fn take_checked(&mut self, checked: CheckedItems) {
         if !checked.found.is_empty() {
             self.views.learn(checked.found);

@@ -1,4 +1,4 @@
-//! From the text to what is shown, and again after a change: only what changed is looked at.
+//! Derives the views from the text, and updates them after a change: only what changed is processed.
 
 use super::editor::Base;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
@@ -8,21 +8,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The views, and what they were made from.
+/// The views, and the state of the text that they were made from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Views {
     splits: Vec<SplitView>,
     loose: SplitView,
-    /// In chunks, as the items are: a worker that holds a copy must not make the next change copy all of them.
+    /// Stored in chunks, like the items: a copy held by a worker must not make the next change copy all of them.
     excludes: Shared<ExcludeView>,
     totals: ExcludeTotals,
     seen_splits: Vec<SplitEntry>,
     seen_excludes: Shared<Item>,
-    /// Per shard, by how many excludes it is excluded as a whole.
+    /// For each shard, the number of excludes that exclude it as a whole.
     excluded: Arc<Vec<u32>>,
-    /// Per shard, in how many splits it is.
+    /// For each shard, the number of splits that contain it.
     homes: Vec<u32>,
-    /// What was looked up: item → names of it that are there.
+    /// The result of lookups: for each item, how many of its names exist.
     checked: Arc<HashMap<Arc<str>, u64>>,
 }
 
@@ -53,12 +53,12 @@ impl Views {
         self.excluded.get(id as usize).is_some_and(|count| *count > 0)
     }
 
-    /// Follows the text after a change.
+    /// Updates the views after a change of the text.
     pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &Base) {
         self.update(doc, shards, Some(base), false);
     }
 
-    /// Takes in what was looked up.
+    /// Takes over the result of lookups.
     pub(super) fn learn(&mut self, found: HashMap<Arc<str>, u64>) {
         let (totals, is_open) = (&mut self.totals, |view: &ExcludeView| view.matches == Matches::Unknown);
         let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
@@ -74,7 +74,7 @@ impl Views {
         }
     }
 
-    /// Without a base nothing is new or moved.
+    /// Updates the views. Without a base nothing is new or moved.
     fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&Base>, is_first: bool) {
         let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
         let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.seen_splits)
@@ -108,7 +108,7 @@ impl Views {
         self.update_shares();
     }
 
-    /// Whether the shards that are excluded as a whole are others than before.
+    /// Updates the excludes; returns whether the set of shards excluded as a whole changed.
     fn update_excludes(&mut self, items: &Shared<Item>, shards: &Shards, base: Option<&Base>) -> bool {
         if self.seen_excludes.is_same(items) {
             return false;
@@ -214,7 +214,7 @@ impl Views {
     }
 }
 
-/// Takes over what was found when the item was looked up.
+/// Takes over the result of the item's lookup.
 fn look_up(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
     if view.matches != Matches::Unknown {
         return;

@@ -7,42 +7,42 @@ use std::time::{Duration, Instant};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// More lines than this are only counted.
+/// The most lines; more are only counted.
 const MAX_LINES: usize = 5_000;
-/// How long the smallest set of changes is searched for; after that a larger one is taken.
+/// The time limit for finding the smallest set of changes; after it a larger one is used.
 const MINIMAL_DIFF_TIME: Duration = Duration::from_millis(500);
 
-/// What a line of a diff is.
+/// The kind of a line of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffKind {
-    /// In both, shown to find the place.
+    /// In both texts, shown as context.
     Context,
     /// Only in the old text.
     Removed,
     /// Only in the new text.
     Added,
-    /// Lines in between are left out: they are in both.
+    /// Lines of both texts are left out here.
     Gap,
-    /// So many more lines of the diff are not shown.
+    /// This number of further lines of the diff is not shown.
     More(u64),
 }
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
-    /// What it is.
+    /// The kind of line.
     pub kind: DiffKind,
-    /// Its number in the old text, counted from 1.
+    /// Number in the old text, counted from 1; `None` when it is not in that text.
     pub old: Option<u32>,
-    /// Its number in the new text, counted from 1.
+    /// Number in the new text, counted from 1; `None` when it is not in that text.
     pub new: Option<u32>,
-    /// The line without its line end; raw.
+    /// The line without its line ending; raw.
     pub text: String,
 }
 
 impl DiffLine {
-    /// `-`, `+`, a space, or `…`.
+    /// Returns the sign of the line: `-`, `+`, a space, or `…`.
     pub fn sign(&self) -> char {
         match self.kind {
             DiffKind::Context => ' ',
@@ -54,8 +54,8 @@ impl DiffLine {
 }
 
 impl SplitEditor {
-    /// What would be written, against what was opened: unified, with three lines around each change; at most some thousand lines,
-    /// the rest counted in the last one.
+    /// Compares the text to be written with the one that was opened: unified, with three lines around each change; at most some thousand
+    /// lines, the rest counted in the last one.
     pub fn diff(&self) -> Vec<DiffLine> {
         let old = String::from_utf8_lossy(self.base_bytes());
         if self.pending() == 0 {
@@ -65,14 +65,14 @@ impl SplitEditor {
     }
 }
 
-/// The lines that tell `new` from `old`, as [`SplitEditor::diff`] gives them. Line ends count.
+/// Returns the lines in which `new` differs from `old`, in the format of [`SplitEditor::diff`]. Line endings count.
 pub fn diff_of(old: &str, new: &str) -> Vec<DiffLine> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let same = |(a, b): &(&&str, &&str)| a == b;
     let front = old.iter().zip(&new).take_while(same).count();
     let most = old.len().min(new.len()) - front;
     let back = old.iter().rev().zip(new.iter().rev()).take(most).take_while(same).count();
-    // What surrounds the changes is given back as context.
+    // Common lines next to the changes are kept as context.
     let from = front.saturating_sub(CONTEXT);
     let keep = back.saturating_sub(CONTEXT);
     let (a, b) =

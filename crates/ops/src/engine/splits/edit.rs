@@ -1,4 +1,4 @@
-//! What a person can do to splits and excludes, as values: a draft saves them, a command makes one.
+//! Edits of splits and excludes as values, which a draft saves and a command makes.
 
 use crate::engine::outputs::exclude_item;
 use gristmill_core::text::count;
@@ -9,63 +9,63 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edit {
-    /// Shards leave the splits they are in and go to another.
+    /// Moves shards from their splits to another one.
     MoveShards {
-        /// Which.
+        /// The shards to move.
         #[serde(with = "names")]
         shards: Vec<Arc<str>>,
-        /// Where to; `None` is in no split.
+        /// The target split; `None` puts them in no split.
         #[serde(with = "perhaps")]
         to: Option<Arc<str>>,
     },
     /// Adds an empty split.
     AddSplit {
-        /// Its name.
+        /// The split's name.
         name: String,
     },
-    /// Gives a split another name.
+    /// Renames a split.
     RenameSplit {
-        /// Its name so far.
+        /// The current name.
         #[serde(with = "name")]
         from: Arc<str>,
-        /// Its new name.
+        /// The new name.
         to: String,
     },
-    /// Removes a split; its shards are in no split then.
+    /// Removes a split; its shards are then in no split.
     RemoveSplit {
-        /// Its name.
+        /// The split's name.
         #[serde(with = "name")]
         name: Arc<str>,
     },
-    /// Adds excludes behind the others. Those that are there already are left alone.
+    /// Appends excludes. Existing ones are not changed.
     Exclude {
-        /// What to exclude.
+        /// The excludes to add.
         items: Vec<ExcludeItem>,
     },
-    /// Takes one shard, or one sample, out of whatever excludes it; a brace range is split when it must be.
+    /// Removes one shard, or one sample, from all excludes that contain it; a brace range is split if necessary.
     Include {
         /// The shard.
         #[serde(with = "name")]
         shard: Arc<str>,
-        /// The sample; `None` is the shard as a whole.
+        /// The key of the sample; `None` means the shard as a whole.
         #[serde(with = "perhaps")]
         key: Option<Arc<str>>,
     },
     /// Removes an exclude, whatever it names.
     RemoveItem {
-        /// Its position, from 0.
+        /// Position of the exclude, from 0.
         index: usize,
     },
-    /// Removes the first exclude that is written like this.
+    /// Removes the first exclude with this text.
     RemoveExclude {
-        /// As it stands in the file, quotes resolved.
+        /// The text in the file, quotes resolved.
         item: String,
     },
     /// Sets or removes the note of an exclude.
     SetNote {
-        /// Its position, from 0.
+        /// Position of the exclude, from 0.
         index: usize,
-        /// The note, on one line.
+        /// The note, on one line; `None` removes it.
         note: Option<String>,
     },
     /// Replaces the whole text, after it was edited as text.
@@ -73,57 +73,57 @@ pub enum Edit {
         /// The new text.
         text: String,
     },
-    /// Several changes that are one step for undo.
+    /// Several edits that are one step of undo.
     Many {
-        /// What they are together, in words: `balance 8,1,1`.
+        /// A description of all of them: `balance 8,1,1`.
         title: String,
-        /// The changes, in order.
+        /// The edits, in order.
         edits: Vec<Edit>,
     },
 }
 
-/// Something to exclude.
+/// An exclude to add.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludeItem {
     /// A shard, `SHARD/KEY`, or a brace range of either.
     pub item: String,
-    /// How it is to be read.
+    /// How the text is interpreted.
     #[serde(default)]
     pub meaning: Meaning,
-    /// Why; written as a comment.
+    /// The reason; written as a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// How the text of an [`ExcludeItem`] is to be read.
+/// The interpretation of the text of an [`ExcludeItem`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
-    /// As a person typed it: braces are ranges and a backslash escapes, unless it can only be a name.
+    /// As the user typed it: braces are ranges and a backslash escapes, unless it can only be a name.
     #[default]
     Typed,
-    /// One name of the index, its braces and backslashes escaped already. It is written as it is, and never taken for a range.
+    /// One name of the index, its braces and backslashes escaped already. It is written unchanged, and never interpreted as a range.
     Escaped,
 }
 
 impl ExcludeItem {
-    /// One sample, by the names of its shard and key as they are.
+    /// Creates an exclude of one sample from the unescaped names of its shard and key.
     pub fn sample(shard: &str, key: &str) -> Self {
         Self::escaped(exclude_item(shard, Some(key)))
     }
-    /// A shard, by its name as it is.
+    /// Creates an exclude of a shard from its unescaped name.
     pub fn shard(shard: &str) -> Self {
         Self::escaped(exclude_item(shard, None))
     }
-    /// One name whose braces and backslashes are escaped, as `engine::outputs::exclude_item` gives it.
+    /// Creates an exclude of one name whose braces and backslashes are escaped, as `engine::outputs::exclude_item` returns it.
     pub fn escaped(item: impl Into<String>) -> Self {
         Self { item: item.into(), meaning: Meaning::Escaped, note: None }
     }
-    /// As a person wrote it; braces are ranges.
+    /// Creates an exclude as the user wrote it; braces are ranges.
     pub fn written(item: impl Into<String>) -> Self {
         Self { item: item.into(), meaning: Meaning::Typed, note: None }
     }
-    /// Adds a note; an empty one is none.
+    /// Adds a note; an empty one is ignored.
     #[must_use]
     pub fn with_note(mut self, note: Option<String>) -> Self {
         self.note = note.filter(|note| !note.trim().is_empty());
@@ -132,7 +132,7 @@ impl ExcludeItem {
 }
 
 impl Edit {
-    /// What it does, for lists of changes and for undo. Raw; make it safe before it is shown.
+    /// Returns a description, for lists of changes and for undo. Raw; must be escaped before it is shown.
     pub fn title(&self) -> String {
         match self {
             Self::MoveShards { shards, to } => {

@@ -1,4 +1,4 @@
-//! The state of the editor: the text, what it means, and the way back.
+//! The state of the editor: the text, its meaning, and the undo history.
 
 use super::derive::Views;
 use super::edit::Edit;
@@ -19,18 +19,17 @@ use std::sync::Arc;
 
 pub(super) const OPENING: &str = "opening the splits";
 
-/// What was there when the file was opened or last written.
+/// The state of the file when it was opened or last written.
 #[derive(Debug)]
 pub(super) struct Base {
     /// The bytes of the file.
     pub(super) bytes: Vec<u8>,
-    /// What tells them from others.
+    /// The hash of these bytes.
     hash: String,
-    /// Splits that were there.
+    /// The ids of the splits.
     pub(super) splits: HashSet<u32>,
-    /// Shard → the splits it was in.
+    /// The splits that contained each shard.
     pub(super) homes: HashMap<Arc<str>, Vec<u32>>,
-    /// The excludes.
     pub(super) excludes: HashSet<Arc<str>>,
 }
 
@@ -61,7 +60,7 @@ struct Step {
     after: SplitDoc,
 }
 
-/// Edits that were not written yet, for the state folder.
+/// Edits that are not written yet, to be saved in the state folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
     /// The hash of the file that the edits were made on, see [`SplitEditor::base_hash`].
@@ -70,16 +69,16 @@ pub struct Draft {
     pub edits: Vec<Edit>,
 }
 
-/// An edit that could not be made again, and why.
+/// An edit that could not be applied again, with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotApplied {
     /// The edit.
     pub edit: Edit,
-    /// Why.
+    /// The reason.
     pub failure: Failure,
 }
 
-/// The splits and excludes of one data set, in memory. Nothing is written by it; see `job::splits`.
+/// The splits and excludes of one data set, in memory. It writes nothing; see `job::splits`.
 #[derive(Clone, Debug)]
 pub struct SplitEditor {
     root: PathBuf,
@@ -97,7 +96,7 @@ pub struct SplitEditor {
 impl SplitEditor {
     /// Opens the splits of a prepared data set: `.nv-meta/split.yaml`, else `split.json`, or the file `config` in `.nv-meta`.
     ///
-    /// A `split.json` can be looked at; every edit of it is refused with the way out.
+    /// A `split.json` can be viewed; every edit of it is refused with a hint.
     pub fn open(root: &Path, config: Option<&str>) -> Outcome<Self> {
         let info = Info::read(root)?.ok_or_else(|| {
             Failure::data(OPENING, "the data set is not prepared")
@@ -115,8 +114,8 @@ impl SplitEditor {
         Self::from_bytes(root, &path, bytes, info.shard_counts)
     }
 
-    /// The editor on the bytes of a file, for a data set with these shards and counts. `path` names it in messages and is where
-    /// it is written to; a name that ends in `.json` makes it one that cannot be edited.
+    /// Creates the editor from the bytes of a file, for a data set with these shards and counts. `path` names the file in messages and when
+    /// it is written; a name that ends in `.json` makes the editor read-only.
     pub fn from_bytes(root: &Path, path: &Path, bytes: Vec<u8>, shard_counts: Vec<(String, u64)>) -> Outcome<Self> {
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             let at = error.valid_up_to() as u64;
@@ -146,67 +145,67 @@ impl SplitEditor {
         })
     }
 
-    /// The data set.
+    /// Returns the path of the data set.
     pub fn root(&self) -> &Path {
         &self.root
     }
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// Whether it is a `split.json`, which cannot be edited.
+    /// Whether the file is a `split.json`, which cannot be edited.
     pub fn is_json(&self) -> bool {
         self.is_json
     }
-    /// All shards of the data set with their samples, in the order of `.info.json`.
+    /// Returns all shards of the data set with their numbers of samples, in the order of `.info.json`.
     pub fn shards(&self) -> &[(Arc<str>, u64)] {
         self.shards.list()
     }
     pub(super) fn known(&self) -> &Shards {
         &self.shards
     }
-    /// The splits in the order of the file.
+    /// Returns the splits in the order of the file.
     pub fn splits(&self) -> &[SplitView] {
         self.views.splits()
     }
-    /// The shards in no split.
+    /// Returns the shards in no split.
     pub fn loose(&self) -> &SplitView {
         self.views.loose()
     }
-    /// The excludes in the order of the file.
+    /// Returns the excludes in the order of the file.
     pub fn excludes(&self) -> &Shared<ExcludeView> {
         self.views.excludes()
     }
-    /// What the excludes come to in all; kept up to date, not counted anew.
+    /// Returns the totals of the excludes; they are kept up to date, not counted anew.
     pub fn totals(&self) -> ExcludeTotals {
         self.views.totals()
     }
-    /// Whether a shard is excluded as a whole, by its position in `.info.json`.
+    /// Whether a shard, given by its position in `.info.json`, is excluded as a whole.
     pub fn is_shard_excluded(&self, id: u32) -> bool {
         self.views.is_excluded(id)
     }
-    /// How many edits are not written yet.
+    /// Returns the number of edits that are not written yet.
     pub fn pending(&self) -> usize {
         self.undo.len()
     }
-    /// Changes with every edit, undo and redo, and when [`take_checked`](Self::take_checked) learned something.
+    /// Returns a number that changes with every edit, undo and redo, and when [`take_checked`](Self::take_checked) added something.
     pub fn version(&self) -> u64 {
         self.version
     }
-    /// The bytes of the file as it was opened or last written.
+    /// Returns the bytes of the file as it was opened or last written.
     pub fn base_bytes(&self) -> &[u8] {
         &self.base.bytes
     }
-    /// Tells the state of the file that was opened from any other.
+    /// Returns the hash of those bytes.
     pub fn base_hash(&self) -> String {
         self.base.hash.clone()
     }
-    /// Everything that is odd now. See [`problems`](super::problems).
+    /// Returns all current problems. See [`problems`](super::problems).
     pub fn problems(&self) -> Vec<Problem> {
         problems::all(self)
     }
 
-    /// Makes one change. After an error nothing is changed. A change that changes nothing is no step.
+    /// Applies one edit. After an error nothing is changed. An edit without effect is not a step of undo.
     pub fn apply(&mut self, edit: Edit) -> Outcome<Applied> {
         if self.is_json {
             return Err(Failure::usage("editing the splits", "they are in a split.json, which is only shown")
@@ -237,7 +236,7 @@ impl SplitEditor {
         }
     }
 
-    /// Takes the last change back and says which it was.
+    /// Undoes the last edit and returns its description.
     pub fn undo(&mut self) -> Option<String> {
         let step = self.undo.pop()?;
         self.set_doc(step.before.clone());
@@ -247,7 +246,7 @@ impl SplitEditor {
         Some(title)
     }
 
-    /// Makes the change again that was taken back last, and says which it is.
+    /// Applies the edit again that was undone last, and returns its description.
     pub fn redo(&mut self) -> Option<String> {
         let step = self.redo.pop()?;
         self.set_doc(step.after.clone());
@@ -257,34 +256,34 @@ impl SplitEditor {
         Some(title)
     }
 
-    /// The edits that are not written yet, oldest first.
+    /// Returns the edits that are not written yet, oldest first.
     pub fn log(&self) -> Vec<Edit> {
         self.undo.iter().map(|step| step.edit.clone()).collect()
     }
 
-    /// The edit that undo would take back.
+    /// Returns the edit that would be undone next.
     pub fn last_edit(&self) -> Option<&Edit> {
         self.undo.last().map(|step| &step.edit)
     }
 
-    /// The edit that redo would make again.
+    /// Returns the edit that would be redone next.
     pub fn next_edit(&self) -> Option<&Edit> {
         self.redo.last().map(|step| &step.edit)
     }
 
-    /// The unwritten edits to be saved; `None` when there are none.
+    /// Returns the unwritten edits to be saved; `None` when there are none.
     pub fn draft(&self) -> Option<Draft> {
         (self.pending() > 0).then(|| Draft { base: self.base_hash(), edits: self.log() })
     }
 
-    /// Makes edits again, as far as they can be made.
+    /// Applies edits again; returns those that could not be applied.
     pub fn replay(&mut self, edits: &[Edit]) -> Vec<NotApplied> {
         let tried = edits.iter().map(|edit| (edit, self.apply(edit.clone())));
         tried.filter_map(|(edit, result)| Some(NotApplied { edit: edit.clone(), failure: result.err()? })).collect()
     }
 
-    /// Makes the edits of this editor again on `theirs`, another version of the same file. What speaks of an exclude by its position
-    /// is made on the same item there. An edit as text cannot be made again.
+    /// Applies the edits of this editor again to `theirs`, another version of the same file. An edit that names an exclude by its position
+    /// is applied to the same item there. An edit of the whole text cannot be applied again.
     pub fn reapply_on(&self, theirs: &mut Self) -> Vec<NotApplied> {
         let mut not_applied = Vec::new();
         let mut mine = self.clone();
@@ -298,7 +297,7 @@ impl SplitEditor {
         not_applied
     }
 
-    /// The same edit for another version of the file; steps through the parts of one of many.
+    /// Returns the same edit for another version of the file; applies the parts of an [`Edit::Many`] one by one.
     fn translated(&mut self, edit: &Edit, theirs: &Self) -> Outcome<Edit> {
         let same_item = |index: usize| {
             let gone = |what: String| Failure::data(words::EDITING, what);
@@ -331,7 +330,7 @@ impl SplitEditor {
         })
     }
 
-    /// The bytes to be written. They are read again, and must mean what the edits intend.
+    /// Returns the bytes to be written. They are parsed again, and must have the meaning that the edits intend.
     pub fn text(&self) -> Outcome<Vec<u8>> {
         if self.pending() == 0 {
             return Ok(self.base.bytes.clone());
@@ -341,7 +340,7 @@ impl SplitEditor {
         Ok(text.into_bytes())
     }
 
-    /// To be told when the text was written: there is nothing pending then, and nothing is new or moved.
+    /// Must be called after the text was written: nothing is pending, new or moved afterwards.
     pub fn written(&mut self, bytes: Vec<u8>) {
         self.base = Arc::new(Base::new(bytes, &self.doc, &self.views));
         self.undo.clear();

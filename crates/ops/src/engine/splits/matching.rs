@@ -1,4 +1,4 @@
-//! Which shards a pattern names.
+//! Finds the shards that match a pattern.
 
 use super::editor::SplitEditor;
 use crate::engine::plan::pattern_matches;
@@ -7,10 +7,10 @@ use gristmill_core::{Failure, Outcome, ShardFacts, Subject};
 
 const WHAT: &str = "choosing shards by a pattern";
 
-/// The shards a pattern names, by their positions in [`SplitEditor::shards`].
+/// Returns the shards that match a pattern, by their positions in [`SplitEditor::shards`].
 ///
-/// Patterns are those of `--split-parts`: braces expanded, each a regular expression that is matched at the start of the name.
-/// A pattern that cannot be used or names nothing is an error, whose hint is the pattern that was probably meant.
+/// Patterns are those of `--split-parts`: braces expanded, each a regular expression that is matched at the start of the name. A pattern
+/// that cannot be used or matches nothing is an error, whose hint is the pattern that was probably intended.
 pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
     let compiled = Compiled::new(pattern).map_err(|problem| {
         let mut failure = Failure::usage(WHAT, problem.message).on(problem.subject);

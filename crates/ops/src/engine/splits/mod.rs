@@ -1,6 +1,6 @@
-//! Splits and excludes as a person edits them: pure state, no thread, nothing is written. `job::splits` writes.
+//! Editing of splits and excludes: pure state without threads; nothing is written. `job::splits` writes.
 //!
-//! The text is the truth: every [`Edit`] changes the text of `split.yaml` (see `formats::energon::split_edit`), and what is shown is
+//! The text is authoritative: every [`Edit`] changes the text of `split.yaml` (see `formats::energon::split_edit`), and the views are
 //! derived from the text again.
 
 mod apply;

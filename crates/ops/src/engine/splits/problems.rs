@@ -1,4 +1,4 @@
-//! What is odd about the splits and excludes as they stand.
+//! Finds the problems of the current splits and excludes.
 
 use super::editor::SplitEditor;
 use super::view::{Matches, Names};
@@ -9,11 +9,11 @@ use gristmill_core::{Problem, ProblemKind, Subject};
 use gristmill_pycompat::braces;
 use std::collections::{BTreeMap, HashMap};
 
-/// Things of one kind that are told one by one; more are counted.
+/// Items of one kind that are reported individually; more are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
-/// Expressions that cannot be expanded, shards the data set does not have, empty splits, shards in two splits or in none, and
-/// excludes that match nothing, as far as that is known.
+/// Returns all problems: expressions that cannot be expanded, shards that the data set does not have, empty splits, shards in two splits or
+/// in none, and excludes that match nothing, as far as that is known.
 pub(super) fn all(editor: &SplitEditor) -> Vec<Problem> {
     let mut problems = Vec::new();
     if editor.doc.has_nothing() {

@@ -1,4 +1,4 @@
-//! The editor as its callers use it.
+//! Tests the editor through its public interface.
 
 mod items;
 mod random;

@@ -1,4 +1,4 @@
-//! What the editor shows: splits with their shards, and excludes with what they name.
+//! The views of the editor: splits with their shards, and excludes with what they name.
 
 use gristmill_core::Problem;
 use std::sync::Arc;
@@ -6,76 +6,76 @@ use std::sync::Arc;
 /// A shard in a split, or in none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardView {
-    /// Its name.
+    /// The shard's name.
     pub name: Arc<str>,
-    /// Its position in `.info.json`; `None` when the data set does not have it, and the loader stops at it.
+    /// Position in `.info.json`; `None` when the data set does not have the shard, in which case the loader stops.
     pub id: Option<u32>,
-    /// Its samples; 0 when the data set does not have it.
+    /// The number of samples; 0 when the data set does not have the shard.
     pub samples: u64,
-    /// It was elsewhere when the file was opened or last written.
+    /// Whether it was elsewhere when the file was opened or last written.
     pub is_moved: bool,
-    /// It is excluded as a whole.
+    /// Whether it is excluded as a whole.
     pub is_excluded: bool,
-    /// The item of the split's list that names it.
+    /// Position of the item that names it in the split's list.
     pub(super) item: u32,
 }
 
-/// A split.
+/// A split, or the shards in no split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SplitView {
-    /// Its name; empty for the shards in no split.
+    /// The split's name; empty for the shards in no split.
     pub name: Arc<str>,
-    /// Its shards, in the order in which the file lists them.
+    /// The shards, in the order in which the file lists them.
     pub shards: Arc<Vec<ShardView>>,
-    /// Samples of its shards, excluded shards left out. Samples that are excluded one by one are not subtracted.
+    /// The number of samples in its shards without excluded shards. Individually excluded samples are not subtracted.
     pub samples: u64,
-    /// Its part of the samples of all splits, 0 to 1.
+    /// The part of the samples of all splits, 0 to 1.
     pub share: f64,
-    /// It was not there when the file was opened or last written.
+    /// Whether the split did not exist when the file was opened or last written.
     pub is_new: bool,
 }
 
 /// What an exclude names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// A shard.
+    /// One shard.
     Shard,
-    /// A sample.
+    /// One sample.
     Sample,
-    /// As many names, of shards or samples.
+    /// This number of names of shards or samples.
     Range(u64),
-    /// No shard of the data set, and no sample in one.
+    /// Neither a shard of the data set nor a sample in one.
     NoShard,
-    /// Its braces cannot be expanded; the loader stops at it.
+    /// The braces cannot be expanded; the loader stops.
     Broken,
 }
 
-/// How many of the names of an exclude are there.
+/// How many of the names of an exclude exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matches {
     /// Not looked up yet, see [`check_items`](super::check_items).
     Unknown,
-    /// None: the item excludes nothing.
+    /// None exists: the item excludes nothing.
     Nothing,
-    /// As many shards and samples.
+    /// This number of shards and samples exists.
     Some(u64),
 }
 
-/// What all excludes come to.
+/// The totals of all excludes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcludeTotals {
-    /// Whole shards.
+    /// The number of whole shards.
     pub shards: u64,
-    /// Single samples; those that were not looked up count as there.
+    /// The number of single samples; those that were not looked up count as existing.
     pub samples: u64,
-    /// Excludes that match nothing.
+    /// The number of excludes that match nothing.
     pub idle: u64,
-    /// Excludes that were not looked up yet.
+    /// The number of excludes that were not looked up yet.
     pub unknown: u64,
 }
 
 impl ExcludeTotals {
-    /// Adds one exclude, or takes it away again.
+    /// Adds one exclude, or subtracts it.
     pub(super) fn count(&mut self, exclude: &ExcludeView, is_added: bool) {
         let whole = exclude.shards.len() as u64;
         let all = match (exclude.matches, exclude.names) {
@@ -94,35 +94,35 @@ impl ExcludeTotals {
     }
 }
 
-/// An exclude.
+/// An exclude of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExcludeView {
-    /// As it is written, quotes resolved, braces not expanded.
+    /// The text, quotes resolved, braces not expanded.
     pub item: Arc<str>,
-    /// The comment that belongs to it.
+    /// The comment on the exclude.
     pub note: Option<Arc<str>>,
     /// What it names.
     pub names: Names,
-    /// How much of that is there.
+    /// How many of these names exist.
     pub matches: Matches,
-    /// It was not there when the file was opened or last written.
+    /// Whether the exclude did not exist when the file was opened or last written.
     pub is_new: bool,
     /// The shards that it excludes as a whole, by their position in `.info.json`.
     pub(super) shards: Arc<[u32]>,
 }
 
 impl ExcludeView {
-    /// The shards that it excludes as a whole, by their position in `.info.json`.
+    /// Returns the shards that it excludes as a whole, by their position in `.info.json`.
     pub fn whole_shards(&self) -> &[u32] {
         &self.shards
     }
 }
 
-/// What a change came to.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// What was done, in one sentence; raw.
     pub message: String,
-    /// What is odd about it.
+    /// Problems of the edit.
     pub problems: Vec<Problem>,
 }

@@ -1,4 +1,4 @@
-//! What a text must mean, and which names can be used.
+//! Checks of the meaning of a text, and of names.
 
 use crate::formats::energon::split_edit::SplitDoc;
 use crate::formats::energon::split_yaml::SplitFile;
@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 
 pub(super) const EDITING: &str = "editing the splits";
 
-/// Reads a text that was just made as the loader does, and compares it with what was intended.
+/// Parses a generated text as the loader does, and compares it with the intended meaning.
 pub(super) fn check_meaning(doc: &SplitDoc, text: &str) -> Outcome<()> {
     let odd = |why: String| {
         Failure::data("writing the splits", why)
@@ -29,7 +29,7 @@ pub(super) fn check_meaning(doc: &SplitDoc, text: &str) -> Outcome<()> {
     }
 }
 
-/// Refuses names of splits that cannot be written or would be another split's.
+/// Refuses names of splits that cannot be written or are already used.
 pub(super) fn check_split_name(doc: &SplitDoc, name: &str) -> Outcome<()> {
     let refused = |why: &str| Failure::usage(EDITING, why).on(Subject::field(name));
     if name.trim().is_empty() {

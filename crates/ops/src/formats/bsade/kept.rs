@@ -5,13 +5,13 @@ use gristmill_core::Outcome;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-/// How often each length of what stays between two ranges of a document came. Memory grows with the different lengths, of which text of
-/// N bytes can have no more than about √(2 N).
+/// Frequency of each length of the text between two ranges of a document. Memory grows with the number of distinct lengths, which is at
+/// most about √(2 N) for text of N bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptLengths(BTreeMap<u64, u64>);
 
 impl KeptLengths {
-    /// Takes the ranges of one document, cut to whole characters.
+    /// Adds the ranges of one document, cut to whole characters.
     pub fn add_document(&mut self, shortened: &[Range]) {
         for pair in shortened.windows(2) {
             if let [before, after] = pair {
@@ -20,24 +20,24 @@ impl KeptLengths {
         }
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (length, count) in &other.0 {
             *self.0.entry(*length).or_default() += count;
         }
     }
 
-    /// The lengths in order, with how often each came.
+    /// Returns the lengths in ascending order, each with its count.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().map(|(length, count)| (*length, *count))
     }
 
-    /// Adds so many of one length, as [`counts`](Self::counts) said.
+    /// Adds `count` to one length, as returned by [`counts`](Self::counts).
     pub fn add(&mut self, length: u64, count: u64) {
         *self.0.entry(length).or_default() += count;
     }
 
-    /// Hands out the content of the file in pieces: one length a line, ascending.
+    /// Passes the content of the file to `take` in pieces: one length per line, ascending.
     pub fn write(&self, mut take: impl FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = Vec::new();
         for (length, count) in self.counts() {

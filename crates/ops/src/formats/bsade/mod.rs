@@ -1,4 +1,4 @@
-//! The index of exact substring dedup as the reference lays it out, and the ranges found in it (docs/formats/bsade.md §2 to §6).
+//! The index of exact substring dedup in the layout of the reference, and the ranges found in it (docs/formats/bsade.md §2 to §6).
 //!
 //! An index is a folder with one folder for each shard, `0`, `1` and so on. Shards hold whole files, in the global order of documents.
 
@@ -16,35 +16,36 @@ pub use table::{build_table, table_entry, table_memory, table_width, TableCheck}
 
 use std::path::{Path, PathBuf};
 
-/// What stands before each document: a byte that UTF-8 never holds.
+/// Byte before each document; it never occurs in UTF-8.
 pub const SEPARATOR: u8 = 0xff;
-/// The documents one behind the other, each behind a [`SEPARATOR`].
+/// File of the concatenated documents, each preceded by a [`SEPARATOR`].
 pub const TOKENIZED: &str = "tokenized";
-/// Where each document's separator is.
+/// File of the offset of each document's separator.
 pub const OFFSET: &str = "offset";
-/// A line of JSON for each document: its file, its line in it, its other fields.
+/// File with a line of JSON for each document: its file, its line in it, its other fields.
 pub const METADATA: &str = "metadata";
-/// Where each line of the metadata begins.
+/// File of the offset of each line of the metadata.
 pub const METAOFF: &str = "metaoff";
-/// The suffix array.
+/// File of the suffix array.
 pub const TABLE: &str = "table";
-/// The ranges that are removable.
+/// File of the removable ranges.
 pub const REMOVE_RANGES: &str = "remove_ranges";
-/// The lengths of what stays between two ranges of a document.
+/// File of the lengths of the text between two ranges of a document.
 pub const KEPT_LENGTHS: &str = "kept_in_the_middle_lengths.txt";
 
-/// The files of a shard, of `files` in the global order: whole files, neighbours. More shards than files leave some empty.
+/// Returns the indices of a shard's files, of `files` in the global order: whole files, adjacent. If there are more shards than files, some
+/// are empty.
 pub fn shard_files(files: usize, shards: u32, shard: u32) -> std::ops::Range<usize> {
     let place = |shard: u32| (files as u128 * u128::from(shard) / u128::from(shards.max(1))) as usize;
     place(shard)..place(shard + 1)
 }
 
-/// The folder of a shard in an index.
+/// Returns the folder of a shard in an index.
 pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
     index.join(shard.to_string())
 }
 
-/// The folder of the ranges of a shard, by the minimum length.
+/// Returns the folder of the ranges of a shard for a minimum length.
 pub fn ranges_folder(index: &Path, shard: u32, min_length: u64) -> PathBuf {
     shard_folder(index, shard).join(format!("dedup_minlen{min_length}"))
 }

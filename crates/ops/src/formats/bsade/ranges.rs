@@ -1,4 +1,4 @@
-//! Ranges of bytes that are removable: cut to whole characters, and the file `remove_ranges` (docs/formats/bsade.md §5 and §6).
+//! Removable ranges of bytes: cut to whole characters, and the file `remove_ranges` (docs/formats/bsade.md §5 and §6).
 
 use super::DocumentPlace;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
@@ -14,52 +14,52 @@ const BUFFER: usize = 64 << 10;
 /// Bytes `[start, end)`, of a document's text or of a shard's `tokenized`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Range {
-    /// The first byte.
+    /// First byte.
     pub start: u64,
-    /// The byte behind the last one.
+    /// End, exclusive.
     pub end: u64,
 }
 
 impl Range {
-    /// `[start, end)`.
+    /// Creates the range `[start, end)`.
     pub fn new(start: u64, end: u64) -> Self {
         Self { start, end }
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether nothing is in it; such a range is listed all the same.
+    /// Whether the range is empty; such a range is still listed.
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }
 }
 
-/// Cuts ranges of a text, which are in order and do not overlap, to whole characters, and appends them: the start moves on, the end moves
-/// back. One of which less than nothing is left is dropped; one of which nothing is left stays.
+/// Cuts ranges of a text, which are in order and do not overlap, to whole characters, and appends them to `out`: the start moves forward,
+/// the end moves back. A range whose end falls before its start is dropped; an empty one is kept.
 pub fn shorten(text: &str, ranges: &[Range], out: &mut Vec<Range>) {
     let mut shortener = Shortener::new(ranges);
     shortener.push(text, out);
 }
 
-/// [`shorten`] of a text that comes in pieces of whole characters.
+/// [`shorten`] for a text that is supplied in pieces of whole characters.
 #[derive(Debug)]
 pub struct Shortener<'a> {
     ranges: &'a [Range],
-    /// The start of the first of them, moved on, once it came by.
+    /// Shortened start of the first pending range, once its position was reached.
     start: Option<u64>,
     at: u64,
 }
 
 impl<'a> Shortener<'a> {
-    /// For ranges in order that do not overlap.
+    /// Creates a shortener for ranges that are in order and do not overlap.
     pub fn new(ranges: &'a [Range]) -> Self {
         Self { ranges, start: None, at: 0 }
     }
 
-    /// Takes the next piece; ranges that end in it are appended to `out`.
+    /// Processes the next piece; ranges that end in it are appended to `out`.
     pub fn push(&mut self, piece: &str, out: &mut Vec<Range>) {
         let end = self.at + piece.len() as u64;
         let is_inside = |at: u64| piece.as_bytes().get((at - self.at) as usize).is_some_and(|byte| byte & 0xc0 == 0x80);
@@ -100,7 +100,7 @@ impl RangesWriter {
         Ok(Self(BufferedFile::new(fs.create_file(path)?, BUFFER)))
     }
 
-    /// Adds a range, by positions in the shard's `tokenized`.
+    /// Adds a range of offsets in the shard's `tokenized`.
     pub fn push(&mut self, range: Range) -> Outcome<()> {
         self.0.write_all(&range.start.to_le_bytes())?;
         self.0.write_all(&range.end.to_le_bytes())
@@ -116,19 +116,19 @@ impl RangesWriter {
 #[derive(Debug)]
 pub struct RangesReader {
     file: ReadFile,
-    /// Where the next range is in the file.
+    /// Offset of the next range in the file, in bytes.
     at: u64,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were handed out.
+    /// Bytes of the buffer that were consumed.
     used: usize,
-    /// Where the last range ended.
+    /// End of the last range.
     before: u64,
-    /// Read, and not handed out yet.
+    /// Range that was read but not yet returned.
     peeked: Option<Range>,
 }
 
 impl RangesReader {
-    /// For a file whose size is a multiple of [`RANGE_BYTES`]; another is refused.
+    /// Opens a file whose size is a multiple of [`RANGE_BYTES`]; any other size is refused.
     pub fn new(file: ReadFile) -> Outcome<Self> {
         if !file.len().is_multiple_of(RANGE_BYTES) {
             let why =
@@ -138,12 +138,13 @@ impl RangesReader {
         Ok(Self { file, at: 0, buffer: Vec::new(), used: 0, before: 0, peeked: None })
     }
 
-    /// How many ranges the file has.
+    /// Returns the number of ranges in the file.
     pub fn count(&self) -> u64 {
         self.file.len() / RANGE_BYTES
     }
 
-    /// The next range; `None` behind the last one. One that is empty, or begins before the last one ended, is refused with its place.
+    /// Returns the next range; `None` after the last one. A range that is empty, or begins before the previous one ended, is refused with
+    /// its position.
     pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<Range>> {
         if let Some(range) = self.peeked.take() {
             return Ok(Some(range));
@@ -172,8 +173,8 @@ impl RangesReader {
         Ok(Some(Range { start, end }))
     }
 
-    /// The ranges of the next document, relative to its text, in the place of what is in `out`. One that is not inside of a text is
-    /// refused. Documents come in order.
+    /// Replaces the content of `out` with the ranges of the next document, relative to its text. A range that is not inside a text is
+    /// refused. Documents must be passed in order.
     pub fn of_document(&mut self, place: &DocumentPlace, cancel: &Cancel, out: &mut Vec<Range>) -> Outcome<()> {
         out.clear();
         let text = place.start + 1;
@@ -212,14 +213,14 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_to_whole_characters() {
-        // a é 漢 😀 b: 0, 1-2, 3-5, 6-9, 10
+        // Byte offsets: a 0, é 1-2, 漢 3-5, 😀 6-9, b 10.
         let text = "aé漢😀b";
         assert_eq!(shortened(text, &[(0, 11)]), ranges(&[(0, 11)]));
         assert_eq!(shortened(text, &[(2, 5)]), ranges(&[(3, 3)]), "nothing is left, and it is listed");
         assert_eq!(shortened(text, &[(2, 7)]), ranges(&[(3, 6)]));
         assert_eq!(shortened(text, &[(7, 11)]), ranges(&[(10, 11)]));
         assert_eq!(shortened(text, &[(0, 2), (4, 10)]), ranges(&[(0, 1), (6, 10)]));
-        // Only with minimum lengths of 1 and 2.
+        // Possible only with minimum lengths of 1 and 2.
         assert_eq!(shortened(text, &[(4, 5), (7, 8), (10, 11)]), ranges(&[(10, 11)]));
         assert_eq!(shortened("é", &[(1, 2)]), ranges(&[(2, 2)]), "an end that is the end of the text stays");
     }

@@ -1,4 +1,4 @@
-//! Reading a shard, by positions (docs/formats/bsade.md §3).
+//! Reading a shard at arbitrary offsets (docs/formats/bsade.md §3).
 
 use super::{METADATA, METAOFF, OFFSET, TABLE, TOKENIZED};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Numbers read at a time.
 const NUMBERS: usize = 8 << 10;
 
-/// The files of one shard, open. A shard takes four or five open files.
+/// The open files of one shard, four or five.
 #[derive(Debug)]
 pub struct Shard {
     folder: PathBuf,
@@ -19,30 +19,30 @@ pub struct Shard {
     table: Option<ReadFile>,
 }
 
-/// Where one document is.
+/// Location of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentPlace {
-    /// Its number in the shard, from 0.
+    /// Document number in the shard, from 0.
     pub number: u64,
-    /// Where its separator is in `tokenized`.
+    /// Offset of the separator in `tokenized`, in bytes.
     pub start: u64,
-    /// Where its text ends.
+    /// End of the text in `tokenized`, exclusive.
     pub end: u64,
-    /// Where its line begins in `metadata`.
+    /// Offset of the line in `metadata`, in bytes.
     pub meta_start: u64,
-    /// Where its line ends, with its `\n`.
+    /// End of the line in `metadata`, after its `\n`.
     pub meta_end: u64,
 }
 
 impl DocumentPlace {
-    /// Bytes of its text.
+    /// Returns the length of the text in bytes.
     pub fn text_bytes(&self) -> u64 {
         self.end - self.start - 1
     }
 }
 
 impl Shard {
-    /// Opens the files of a shard. The table is optional; sizes that cannot be are refused.
+    /// Opens the files of a shard. The table is optional; inconsistent file sizes are refused.
     pub fn open(folder: &Path) -> Outcome<Self> {
         let open = |name: &str| open_read(&folder.join(name));
         let table = match open(TABLE) {
@@ -77,28 +77,28 @@ impl Shard {
         Ok(shard)
     }
 
-    /// Its folder.
+    /// Returns the folder of the shard.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-    /// How many documents it has.
+    /// Returns the number of documents.
     pub fn documents(&self) -> u64 {
         self.offset.len() / 8
     }
-    /// The text with its separators.
+    /// Returns the file of the text with its separators.
     pub fn tokenized(&self) -> &ReadFile {
         &self.tokenized
     }
-    /// The lines of metadata.
+    /// Returns the file of the lines of metadata.
     pub fn metadata(&self) -> &ReadFile {
         &self.metadata
     }
-    /// The suffix array, where there is one.
+    /// Returns the file of the suffix array, if there is one.
     pub fn table(&self) -> Option<&ReadFile> {
         self.table.as_ref()
     }
 
-    /// The places of all documents, in order.
+    /// Returns the locations of all documents, in order.
     pub fn places(&self) -> Places<'_> {
         Places { shard: self, next: 0, offsets: Vec::new(), metaoffs: Vec::new(), first: 0 }
     }
@@ -118,19 +118,19 @@ fn refusal(why: impl Into<String>) -> Failure {
     Failure::data("reading the index", why)
 }
 
-/// The places of documents; see [`Shard::places`].
+/// Iterates over the locations of documents; see [`Shard::places`].
 #[derive(Debug)]
 pub struct Places<'a> {
     shard: &'a Shard,
     next: u64,
-    /// The numbers from `first` on.
+    /// Offsets of the documents from `first` on.
     offsets: Vec<u64>,
     metaoffs: Vec<u64>,
     first: u64,
 }
 
 impl Places<'_> {
-    /// The next document; `None` behind the last one. Places that are not in order, or beyond the files, are refused.
+    /// Returns the next document; `None` after the last one. Offsets that are not ascending, or beyond the end of the files, are refused.
     pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<DocumentPlace>> {
         let number = self.next;
         if number >= self.shard.documents() {

@@ -8,10 +8,10 @@ use std::path::Path;
 /// Bytes collected before they are written, for each file.
 const BUFFER: usize = 256 << 10;
 
-/// What a shard holds.
+/// Size of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardSize {
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
     /// Bytes of `tokenized`: the text, and one separator for each document.
     pub bytes: u64,
@@ -29,7 +29,7 @@ pub struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Creates the files, which must not exist, in a folder that does.
+    /// Creates the files in an existing folder; they must not exist yet.
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let create = |name: &str, buffer| Ok(BufferedFile::new(fs.create_file(&folder.join(name))?, buffer));
         Ok(Self {
@@ -50,17 +50,17 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Adds to the document's text.
+    /// Appends to the document's text.
     pub fn text(&mut self, piece: &str) -> Outcome<()> {
         self.tokenized.write_all(piece.as_bytes())
     }
 
-    /// Adds to the document's line of metadata, which ends with a `\n`.
+    /// Appends to the document's line of metadata, which ends with a `\n`.
     pub fn metadata(&mut self, piece: &[u8]) -> Outcome<()> {
         self.metadata.write_all(piece)
     }
 
-    /// What was written so far.
+    /// Returns the size written so far.
     pub fn size(&self) -> ShardSize {
         ShardSize { documents: self.documents, bytes: self.tokenized.len() }
     }

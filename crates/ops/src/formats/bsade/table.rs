@@ -1,24 +1,24 @@
-//! The suffix array of a shard (docs/formats/bsade.md §3): built in memory, and checked.
+//! The suffix array of a shard (docs/formats/bsade.md §3): construction in memory, and verification.
 
 use gristmill_core::{Cancel, Outcome};
 
-/// Bytes of one entry: enough whole bytes for every position in `bytes` bytes.
+/// Returns the bytes of one entry: enough whole bytes for every position in `bytes` bytes.
 pub fn table_width(bytes: u64) -> u32 {
     let bits = if bytes < 2 { 0 } else { 64 - (bytes - 1).leading_zeros() };
     bits.div_ceil(8)
 }
 
-/// Memory that building the table of a shard of so many bytes takes at most, with the text itself, in bytes.
+/// Returns the maximum memory, in bytes, for building the table of a shard of `bytes` bytes, including the text itself.
 pub fn table_memory(bytes: u64) -> u64 {
     bytes.saturating_mul(16).saturating_add(1 << 20)
 }
 
-/// One entry as it is in the file: its first `width` bytes, the lowest first.
+/// Returns one entry as it is stored in the file: its first `width` bytes, in little-endian order.
 pub fn table_entry(place: u64) -> [u8; 8] {
     place.to_le_bytes()
 }
 
-/// The suffixes of a text in order, each by where it begins. A suffix that another begins with comes before it. `None` for text of
+/// Returns the sorted suffixes of a text, each as its offset. A suffix that is a prefix of another is sorted before it. `None` for text of
 /// 4 GiB or more.
 pub fn build_table(text: &[u8], cancel: &Cancel) -> Outcome<Option<Vec<u32>>> {
     if u32::try_from(text.len()).is_err() {
@@ -27,7 +27,7 @@ pub fn build_table(text: &[u8], cancel: &Cancel) -> Outcome<Option<Vec<u32>>> {
     sorted(text, 255, cancel).map(Some)
 }
 
-/// No suffix yet.
+/// Marks a rank without a suffix.
 const NONE: u32 = u32::MAX;
 
 /// One bit for each position.
@@ -54,8 +54,8 @@ fn write(values: &mut [u32], at: usize, value: u32) {
     }
 }
 
-/// Sorting by induction (SA-IS): suffixes smaller than what follows them (S) and larger ones (L) are put in order from the leftmost S
-/// of each stretch (LMS), which are sorted as a text of their own, at most half as long.
+/// Sorts suffixes by induction (SA-IS): suffixes smaller than the next one (S) and larger ones (L) are ordered from the leftmost S of each
+/// run (LMS), which are sorted as a text of their own, at most half as long.
 fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> Outcome<Vec<u32>> {
     cancel.check()?;
     let len = letters.len();
@@ -71,7 +71,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
         }
     }
     let is_lms = |at: usize| at > 0 && is_s.get(at) && !is_s.get(at - 1);
-    // Where the L of each letter begin, and where its S begin.
+    // First rank of the L suffixes of each letter, and of its S suffixes.
     let mut starts_l = vec![0u32; largest as usize + 2];
     let mut starts_s = vec![0u32; largest as usize + 2];
     for at in 0..len {
@@ -83,7 +83,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     }
     let mut sum = 0u32;
     for letter in 0..=largest as usize {
-        // So far: S of the letter before in `starts_l`, L of this letter in `starts_s`.
+        // Here `starts_l` holds the S suffixes of the previous letter, and `starts_s` the L suffixes of this letter.
         sum += read(&starts_l, letter);
         write(&mut starts_l, letter, sum);
         sum += read(&starts_s, letter);
@@ -108,7 +108,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
             }
         }
         cancel.check()?;
-        // S from behind, up to where the next letter's L begin.
+        // S suffixes in descending order; those of a letter end where the L suffixes of the next letter begin.
         let mut next: Vec<u32> = starts_l.iter().skip(1).copied().collect();
         for rank in (0..len).rev() {
             let at = read(order, rank);
@@ -125,7 +125,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     if lms.is_empty() {
         return Ok(order);
     }
-    // The LMS in the order of their stretches; equal stretches get one name.
+    // LMS positions in the order of their substrings; equal substrings share a name.
     let in_order: Vec<u32> = order.iter().copied().filter(|at| *at != NONE && is_lms(*at as usize)).collect();
     drop(order);
     let place_of = |at: u32| lms.binary_search(&at).unwrap_or_default();
@@ -143,7 +143,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
         write(&mut names, place_of(at), name);
     }
     let lms = match name as usize + 1 == lms.len() {
-        // No two are equal.
+        // All names are distinct, so this order is final.
         true => in_order,
         false => {
             drop(in_order);
@@ -157,7 +157,7 @@ fn sorted<L: Copy + Into<u32>>(letters: &[L], largest: u32, cancel: &Cancel) -> 
     Ok(order)
 }
 
-/// Puts a suffix at the next place of its letter, or at the last free one.
+/// Stores a suffix at the next rank of its letter, or at the last free one.
 fn put(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: bool) {
     if let Some(place) = next.get_mut(letter as usize) {
         if is_backwards {
@@ -172,20 +172,20 @@ fn put(order: &mut [u32], next: &mut [u32], letter: u32, at: u32, is_backwards: 
     }
 }
 
-/// What is wrong with a table.
+/// Result of checking a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableCheck {
-    /// Nothing.
+    /// No mistake.
     Right,
-    /// The entry with this number names no position of the text, or one that was named before.
+    /// The entry with this number is not a position in the text, or repeats an earlier one.
     NotAPosition(u64),
-    /// The suffix of the entry with this number does not come behind the one before it, if those that follow the two in the text are where
-    /// they belong: entries in wrong order show at the first such pair, which they may not be themselves.
+    /// The suffix of the entry with this number does not sort after the one before it, provided that the suffixes one byte further are
+    /// sorted correctly: misplaced entries are reported at the first such pair, which may not be the misplaced entries themselves.
     OutOfOrder(u64),
 }
 
 impl TableCheck {
-    /// Looks at all entries. Takes four bytes of memory for each, beside text and entries.
+    /// Checks all entries. Uses four bytes of memory for each, in addition to text and entries.
     pub fn of(text: &[u8], table: &[u32]) -> Self {
         let mut rank = vec![NONE; text.len()];
         for (number, at) in table.iter().enumerate() {
@@ -197,7 +197,7 @@ impl TableCheck {
         if table.len() != text.len() {
             return Self::NotAPosition(table.len() as u64);
         }
-        // Two neighbours are in order if their first bytes are, or else what follows them; the end comes before everything.
+        // Two neighbours are in order if their first bytes are, or if these are equal and the suffixes after them are; the end sorts first.
         let rank_of = |at: usize| rank.get(at).map_or(0, |rank| u64::from(*rank) + 1);
         for (number, pair) in table.windows(2).enumerate() {
             let &[before, at] = pair else { continue };
@@ -240,7 +240,7 @@ mod tests {
         let text = b"banana";
         let table = build(text);
         assert_eq!(table, [5, 3, 1, 0, 4, 2]);
-        // `na` and `nana` are in wrong order, which shows where `ana` and `anana` stand.
+        // `na` and `nana` are swapped, which is reported at `ana` and `anana`.
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 2, 4]), TableCheck::OutOfOrder(2));
         assert_eq!(TableCheck::of(text, &[3, 5, 1, 0, 4, 2]), TableCheck::OutOfOrder(1));
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 4]), TableCheck::NotAPosition(5));

@@ -1,9 +1,9 @@
-//! Runs of numbered names folded into brace ranges, as `split.yaml` has them (docs/formats/energon.md §9.3).
+//! Folds runs of numbered names into brace ranges, in the style of `split.yaml` (docs/formats/energon.md §9.3).
 
 /// Folds runs of names that count up by one into `prefix{first..last}suffix`, keeping the order.
 ///
-/// Only the digits 0-9 count as numbers: ranges over other scripts' digits would be read back with these.
-/// Where digit runs are equal in value but not in width, the run ends: the reference merges them wrongly.
+/// Only the digits 0-9 count as numbers: ranges over digits of other scripts would be read back as these. Where digit runs are equal in
+/// value but not in width, the run ends: the reference merges them wrongly.
 pub fn collapse(names: &[String]) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = names;
@@ -18,7 +18,7 @@ pub fn collapse(names: &[String]) -> Vec<String> {
     out
 }
 
-/// How many names the run at the front has, and which digit run counts.
+/// Returns the length of the run at the front, and the index of the digit run that counts up.
 fn run(names: &[String]) -> (usize, Option<usize>) {
     let mut slot = None;
     let mut length = 1;
@@ -32,7 +32,7 @@ fn run(names: &[String]) -> (usize, Option<usize>) {
     (length, slot)
 }
 
-/// The one digit run that grew by one, when all else is the same.
+/// Returns the one digit run that increased by one, if everything else is equal.
 fn changed_slot(previous: &str, next: &str) -> Option<usize> {
     if previous.len() != next.len() {
         return None;
@@ -106,7 +106,7 @@ enum NamePart<'a> {
     Digits(&'a str),
 }
 
-/// Text and digit runs in turn.
+/// Yields text and digit runs alternately.
 struct Pieces<'a>(&'a str);
 
 impl<'a> Iterator for Pieces<'a> {

@@ -1,4 +1,4 @@
-//! `dataset.yaml`: what a sample becomes when it is loaded (docs/formats/energon.md §10).
+//! `dataset.yaml`: the type that a sample is loaded as (docs/formats/energon.md §10).
 
 use super::fields::{self, ContentError};
 use super::layout;
@@ -12,23 +12,23 @@ const WHAT: &str = "reading the dataset yaml";
 const ENERGON: &str = "megatron.energon";
 const MODULE: &str = "__module__";
 const CLASS: &str = "__class__";
-/// `sample_loader` as it is written for the generated file.
+/// Value of `sample_loader` for the generated file.
 pub const SAMPLE_LOADER: &str = "sample_loader.py:sample_loader";
-/// `part_filter` as it is written for the generated file.
+/// Value of `part_filter` for the generated file.
 pub const PART_FILTER: &str = "sample_loader.py:part_filter";
 
-/// A Python class: where it is and what it is called.
+/// A Python class by module and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonClass {
-    /// The module that is imported.
+    /// Module that is imported.
     pub module: String,
-    /// The class in it.
+    /// Class in the module.
     pub class: String,
 }
 
 impl PythonClass {
-    /// `Class` of the known sample types (others are looked for in `megatron.energon`), or `module:Class`. Old class names
-    /// (`CaptioningWebdataset`) become today's, and known classes get the module they can be loaded from.
+    /// Parses `Class` for a known sample type (others are searched in `megatron.energon`), or `module:Class`. Old class names
+    /// (`CaptioningWebdataset`) are replaced by the current ones, and known classes get the module they can be loaded from.
     pub fn named(text: &str) -> Self {
         let (module, class) = text.rsplit_once(':').unwrap_or((ENERGON, text));
         let today = || class.strip_suffix("Webdataset").and_then(|old| sample_type::find(&format!("{old}Sample")));
@@ -37,7 +37,7 @@ impl PythonClass {
             None => Self { module: module.to_owned(), class: class.to_owned() },
         }
     }
-    /// The known sample type with this class name, unless the module is one of the user's own.
+    /// Returns the known sample type with this class name, unless the module belongs to the user.
     pub fn known(&self) -> Option<&'static SampleType> {
         let ours = self.module == ENERGON || self.module.starts_with("megatron.energon.");
         sample_type::find(&self.class).filter(|_| ours)
@@ -50,62 +50,62 @@ impl PythonClass {
     }
 }
 
-/// Which parts of a sample are read.
+/// Selects the parts of a sample that are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartFilter {
     /// `file.py:function` or `module:function`.
     Function(String),
-    /// These parts.
+    /// Names of the parts.
     Parts(Vec<String>),
 }
 
-/// How a sample is made of its parts.
+/// How a sample is built from its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SampleSource {
     /// Crude: the parts themselves.
     Parts(Option<PartFilter>),
     /// Field by field, in the order of the file.
     FieldMap(Vec<FieldExpr>),
-    /// By a function.
+    /// By a loader function.
     Loader {
         /// `file.py:function` or `module:function`.
         function: String,
-        /// Needed by the loader.
+        /// Part filter, required by the loader.
         part_filter: Option<PartFilter>,
     },
 }
 
-/// What a `dataset.yaml` says.
+/// Content of a `dataset.yaml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetYaml {
     /// The sample type, or the crude class.
     pub sample_type: PythonClass,
-    /// How a sample is made.
+    /// How a sample is built.
     pub source: SampleSource,
-    /// Written with a top-level `__class__` such as `CaptioningWebdataset`, which still loads; the class as written.
+    /// The class as written, if the file has a top-level `__class__` such as `CaptioningWebdataset`, which still loads.
     pub old_class: Option<String>,
-    /// `subflavors`, as they are.
+    /// `subflavors`, unchanged.
     pub subflavors: Option<Node>,
-    /// `decoder`, as it is; `Node::Null` means raw bytes.
+    /// `decoder`, unchanged; `Node::Null` means raw bytes.
     pub decoder: Option<Node>,
-    /// Further known keys, as they are.
+    /// Other known keys, unchanged.
     pub settings: Vec<(String, Node)>,
 }
 
 impl DatasetYaml {
-    /// Whether samples stay plain maps of parts.
+    /// Whether samples remain plain maps of parts.
     pub fn is_crude(&self) -> bool {
         self.sample_type.class == CRUDE_CLASS && self.sample_type.known().is_none()
     }
 
-    /// Reads `.nv-meta/<name>`; `None` when there is none.
+    /// Reads `.nv-meta/<name>`; returns `None` when the file is missing.
     pub fn read(root: &Path, name: &str) -> Outcome<Option<Self>> {
         let path = layout::in_nv_meta(root, name);
         let Some(text) = fields::read_text(WHAT, &path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
         Self::parse(&text).map(Some).map_err(|error| error.into_failure(WHAT, &path))
     }
 
-    /// Reads the text of a `dataset.yaml`. Unknown keys and forbidden combinations are refused, as the loader does.
+    /// Parses the text of a `dataset.yaml`. Unknown keys and forbidden combinations are refused, as in the loader.
     pub fn parse(text: &str) -> Result<Self, ContentError> {
         let mut parsed = Parsed::default();
         for (key, value) in fields::map(fields::parse_yaml(text)?, "the file")? {
@@ -114,7 +114,7 @@ impl DatasetYaml {
         parsed.finish()
     }
 
-    /// The bytes of the file for a plan's answer; `None` when none is written.
+    /// Returns the content of the file for a plan's answer; `None` when no file is written.
     pub fn render(loading: &Loading) -> Option<String> {
         let typed = |sample_type: &str, rest: Vec<(String, Node)>| {
             let mut entries = vec![("sample_type".to_owned(), PythonClass::named(sample_type).to_node())];
@@ -140,7 +140,7 @@ impl DatasetYaml {
     }
 }
 
-/// Keys that the loader takes and that say nothing about the samples' shape.
+/// Keys that the loader accepts and that do not affect the type of the samples.
 const SETTINGS: [&str; 9] = [
     "path",
     "split_part",
@@ -155,7 +155,7 @@ const SETTINGS: [&str; 9] = [
 const KEYS: [&str; 8] =
     [MODULE, CLASS, "sample_type", "field_map", "sample_loader", "part_filter", "subflavors", "decoder"];
 
-/// The file's keys, sorted into drawers.
+/// Keys of the file, by meaning.
 #[derive(Default)]
 struct Parsed {
     module: Option<String>,
@@ -189,7 +189,7 @@ impl Parsed {
             }
             "decoder" => self.decoder = Some(value),
             known if SETTINGS.contains(&known) => self.settings.push((key, value)),
-            // Settings of the old image decoding, which old classes took.
+            // Settings of the old image decoding, which old classes accepted.
             "auto_decode" | "image_decode" | "ignore_decoder_errors" | "video_decode_audio" | "av_decode"
                 if self.class.is_some() =>
             {
@@ -233,7 +233,7 @@ impl Parsed {
         })
     }
 
-    /// The class of the samples, and the old-style class when that is how it was given.
+    /// Returns the class of the samples, and the old-style class if the file uses one.
     fn sample_class(&self) -> Result<(PythonClass, Option<String>), ContentError> {
         let Some(class) = &self.class else {
             let missing = || ContentError::new("the key 'sample_type' is missing");
@@ -252,7 +252,7 @@ impl Parsed {
                 let module = known.module.to_owned();
                 Ok((PythonClass { module, class: known.class.to_owned() }, Some(class.clone())))
             }
-            // A data set class of the user's own: its sample type is not known from here.
+            // A data set class defined by the user: its sample type is unknown here.
             None => Ok((PythonClass { module, class: class.clone() }, Some(class.clone()))),
         }
     }
@@ -282,7 +282,7 @@ fn field_map(value: Node) -> Result<Vec<FieldExpr>, ContentError> {
     entries.into_iter().map(field).collect()
 }
 
-/// `file.py:function`, or the map form with `__module__` and `__function__`.
+/// Parses `file.py:function`, or the map form with `__module__` and `__function__`.
 fn function(value: Node, what: &str) -> Result<String, ContentError> {
     if let (Some(module), Some(name)) =
         (value.get(MODULE).and_then(Node::as_str), value.get("__function__").and_then(Node::as_str))

@@ -1,18 +1,18 @@
-//! Strict reading of the small files: every key is known, every value has its type, every complaint names the place.
+//! Strict parsing of the small files: only known keys are accepted, every value has its type, every error gives its location.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::{json_read, yaml_read, Node};
 use std::path::Path;
 
-/// Why a file's content is refused.
+/// Why the content of a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentError {
-    /// The reason.
+    /// Reason.
     pub message: String,
-    /// Where, if the text itself cannot be read; counted from 1.
+    /// Line of the mistake, counted from 1, if the text itself cannot be parsed.
     pub line: Option<u64>,
-    /// The way out, where there is one.
+    /// Remedy, if there is one.
     pub hint: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl ContentError {
         self.hint = Some(hint.into());
         self
     }
-    /// The failure of reading `path`: exit code 1.
+    /// Converts to the failure of reading `path`: exit code 1.
     pub fn into_failure(self, what: &str, path: &Path) -> Failure {
         let mut subject = Subject::path(path);
         subject.line = self.line;
@@ -43,11 +43,11 @@ impl std::fmt::Display for ContentError {
 
 impl std::error::Error for ContentError {}
 
-/// The text of a small file, `None` when there is none.
+/// Returns the text of a small file, `None` when the file is missing.
 pub(super) fn read_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<String>> {
     let Some(bytes) = gristmill_storage::read::read_whole(path, limit)? else { return Ok(None) };
     match String::from_utf8(bytes) {
-        // A byte order mark is no content.
+        // A byte order mark is not part of the content.
         Ok(text) => Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))),
         Err(error) => {
             let at = error.utf8_error().valid_up_to() as u64;
@@ -56,7 +56,7 @@ pub(super) fn read_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<S
     }
 }
 
-/// Why the loader cannot read a file that begins with `---`, and what to do.
+/// Why the loader cannot read a file that begins with `---`, and the remedy.
 pub(super) const MARKER: (&str, &str) = (
     "the file begins with `---`, of which the loader makes a list of documents, and stops",
     "take that line out; one document needs no marker",
@@ -67,7 +67,7 @@ pub(super) fn parse_yaml(text: &str) -> Result<Node, ContentError> {
     yaml_read::read(text).map_err(yaml_error)
 }
 
-/// The same where one key may be repeated, see [`yaml_read::read_repeated`].
+/// Parses a text in which one key may be repeated, see [`yaml_read::read_repeated`].
 pub(super) fn parse_repeated(text: &str, key: &str) -> Result<(Node, Vec<u64>), ContentError> {
     check_marker(text)?;
     yaml_read::read_repeated(text, key).map_err(yaml_error)
@@ -93,7 +93,7 @@ pub(super) fn parse_json(text: &str) -> Result<Node, ContentError> {
     })
 }
 
-/// The entries of a map; anything else is refused.
+/// Returns the entries of a map; anything else is refused.
 pub(super) fn map(node: Node, what: &str) -> Result<Vec<(String, Node)>, ContentError> {
     match node {
         Node::Map(entries) => Ok(entries),
@@ -101,7 +101,7 @@ pub(super) fn map(node: Node, what: &str) -> Result<Vec<(String, Node)>, Content
     }
 }
 
-/// A list of texts; anything else is refused, numbers with the advice to quote them.
+/// Returns a list of texts; anything else is refused, numbers with the advice to quote them.
 pub(super) fn texts(node: Node, what: &str) -> Result<Vec<String>, ContentError> {
     let Node::List(items) = node else {
         let error = ContentError::new(format!("{what} must be a list, here is {}", node.describe()));

@@ -1,4 +1,4 @@
-//! `.info.json` and its older form `.info.yaml`: the shards and how many samples each has (docs/formats/energon.md §6).
+//! `.info.json` and its older form `.info.yaml`: the shards and the number of samples in each (docs/formats/energon.md §6).
 
 use super::fields::{self, ContentError};
 use super::{layout, ENERGON_VERSION};
@@ -8,25 +8,25 @@ use std::path::Path;
 
 const WHAT: &str = "reading the shard counts";
 const KEYS: [&str; 2] = ["energon_version", "shard_counts"];
-/// Far more than 10⁶ shards take.
+/// Maximum size of the file, in bytes; far more than 10⁶ shards need.
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// What `.info.json` says. The position of a shard is its `tar_file_id`.
+/// Content of `.info.json`. The position of a shard is its `tar_file_id`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The format generation that wrote it.
+    /// Format version that wrote the file.
     pub energon_version: Option<String>,
-    /// Shard name → samples, in index order.
+    /// Shard name → number of samples, in index order.
     pub shard_counts: Vec<(String, u64)>,
 }
 
 impl Info {
-    /// Counts as they are written now, with this format generation.
+    /// Creates the content with the current format version.
     pub fn new(shard_counts: Vec<(String, u64)>) -> Self {
         Self { energon_version: Some(ENERGON_VERSION.to_owned()), shard_counts }
     }
 
-    /// Reads `.info.json`, or `.info.yaml` where that is missing; `None` when the data set is not prepared.
+    /// Reads `.info.json`, or `.info.yaml` if that is missing; returns `None` when the data set is not prepared.
     pub fn read(root: &Path) -> Outcome<Option<Self>> {
         let json = layout::in_nv_meta(root, layout::INFO_JSON);
         if let Some(text) = fields::read_text(WHAT, &json, LIMIT_BYTES)? {
@@ -36,7 +36,7 @@ impl Info {
         match fields::read_text(WHAT, &yaml, LIMIT_BYTES)? {
             Some(text) => {
                 let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
-                // With sorted keys it has lost the order in which the index counts shards: by path components.
+                // Sorted keys have lost the order in which the index counts shards: by path components.
                 if info.shard_counts.is_sorted_by(|a, b| a.0 < b.0) {
                     info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
                 }
@@ -46,12 +46,12 @@ impl Info {
         }
     }
 
-    /// Reads the text of an `.info.json`.
+    /// Parses the text of an `.info.json`.
     pub fn parse_json(text: &str) -> Result<Self, ContentError> {
         Self::from_node(fields::parse_json(text)?)
     }
 
-    /// Reads the text of an `.info.yaml`.
+    /// Parses the text of an `.info.yaml`.
     pub fn parse_yaml(text: &str) -> Result<Self, ContentError> {
         Self::from_node(fields::parse_yaml(text)?)
     }
@@ -82,17 +82,17 @@ impl Info {
         Node::Map(vec![(KEYS[0].to_owned(), version), (KEYS[1].to_owned(), Node::Map(counts))])
     }
 
-    /// The bytes of `.info.json`.
+    /// Returns the content of `.info.json`.
     pub fn to_json(&self) -> String {
         json_write::indent2(&self.to_node())
     }
 
-    /// The bytes of `.info.yaml`: keys sorted, so the order of the shards is that of their names.
+    /// Returns the content of `.info.yaml`: keys are sorted, so the shards are in the order of their names.
     pub fn to_yaml(&self) -> String {
         yaml_write::dump_sorted(&self.to_node())
     }
 
-    /// Samples in all shards.
+    /// Returns the number of samples in all shards.
     pub fn samples(&self) -> u64 {
         self.shard_counts.iter().map(|(_, n)| n).sum()
     }

@@ -1,7 +1,7 @@
-//! Join index files: which samples of several data sets belong together (docs/formats/energon.md §14.2).
+//! Join index files: samples of several data sets that belong together (docs/formats/energon.md §14.2).
 //!
-//! `JIDX0001`, the number of columns as i64, then row by row and column by column three i64: place of the shard in the split,
-//! byte offset and byte size of the sample; -1 thrice where a member has none. Little-endian.
+//! `JIDX0001`, the number of columns as i64, then row by row and column by column three i64: position of the shard in the split, byte
+//! offset and byte size of the sample; three times -1 where a member has none. Little-endian.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -16,27 +16,27 @@ const VERSION: &[u8; 4] = b"0001";
 pub const HEADER: u64 = 16;
 /// Bytes of one column of a row.
 pub const CELL: usize = 24;
-/// More columns are in no file that makes sense.
+/// Maximum number of columns; no sensible file has more.
 const MAX_COLUMNS: u64 = 1 << 16;
-/// Bytes handed to the system at a time.
+/// Bytes passed to the operating system at a time.
 const PIECE: usize = 256 << 10;
 
 /// One column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Place of the shard in the member's split, from 0.
+    /// Position of the shard in the member's split, from 0.
     pub shard: i64,
-    /// First byte of the sample in the shard.
+    /// Offset of the sample in the shard, in bytes.
     pub byte_offset: i64,
-    /// Bytes of the sample.
+    /// Size of the sample, in bytes.
     pub byte_size: i64,
 }
 
 impl Cell {
-    /// The member has no such sample.
+    /// Marks a sample that the member lacks.
     pub const NOTHING: Self = Self { shard: -1, byte_offset: -1, byte_size: -1 };
 
-    /// As the file has it.
+    /// Returns the bytes as stored in the file.
     pub fn to_bytes(self) -> [u8; CELL] {
         let mut bytes = [0; CELL];
         for (place, value) in bytes.chunks_exact_mut(8).zip([self.shard, self.byte_offset, self.byte_size]) {
@@ -45,7 +45,7 @@ impl Cell {
         bytes
     }
 
-    /// Out of at least [`CELL`] bytes; fewer are read as if zeros followed.
+    /// Parses a cell from at least [`CELL`] bytes; missing bytes are read as zeros.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let word = |at: usize| {
             let mut word = [0; 8];
@@ -56,7 +56,7 @@ impl Cell {
     }
 }
 
-/// The bytes before the first row.
+/// Returns the bytes before the first row.
 pub fn header(columns: usize) -> [u8; HEADER as usize] {
     let mut bytes = [0; HEADER as usize];
     let parts = MAGIC.iter().chain(VERSION).copied().chain((columns as u64).to_le_bytes());
@@ -64,19 +64,19 @@ pub fn header(columns: usize) -> [u8; HEADER as usize] {
     bytes
 }
 
-/// Writes rows as they come.
+/// Writes rows one at a time.
 pub struct JoinIdxWriter {
     file: BufferedFile,
 }
 
 impl JoinIdxWriter {
-    /// Begins a file of that many columns.
+    /// Begins a file with this number of columns.
     pub fn new(file: Box<dyn WriteFile>, columns: usize) -> Outcome<Self> {
         let mut file = BufferedFile::new(file, PIECE);
         file.write_all(&header(columns))?;
         Ok(Self { file })
     }
-    /// Adds a row: the bytes of its cells, one after the other.
+    /// Adds a row: the concatenated bytes of its cells.
     pub fn push(&mut self, cells: &[u8]) -> Outcome<()> {
         self.file.write_all(cells)
     }
@@ -95,7 +95,7 @@ pub struct JoinIdx {
 }
 
 impl JoinIdx {
-    /// Opens a file and checks its first bytes and its length.
+    /// Opens a file and checks its header and its length.
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         let broken = |why: String| {
@@ -129,15 +129,15 @@ impl JoinIdx {
         }
         Ok(Self { rows: (file.len() - HEADER) / row, columns: columns as usize, file })
     }
-    /// Members of the join.
+    /// Returns the number of members of the join.
     pub fn columns(&self) -> usize {
         self.columns
     }
-    /// Joined samples.
+    /// Returns the number of joined samples.
     pub fn rows(&self) -> u64 {
         self.rows
     }
-    /// One row; `None` behind the last one.
+    /// Returns one row; `None` after the last one.
     pub fn row(&self, index: u64) -> Outcome<Option<Vec<Cell>>> {
         if index >= self.rows {
             return Ok(None);
@@ -147,7 +147,7 @@ impl JoinIdx {
         self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
         Ok(Some(bytes.chunks_exact(CELL).map(Cell::from_bytes).collect()))
     }
-    /// Rows in which a member has nothing.
+    /// Returns the number of rows in which a member lacks the sample.
     pub fn rows_with_nothing(&self) -> Outcome<u64> {
         let row = self.columns * CELL;
         let (mut bytes, mut first, mut found) = (Vec::new(), 0, 0);
@@ -160,7 +160,8 @@ impl JoinIdx {
         }
         Ok(found)
     }
-    /// The first row that differs from that of another file, or the number of rows where one ends early; `None` when all are equal.
+    /// Returns the first row that differs from that of another file, or the number of rows where one file ends early; `None` when all are
+    /// equal.
     pub fn first_difference(&self, other: &Self, cancel: &gristmill_core::Cancel) -> Outcome<Option<u64>> {
         if self.columns != other.columns {
             return Ok(Some(0));

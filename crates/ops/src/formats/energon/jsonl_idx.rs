@@ -1,7 +1,7 @@
-//! `<file>.jsonl.idx`: where each sample of a JSONL file begins, then the file's size (docs/formats/energon.md §11).
+//! `<file>.jsonl.idx`: the offset of each sample of a JSONL file, then the file's size (docs/formats/energon.md §11).
 //!
-//! The layout is that of `.tar.idx`: u64 values, little-endian. Value 0 is always 0, so that blank lines at the beginning belong
-//! to the first sample; blank lines anywhere else belong to the sample before them.
+//! The layout is that of `.tar.idx`: u64 values, little-endian. Value 0 is always 0, so blank lines at the beginning belong to the first
+//! sample; blank lines anywhere else belong to the sample before them.
 
 pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD};
 
@@ -9,34 +9,34 @@ use gristmill_core::Outcome;
 use gristmill_storage::read::stamp_at;
 use std::path::{Path, PathBuf};
 
-/// The end of a data file's name.
+/// Suffix of a data file's name.
 pub const JSONL: &str = ".jsonl";
 
-/// Where the index of a JSONL file is: the last suffix replaced. `one.v2.jsonl` → `one.v2.jsonl.idx`.
+/// Returns the path of the index of a JSONL file: the last suffix is replaced. `one.v2.jsonl` → `one.v2.jsonl.idx`.
 pub fn index_path(path: &Path) -> PathBuf {
     path.with_extension("jsonl.idx")
 }
 
-/// How the index of a JSONL file stands.
+/// State of the index of a JSONL file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum IndexState {
-    /// There is none.
+    /// The index is missing.
     Missing,
-    /// It is there and fits the size of the file, which is all that the loader asks for.
+    /// The index matches the size of the file, which is all that the loader checks.
     Fits {
-        /// Samples in it.
+        /// Number of samples in the index.
         samples: u64,
     },
-    /// It is there, but it cannot be that of this file.
+    /// The index cannot belong to the current file.
     OutOfDate {
-        /// In a user's words.
+        /// Reason, for the user.
         why: String,
     },
 }
 
 impl IndexState {
-    /// A few words for lists: `indexed`.
+    /// Returns a short label for lists, such as `indexed`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Missing => "not indexed",
@@ -46,8 +46,8 @@ impl IndexState {
     }
 }
 
-/// Looks at the index of a JSONL file: its length, its first and its last value, and the times of both files. Two small reads,
-/// however large the file is.
+/// Checks the index of a JSONL file: its length, its first and its last value, and the times of both files. Two small reads, regardless of
+/// the file size.
 pub fn state_of(path: &Path) -> Outcome<IndexState> {
     let data = stamp_at(path)?;
     let idx_path = index_path(path);

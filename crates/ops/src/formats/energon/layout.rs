@@ -1,10 +1,10 @@
-//! Where the files of a prepared data set are, relative to its root.
+//! Paths of the files of a prepared data set, relative to its root.
 
 use std::path::{Path, PathBuf};
 
-/// The folder that makes a folder a prepared data set.
+/// Folder that marks a prepared data set.
 pub const NV_META: &str = ".nv-meta";
-/// Shard names and counts; its presence makes the data set prepared.
+/// Shard names and counts; the data set counts as prepared if this file exists.
 pub const INFO_JSON: &str = ".info.json";
 /// The older form of [`INFO_JSON`].
 pub const INFO_YAML: &str = ".info.yaml";
@@ -12,7 +12,7 @@ pub const INFO_YAML: &str = ".info.yaml";
 pub const SPLIT_YAML: &str = "split.yaml";
 /// The older form of [`SPLIT_YAML`].
 pub const SPLIT_JSON: &str = "split.json";
-/// How samples are loaded, unless another name is chosen.
+/// How samples are loaded; default name.
 pub const DATASET_YAML: &str = gristmill_core::plan::DATASET_YAML;
 /// Samples and parts by name.
 pub const INDEX_SQLITE: &str = "index.sqlite";
@@ -23,12 +23,12 @@ pub const SAMPLE_LOADER_PY: &str = "sample_loader.py";
 /// The generated cooker of a crude data set.
 pub const COOKER_PY: &str = "cooker.py";
 
-/// `.nv-meta` below a root.
+/// Returns `.nv-meta` below a root.
 pub fn nv_meta(root: &Path) -> PathBuf {
     root.join(NV_META)
 }
 
-/// A file in `.nv-meta` below a root.
+/// Returns the path of a file in `.nv-meta` below a root.
 pub fn in_nv_meta(root: &Path, name: &str) -> PathBuf {
     root.join(NV_META).join(name)
 }

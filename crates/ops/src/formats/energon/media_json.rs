@@ -1,12 +1,12 @@
-//! `metadata_json` of a media row: compact, in the reference program's key order, floats as Python prints them, nothing for
-//! what is not known (docs/formats/energon.md §12).
+//! `metadata_json` of a media row: compact, in the reference program's key order, floats formatted as in Python, unknown values omitted
+//! (docs/formats/energon.md §12).
 
 use gristmill_core::{AvFacts, ImageFacts, MediaFacts, MediaType};
 use gristmill_pycompat::number::float_repr;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-/// Formats and modes as Pillow names them; what is read back from a database is one of these, or [`UNKNOWN`].
+/// Formats and modes with the names of Pillow; a value read back from a database is one of these, or [`UNKNOWN`].
 const NAMES: [&str; 64] = [
     "JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "ICO", "JPEG2000", "MPO", "AVIF", "CUR", "PPM", "TGA", "PCX",
     "PSD", "EPS", "SGI", "XBM", "XPM", "DDS", "ICNS", "PCD", "FLI", "MSP", "SPIDER", "IM", "FITS", "BLP", "FTEX",
@@ -15,10 +15,10 @@ const NAMES: [&str; 64] = [
     "PIXAR", "SUN", "WMF", "MCIDAS",
 ];
 
-/// What stands for a format or mode that has no name.
+/// Written for a format or mode that has no name.
 pub const UNKNOWN: &str = "UNKNOWN";
 
-/// The JSON of one row, in ASCII.
+/// Returns the JSON of one row, in ASCII.
 pub fn to_json(facts: &MediaFacts) -> String {
     let mut out = Fields(String::from("{"));
     match facts {
@@ -44,7 +44,7 @@ pub fn to_json(facts: &MediaFacts) -> String {
     out.0
 }
 
-/// An object that grows.
+/// A JSON object under construction.
 struct Fields(String);
 
 impl Fields {
@@ -63,7 +63,7 @@ impl Fields {
     fn float(&mut self, name: &str, value: Option<f64>) {
         let Some(value) = value else { return };
         self.name(name);
-        // As `json.dumps` writes what JSON has no word for.
+        // `json.dumps` writes these for values that JSON cannot represent.
         if value.is_nan() {
             self.0.push_str("NaN");
         } else if value.is_infinite() {
@@ -78,7 +78,7 @@ impl Fields {
     }
 }
 
-/// Reads a row back. `Err` says, in a user's words, what the loader would stumble over.
+/// Parses a row. `Err` holds, for the user, what the loader would fail on.
 pub fn from_json(metadata_type: &str, json: &str) -> Result<MediaFacts, String> {
     let kind = match metadata_type {
         "image" => MediaType::Image,
@@ -117,7 +117,7 @@ pub fn from_json(metadata_type: &str, json: &str) -> Result<MediaFacts, String> 
 
 struct Reading {
     map: Map<String, Value>,
-    /// The first thing that is wrong.
+    /// First mistake found.
     wrong: Option<String>,
 }
 

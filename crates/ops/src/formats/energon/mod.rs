@@ -16,5 +16,5 @@ pub mod tables;
 pub mod tar_idx;
 pub mod templates;
 
-/// The format generation that is written into `.info.json`.
+/// Format version that is written into `.info.json`.
 pub const ENERGON_VERSION: &str = "7.4.1";

@@ -1,27 +1,27 @@
-//! Shards divided into train, val and test by three numbers (docs/formats/energon.md §9.1).
+//! Division of shards into train, val and test by three numbers (docs/formats/energon.md §9.1).
 
 /// Names of the three parts, in order.
 pub const PARTS: [&str; 3] = ["train", "val", "test"];
 
-/// How many shards each part gets.
+/// Number of shards in each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allotment {
     /// Shards of train, val and test, taken from the front of the list.
     pub counts: [usize; 3],
-    /// Shards at the end of the list that the reference's arithmetic loses.
+    /// Shards at the end of the list that are lost in the reference's arithmetic.
     pub rounded_away: Option<RoundedAway>,
 }
 
 /// Shards lost by rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundedAway {
-    /// How many.
+    /// Number of shards.
     pub shards: usize,
-    /// The part that got them (index into [`PARTS`], already in the counts); `None` where the loss is reproduced.
+    /// Part that they were added to (index into [`PARTS`], included in the counts); `None` where the loss is reproduced.
     pub given_to: Option<usize>,
 }
 
-/// Reads `8,1,1`: three numbers of at least 0 with a positive sum. The error says what is wrong, in one sentence.
+/// Parses `8,1,1`: three numbers of at least 0 with a positive sum. The error describes the mistake in one sentence.
 pub fn parse(text: &str) -> Result<[f64; 3], String> {
     let pieces: Vec<&str> = text.split(',').map(str::trim).collect();
     let [a, b, c] = pieces[..] else {
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<[f64; 3], String> {
 
 /// Divides `n` shards. The arithmetic is that of the reference, step by step in `f64`.
 ///
-/// Where rounding loses shards at the end, the last part with a ratio above 0 gets them, unless `compat` asks for the loss.
+/// Shards at the end that are lost by rounding are added to the last part with a ratio above 0, unless `compat` requests the loss.
 pub fn allot(ratio: &[f64; 3], n: usize, compat: bool) -> Allotment {
     let total = ratio[0] + ratio[1] + ratio[2];
     let mut counts = [0; 3];

@@ -7,22 +7,22 @@ use gristmill_pycompat::braces::{self, BraceError};
 use gristmill_pycompat::{json_write, yaml_read, yaml_write, Node};
 use std::path::Path;
 
-/// The most names that the brace expressions of one file stand for together: a small file cannot fill the memory.
+/// Maximum number of names that the brace expressions of one file expand to: a small file must not exhaust the memory.
 const MAX_EXPANDED: usize = 4_000_000;
 
 const WHAT: &str = "reading the splits";
 const KEYS: [&str; 2] = ["split_parts", "exclude"];
 
-/// What `split.yaml` says; items as they are written, braces not expanded.
+/// Content of `split.yaml`; items as written, braces not expanded.
 ///
-/// Files are equal where they mean the same, wherever a key is written.
+/// Files are equal if their meaning is, regardless of the lines of keys.
 #[derive(Clone, Debug, Default)]
 pub struct SplitFile {
     /// Split name → shard expressions.
     pub split_parts: Vec<(String, Vec<String>)>,
     /// `SHARD` or `SHARD/KEY` expressions.
     pub exclude: Vec<String>,
-    /// The lines of the key `exclude`, counted from 1, where it is written more than once: the last list counts.
+    /// Lines of the key `exclude`, counted from 1, if it occurs more than once: the last list counts.
     pub exclude_lines: Vec<u64>,
 }
 
@@ -37,16 +37,16 @@ impl Eq for SplitFile {}
 /// An item whose braces cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadItem {
-    /// The split it is in; `None` for an exclude.
+    /// Split of the item; `None` for an exclude.
     pub split: Option<String>,
-    /// The item.
+    /// The item as written.
     pub item: String,
-    /// Why.
+    /// Reason.
     pub error: BraceError,
 }
 
 impl SplitFile {
-    /// Reads `split.yaml`, or `split.json` where that is missing; `None` when there is neither.
+    /// Reads `split.yaml`, or `split.json` if that is missing; returns `None` when neither exists.
     pub fn read(root: &Path) -> Outcome<Option<Self>> {
         let yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
         if yaml.exists() {
@@ -55,7 +55,7 @@ impl SplitFile {
         Self::read_file(&layout::in_nv_meta(root, layout::SPLIT_JSON))
     }
 
-    /// Reads a file of either form; the name decides which. `None` when there is none.
+    /// Reads a file of either form; the name decides which. Returns `None` when it is missing.
     pub fn read_file(path: &Path) -> Outcome<Option<Self>> {
         let is_json = path.extension().is_some_and(|e| e == "json");
         let Some(text) = fields::read_text(WHAT, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
@@ -63,7 +63,7 @@ impl SplitFile {
         parsed.map(Some).map_err(|error| error.into_failure(WHAT, path))
     }
 
-    /// Reads the text of a `split.yaml`.
+    /// Parses the text of a `split.yaml`.
     pub fn parse(text: &str) -> Result<Self, ContentError> {
         let (node, lines) = fields::parse_repeated(text, KEYS[1])?;
         let mut file = Self::from_node(node)?;
@@ -71,12 +71,12 @@ impl SplitFile {
         Ok(file)
     }
 
-    /// [`repeated_excludes`] of the file at this path.
+    /// Returns [`repeated_excludes`] of the file at this path.
     pub fn repeated_excludes(&self, path: &Path) -> Option<Problem> {
         repeated_excludes(&self.exclude_lines, path)
     }
 
-    /// Reads the text of a `split.json`.
+    /// Parses the text of a `split.json`.
     pub fn parse_json(text: &str) -> Result<Self, ContentError> {
         Self::from_node(fields::parse_json(text)?)
     }
@@ -112,17 +112,17 @@ impl SplitFile {
         ])
     }
 
-    /// The bytes of `split.yaml`, lists as they are.
+    /// Returns the content of `split.yaml`, lists unchanged.
     pub fn render(&self) -> String {
         yaml_write::dump_for_loader(&self.to_node())
     }
 
-    /// The bytes of `split.json`.
+    /// Returns the content of `split.json`.
     pub fn render_json(&self) -> String {
         json_write::indent2(&self.to_node())
     }
 
-    /// Splits with their shard names, braces expanded. Items that cannot be expanded are returned apart.
+    /// Returns the splits with their shard names, braces expanded. Items that cannot be expanded are returned separately.
     pub fn expanded(&self) -> (Vec<(String, Vec<String>)>, Vec<BadItem>) {
         let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
         let splits = self.split_parts.iter();
@@ -131,14 +131,14 @@ impl SplitFile {
         (splits, bad)
     }
 
-    /// Exclude items, braces expanded. Items that cannot be expanded are returned apart.
+    /// Returns the exclude items, braces expanded. Items that cannot be expanded are returned separately.
     pub fn expanded_excludes(&self) -> (Vec<String>, Vec<BadItem>) {
         let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
         (expand_all(None, &self.exclude, &mut left, &mut bad), bad)
     }
 }
 
-/// The problem of a file in which the key `exclude` is written on several lines; `None` where it is not.
+/// Returns the problem of a file with the key `exclude` on several lines; `None` if there is at most one.
 pub fn repeated_excludes(lines: &[u64], path: &Path) -> Option<Problem> {
     let (last, earlier) = lines.split_last()?;
     let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
@@ -155,7 +155,7 @@ pub fn repeated_excludes(lines: &[u64], path: &Path) -> Option<Problem> {
     Some(Problem::problem(ProblemKind::RepeatedKey, subject, message).with_hint(hint))
 }
 
-/// Expands what still fits: `left` names may come out of items that stand for more than one.
+/// Expands items within the limit: at most `left` names from items that denote more than one.
 fn expand_all(split: Option<&String>, items: &[String], left: &mut usize, bad: &mut Vec<BadItem>) -> Vec<String> {
     let mut names = Vec::with_capacity(items.len());
     for item in items {

@@ -14,7 +14,7 @@ fn golden_splits_are_read_and_written_byte_for_byte() {
         let bytes = std::fs::read_to_string(golden(case).join(".nv-meta/split.yaml")).unwrap();
         assert_eq!(splits.render(), bytes, "{case}");
         assert_eq!(SplitFile::parse_json(&splits.render_json()).unwrap(), splits);
-        // Every name is a shard, and folding the names again gives the file again.
+        // Every name is a shard, and folding the names again reproduces the file.
         let info = Info::read(&golden(case)).unwrap().unwrap();
         let (expanded, bad) = splits.expanded();
         assert!(bad.is_empty());

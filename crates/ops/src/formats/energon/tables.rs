@@ -1,4 +1,4 @@
-//! `index.sqlite`: its schema, and reading it without trusting it (docs/formats/energon.md §5).
+//! `index.sqlite`: its schema, and reading it as untrusted data (docs/formats/energon.md §5).
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the index";
 
-/// Removes sample tables of an earlier run, the extra index of older writers included.
+/// Removes sample tables of an earlier run, including the extra index of older writers.
 pub const DROP_SAMPLE_TABLES: &str = "
 DROP INDEX IF EXISTS idx_samples_sample_key;
 DROP INDEX IF EXISTS idx_samples_by_tar_and_idx;
@@ -39,14 +39,14 @@ CREATE TABLE sample_parts (
 );
 ";
 
-/// Creates the indexes, after the rows are in.
+/// Creates the indexes, after the rows are inserted.
 pub const CREATE_SAMPLE_INDEXES: &str = "
 CREATE INDEX idx_samples_by_tar_and_idx ON samples(tar_file_id, sample_index);
 CREATE INDEX idx_sample_parts_seq ON sample_parts(tar_file_id, sample_index, content_byte_offset);
 CREATE INDEX idx_sample_parts_full ON sample_parts(tar_file_id, sample_index, part_name, content_byte_offset, content_byte_size);
 ";
 
-/// Creates the media tables where they are missing.
+/// Creates the media tables if they are missing.
 pub const CREATE_MEDIA_TABLES: &str = "
 CREATE TABLE IF NOT EXISTS media_metadata (
   entry_key TEXT PRIMARY KEY,
@@ -83,12 +83,12 @@ pub const INSERT_MEDIA: &str =
 /// Adds a media filter once: strategy, patterns.
 pub const INSERT_MEDIA_FILTER: &str = "INSERT OR IGNORE INTO media_filters (strategy, patterns) VALUES (?1, ?2)";
 
-/// The longest text or blob that is read, in bytes.
+/// Maximum length of a text or blob that is read, in bytes.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
 
-/// Opens a database of unknown origin for reading: nothing in it can run code, write, or name other files.
+/// Opens a database of unknown origin for reading: it cannot run code, write, or access other files.
 ///
-/// A journal left beside it means that an interrupted run did not finish writing; it is refused.
+/// A journal next to it means that an interrupted run did not finish writing; it is refused.
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     drop(open_read(path)?);
     for suffix in ["-journal", "-wal"] {
@@ -106,7 +106,7 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     Ok(connection)
 }
 
-/// `file:` with everything escaped that could be read as something else than the path.
+/// Returns a `file:` URI in which everything but the plain path characters is escaped.
 fn uri(path: &Path) -> String {
     use std::fmt::Write as _;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -139,7 +139,7 @@ fn harden(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
 }
 
-/// What SQLite said, on the file it said it about.
+/// Returns the failure that SQLite reported for a file.
 pub fn failure(path: &Path, error: &rusqlite::Error) -> Failure {
     use rusqlite::ErrorCode as C;
     let subject = Subject::path(path);
@@ -158,13 +158,13 @@ pub fn failure(path: &Path, error: &rusqlite::Error) -> Failure {
 /// One row of `samples`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleRecord {
-    /// Position of its shard in the index.
+    /// Position of the shard in the index.
     pub tar_file_id: u32,
-    /// Its key.
+    /// Sample key.
     pub key: String,
-    /// Position in its shard, from 0.
+    /// Position in the shard, from 0.
     pub sample_index: u64,
-    /// First byte in the (decompressed) archive.
+    /// Offset in the (decompressed) archive, in bytes.
     pub byte_offset: u64,
     /// Bytes up to the next sample.
     pub byte_size: u64,
@@ -173,17 +173,17 @@ pub struct SampleRecord {
 /// One row of `sample_parts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartRecord {
-    /// Position of its sample in its shard, from 0.
+    /// Position of the sample in its shard, from 0.
     pub sample_index: u64,
-    /// Its name; may be empty.
+    /// Part name; may be empty.
     pub part_name: String,
-    /// First byte of its content in the (decompressed) archive.
+    /// Offset of the content in the (decompressed) archive, in bytes.
     pub content_byte_offset: u64,
-    /// Length of its content in bytes.
+    /// Length of the content in bytes.
     pub content_byte_size: u64,
 }
 
-/// Instructions of SQLite between two looks whether to stop.
+/// SQLite instructions between two checks for cancellation.
 const STEPS: i32 = 20_000;
 
 /// The tables of one data set, open for reading.
@@ -194,13 +194,13 @@ pub struct Tables {
 
 const SAMPLE_COLUMNS: &str = "tar_file_id, sample_key, sample_index, byte_offset, byte_size";
 
-/// An offset, size or count; negative ones are out of range.
+/// Returns an offset, size or count; negative ones are out of range.
 fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-/// The largest number SQLite holds stands for all beyond it.
+/// Converts to SQLite's signed integer; larger values become its maximum.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -216,7 +216,7 @@ fn sample_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<SampleRecord> {
 }
 
 impl Tables {
-    /// Opens the tables and checks that they are there, with the columns the loader asks for.
+    /// Opens the tables and checks that they exist, with the columns that the loader queries.
     pub fn open(path: &Path) -> Outcome<Self> {
         let tables = Self { connection: open_readonly(path)?, path: path.to_owned() };
         for (table, columns) in [
@@ -232,7 +232,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Whether there is a table (not a view) of that name.
+    /// Whether a table (not a view) of that name exists.
     pub fn has_table(&self, name: &str) -> Outcome<bool> {
         let sql =
             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE VIRTUAL%'";
@@ -240,12 +240,12 @@ impl Tables {
         Ok(count > 0)
     }
 
-    /// The connection, for questions that are not foreseen here.
+    /// Returns the connection, for queries that are not provided here.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Ends a question that takes long soon after somebody asked to stop; it then fails.
+    /// Makes a long query fail soon after cancellation was requested.
     pub fn stop_with(&mut self, cancel: &gristmill_core::Cancel) -> Outcome<()> {
         let cancel = cancel.clone();
         let set = self.connection.progress_handler(STEPS, Some(move || cancel.is_cancelled()));
@@ -267,26 +267,26 @@ impl Tables {
         rows.collect::<rusqlite::Result<_>>().map_err(|e| self.failed(&e))
     }
 
-    /// SQLite's own quick check of the file: what is wrong with it, at most 20 lines; empty when nothing is.
+    /// Runs SQLite's own quick check of the file; returns the mistakes, at most 20 lines, or nothing.
     pub fn quick_check(&self) -> Outcome<Vec<String>> {
         let lines = self.rows("PRAGMA quick_check(20)", &[], |row| row.get::<_, String>(0))?;
         Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
-    /// Rows of `samples` and of `sample_parts`.
+    /// Returns the number of rows of `samples` and of `sample_parts`.
     pub fn row_counts(&self) -> Outcome<(u64, u64)> {
         let count = |table: &str| self.rows(&format!("SELECT count(*) FROM {table}"), &[], |row| unsigned(row, 0));
         let first = |rows: Vec<u64>| rows.first().copied().unwrap_or(0);
         Ok((first(count("samples")?), first(count("sample_parts")?)))
     }
 
-    /// Rows of `samples` per shard, in index order; shards without rows are absent.
+    /// Returns the number of rows of `samples` per shard, in index order; shards without rows are absent.
     pub fn samples_per_shard(&self) -> Outcome<Vec<(u32, u64)>> {
         let sql = "SELECT tar_file_id, count(*) FROM samples GROUP BY tar_file_id ORDER BY tar_file_id";
         self.rows(sql, &[], |row| Ok((row.get(0)?, unsigned(row, 1)?)))
     }
 
-    /// Samples of one shard from `first` on, at most `limit`, in archive order.
+    /// Returns the samples of one shard from `first` on, at most `limit`, in archive order.
     pub fn samples(&self, tar_file_id: u32, first: u64, limit: u64) -> Outcome<Vec<SampleRecord>> {
         let sql = format!(
             "SELECT {SAMPLE_COLUMNS} FROM samples WHERE tar_file_id = ?1 AND sample_index >= ?2 ORDER BY sample_index LIMIT ?3"
@@ -294,19 +294,19 @@ impl Tables {
         self.rows(&sql, &[&tar_file_id, &signed(first), &signed(limit)], sample_record)
     }
 
-    /// The sample at a position.
+    /// Returns the sample at a position.
     pub fn sample(&self, tar_file_id: u32, sample_index: u64) -> Outcome<Option<SampleRecord>> {
         let found = self.samples(tar_file_id, sample_index, 1)?.into_iter().next();
         Ok(found.filter(|sample| sample.sample_index == sample_index))
     }
 
-    /// The sample with that key.
+    /// Returns the sample with this key.
     pub fn sample_by_key(&self, key: &str) -> Outcome<Option<SampleRecord>> {
         let sql = format!("SELECT {SAMPLE_COLUMNS} FROM samples WHERE sample_key = ?1");
         Ok(self.rows(&sql, &[&key], sample_record)?.into_iter().next())
     }
 
-    /// Samples in the order of their keys, beginning after `after` (from the first when `None`), at most `limit`.
+    /// Returns samples in the order of their keys, beginning after `after` (from the first when `None`), at most `limit`.
     pub fn samples_after_key(&self, after: Option<&str>, limit: u64) -> Outcome<Vec<SampleRecord>> {
         let order = "ORDER BY sample_key LIMIT";
         match after {
@@ -321,7 +321,7 @@ impl Tables {
         }
     }
 
-    /// Parts of the samples `first..first + count` of one shard, in archive order.
+    /// Returns the parts of the samples `first..first + count` of one shard, in archive order.
     pub fn parts(&self, tar_file_id: u32, first: u64, count: u64) -> Outcome<Vec<PartRecord>> {
         let sql = "SELECT sample_index, part_name, content_byte_offset, content_byte_size FROM sample_parts \
                    WHERE tar_file_id = ?1 AND sample_index >= ?2 AND sample_index < ?3 \
@@ -337,7 +337,7 @@ impl Tables {
         })
     }
 
-    /// Media facts of an entry (`key.part`): type and JSON.
+    /// Returns the media facts of an entry (`key.part`): type and JSON.
     pub fn media(&self, entry_key: &str) -> Outcome<Option<(String, String)>> {
         if !self.has_table("media_metadata")? {
             return Ok(None);

@@ -9,7 +9,7 @@ fn open_golden(case: &str) -> Tables {
     Tables::open(&golden(case).join(".nv-meta/index.sqlite")).unwrap()
 }
 
-/// A database made by the statements of this module.
+/// Creates a database with the statements of this module.
 fn made(dir: &Path, media: bool) -> PathBuf {
     let path = dir.join("a?b#c%20 é.sqlite");
     let connection = Connection::open(&path).unwrap();
@@ -31,7 +31,7 @@ fn made(dir: &Path, media: bool) -> PathBuf {
     path
 }
 
-/// `schema.csv` as the golden cases have it.
+/// Returns the schema in the form of `schema.csv` of the golden cases.
 fn schema(connection: &Connection) -> String {
     let mut lines = Vec::new();
     let mut statement = connection.prepare("SELECT type, name, tbl_name FROM sqlite_master").unwrap();
@@ -172,7 +172,7 @@ fn damaged_and_foreign_databases_are_refused_not_fatal() {
     assert_eq!(Tables::open(&path).err().unwrap().why, "it is not an SQLite database");
     put(b"");
     assert!(Tables::open(&path).err().unwrap().why.contains("no table 'samples'"));
-    // One byte wrong, all over the file: an answer or an error, never a panic.
+    // One wrong byte, at positions all over the file: a result or an error, never a panic.
     for at in (0..whole.len()).step_by(211) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x5a;

@@ -1,4 +1,4 @@
-//! `<shard>.tar.idx`: where each sample begins, then where the last one ends (docs/formats/energon.md §4).
+//! `<shard>.tar.idx`: the offset of each sample, then the end of the last one (docs/formats/energon.md §4).
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -9,10 +9,10 @@ use std::path::Path;
 const WHAT: &str = "reading the sample offsets";
 /// Bytes of one offset.
 pub const WORD: usize = 8;
-/// Offsets are read and written in pieces of this many bytes.
+/// Bytes of offsets that are read or written at a time.
 const PIECE: usize = 64 << 10;
 
-/// The bytes of a file: the offset of every sample, then `end`.
+/// Returns the content of a file: the offset of every sample, then `end`.
 pub fn encode(offsets: &[u64], end: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity((offsets.len() + 1) * WORD);
     for offset in offsets.iter().chain([&end]) {
@@ -21,7 +21,7 @@ pub fn encode(offsets: &[u64], end: u64) -> Vec<u8> {
     bytes
 }
 
-/// Writes offsets as they come, in pieces.
+/// Writes offsets one at a time, buffered.
 pub struct TarIdxWriter<'a> {
     file: &'a mut dyn WriteFile,
     buffer: Vec<u8>,
@@ -46,7 +46,7 @@ impl<'a> TarIdxWriter<'a> {
         }
         Ok(())
     }
-    /// Adds the end of the last sample and hands everything to the file; returns how many samples there are. Does not sync.
+    /// Adds the end of the last sample and passes everything to the file; returns the number of samples. Does not sync.
     pub fn finish(mut self, end: u64) -> Outcome<u64> {
         self.word(end)?;
         self.file.write_all(&self.buffer)?;
@@ -54,7 +54,7 @@ impl<'a> TarIdxWriter<'a> {
     }
 }
 
-/// All offsets, the end included. Refuses a length that is not a multiple of 8 and offsets that go down.
+/// Reads all offsets, including the end. Refuses a length that is not a multiple of 8 and decreasing offsets.
 pub fn read(path: &Path) -> Outcome<Vec<u64>> {
     let index = TarIdx::open(path)?;
     let mut words = Vec::with_capacity(index.samples as usize + 1);
@@ -65,7 +65,7 @@ pub fn read(path: &Path) -> Outcome<Vec<u64>> {
     Ok(words)
 }
 
-/// An index file open for reading at positions.
+/// An index file open for reading at arbitrary positions.
 #[derive(Debug)]
 pub struct TarIdx {
     file: ReadFile,
@@ -86,11 +86,11 @@ impl TarIdx {
         }
         Ok(Self { file, samples: words - 1 })
     }
-    /// How many samples it lists.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.samples
     }
-    /// The last number: where the archive ends.
+    /// Returns the last number: the end of the archive.
     pub fn end(&self) -> Outcome<u64> {
         let at = self.samples * WORD as u64;
         let mut word = [0; WORD];
@@ -100,7 +100,7 @@ impl TarIdx {
     fn broken(&self, at: u64, why: String) -> Failure {
         Failure::data(WHAT, why).on(Subject::path(self.file.path()).at(at))
     }
-    /// First byte and end of a sample as the loader takes them: sample 0 always begins at byte 0.
+    /// Returns the start and end of a sample as the loader uses them: sample 0 always begins at byte 0.
     pub fn span(&self, sample_index: u64) -> Outcome<(u64, u64)> {
         if sample_index >= self.samples {
             return Err(self.broken(
@@ -117,8 +117,8 @@ impl TarIdx {
         }
         Ok((if sample_index == 0 { 0 } else { first }, end))
     }
-    /// First byte and end of up to `count` samples from `first` on, in one read. A pair that goes down is handed out as it is: whoever
-    /// takes it must not believe it.
+    /// Returns the start and end of up to `count` samples from `first` on, in one read. A pair whose end precedes its start is returned
+    /// unchanged: the caller must check it.
     pub fn spans(&self, first: u64, count: usize) -> Outcome<Vec<(u64, u64)>> {
         let count = usize::try_from(self.samples.saturating_sub(first)).unwrap_or(usize::MAX).min(count);
         if count == 0 {
@@ -129,7 +129,7 @@ impl TarIdx {
         read.map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
         Ok((0..count).map(|at| (word_at(&bytes, at), word_at(&bytes, at + 1))).collect())
     }
-    /// Hands out every word in order, the end included; refuses words that go down.
+    /// Passes every word to `take` in order, including the end; refuses decreasing words.
     pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = vec![0; PIECE];
         let (mut at, mut last) = (0, 0);

@@ -1,7 +1,7 @@
-//! Python files that a person completes: `sample_loader.py` and `cooker.py`.
+//! Python files that the user completes: `sample_loader.py` and `cooker.py`.
 //!
-//! What could be guessed is working code; what could not is a line that says what belongs there. Names from the data appear only
-//! inside string literals, so that a part name can never become code.
+//! What could be guessed is working code; the rest is a line that describes what belongs there. Names from the data appear only inside
+//! string literals, so that a part name can never become code.
 
 use super::dataset_yaml::PythonClass;
 use gristmill_core::field_map::{FieldExpression, FieldOption};
@@ -12,13 +12,13 @@ use std::fmt::Write as _;
 
 const INDENT: &str = "    ";
 
-/// What every value in a sample is, for the person who writes the code.
+/// Describes the values in a sample to the user who writes the code.
 const DECODED: &str = r#"    The values are decoded already, by the extension of the part:
     pictures (jpg, png, webp ...) are float tensors of shape (3, height, width) from 0 to 1, json is parsed,
     txt is str, cls is int, npy is an array, pth is a tensor, sound and video are decoders that read on demand,
     anything else is bytes. raw["__key__"] is the key of the sample."#;
 
-/// Tries options from left to right, as a field map does.
+/// Tries options from left to right, like a field map.
 const FIRST_OF: &str = r#"
 def first_of(raw: dict, *options: tuple) -> object:
     """Gives the value of the first option that is there: a part, then the steps into its value."""
@@ -35,7 +35,8 @@ def first_of(raw: dict, *options: tuple) -> object:
 
 "#;
 
-/// The text of `sample_loader.py` for a sample type (`Class` or `module:Class`), with what is known of its fields, and the parts that were found.
+/// Returns the text of `sample_loader.py` for a sample type (`Class` or `module:Class`), with the known expressions of its fields, and the
+/// parts that were found.
 pub fn sample_loader_py(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> String {
     let class = PythonClass::named(sample_type);
     let title = if is_identifier(&class.class) { class.class.as_str() } else { "sample" };
@@ -63,7 +64,7 @@ pub fn sample_loader_py(sample_type: &str, fields: &[FieldExpr], parts: &[String
     out
 }
 
-/// The text of `cooker.py` for crude samples with these parts: what they hold is guessed from their names.
+/// Returns the text of `cooker.py` for crude samples with these parts: the content is guessed from their names.
 pub fn cooker_py(parts: &[String]) -> String {
     let (class, fields) = guess(parts);
     match class {
@@ -72,7 +73,7 @@ pub fn cooker_py(parts: &[String]) -> String {
     }
 }
 
-/// The text of `cooker.py` that cooks crude samples into a known sample type.
+/// Returns the text of `cooker.py` that cooks crude samples into a known sample type.
 pub fn cooker_for(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> String {
     let class = PythonClass::named(sample_type);
     let mut imports = vec!["Cooker", "DefaultTaskEncoder", "basic_sample_keys", "stateless"];
@@ -101,7 +102,7 @@ pub fn cooker_for(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> 
     out
 }
 
-/// Without a sample type that fits: a class of the user's own, one field per part.
+/// Returns a cooker without a matching sample type: a class defined by the user, one field per part.
 fn own_class_cooker(parts: &[String]) -> String {
     let mut imports = vec!["Cooker", "DefaultTaskEncoder", "Sample", "basic_sample_keys", "edataclass", "stateless"];
     imports.sort_unstable();
@@ -167,7 +168,7 @@ class TaskEncoder(DefaultTaskEncoder):
     cookers = [Cooker(cook)]
 "#;
 
-/// The tuple of parts and `part_filter`.
+/// Writes the tuple of parts and `part_filter`.
 fn push_parts(out: &mut String, fields: &[FieldExpr], parts: &[String]) {
     let mut wanted: Vec<&str> = parts.iter().map(String::as_str).collect();
     let expressions: Vec<FieldExpression> = fields.iter().map(|field| FieldExpression::parse(&field.expr)).collect();
@@ -187,14 +188,14 @@ fn push_parts(out: &mut String, fields: &[FieldExpr], parts: &[String]) {
     out.push_str("}\n\n\ndef part_filter(part: str) -> bool:\n    \"\"\"Says whether a part is read at all.\"\"\"\n    return part in PARTS\n");
 }
 
-/// How a field without an expression is written.
+/// Spelling of a field without an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     DictLine,
     Argument,
 }
 
-/// One line per field of the class, then fields that only the map knows.
+/// Writes one line per field of the class, then fields that occur only in the map.
 fn push_fields(out: &mut String, class: &PythonClass, fields: &[FieldExpr], raw: &str, style: Missing) {
     let known: &[Field] = class.known().map_or(&[], |known| known.fields);
     for field in known {
@@ -248,7 +249,7 @@ fn example(field_type: FieldType, raw: &str) -> String {
     format!("{raw}{text}")
 }
 
-/// Python that evaluates a field-map expression.
+/// Returns Python code that evaluates a field-map expression.
 fn value(expr: &str, raw: &str) -> String {
     let expression = FieldExpression::parse(expr);
     if !needs_first_of(expr) {
@@ -273,14 +274,14 @@ fn names(option: &FieldOption) -> impl Iterator<Item = &str> {
     std::iter::once(option.part.as_str()).chain(option.steps.iter().map(String::as_str))
 }
 
-/// Several options, or a step that may be a list index.
+/// Whether the expression has several options, or a step that may be a list index.
 fn needs_first_of(expr: &str) -> bool {
     let expression = FieldExpression::parse(expr);
     let number = |step: &String| step.strip_prefix('-').unwrap_or(step).bytes().all(|b| b.is_ascii_digit());
     expression.options.len() > 1 || expression.options.iter().any(|option| option.steps.iter().any(number))
 }
 
-/// A Python string literal, in ASCII.
+/// Returns a Python string literal, in ASCII.
 fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -316,7 +317,7 @@ fn is_identifier(text: &str) -> bool {
     starts_well && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&text)
 }
 
-/// A field name for a part: `img1.JPG` → `img1_jpg`.
+/// Returns a field name for a part: `img1.JPG` → `img1_jpg`.
 fn field_name(part: &str, taken: &mut BTreeSet<String>) -> String {
     let clean = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let mut name: String = part.chars().map(clean).collect();
@@ -329,7 +330,7 @@ fn field_name(part: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The sample type the parts speak for, filled from them.
+/// Guesses the sample type from the parts, with fields filled from them.
 fn guess(parts: &[String]) -> (Option<&'static str>, Vec<FieldExpr>) {
     const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
     let of_kind = |extensions: &[&str]| {

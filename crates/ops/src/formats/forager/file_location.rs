@@ -5,10 +5,11 @@ use gristmill_storage::read::read_whole;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
 
-/// The largest list that is read, in bytes.
+/// Maximum size of a list that is read, in bytes.
 const LIMIT: u64 = 1 << 30;
 
-/// The text of the file: one relative path a line. A name that holds a newline, or is not UTF-8, cannot be written: a data failure.
+/// Returns the text of the file: one relative path a line. A name that contains a newline, or is not UTF-8, cannot be written: a data
+/// failure.
 pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>> {
     let mut out = Vec::new();
     for path in paths {
@@ -28,7 +29,7 @@ pub fn render<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Outcome<Vec<u8>>
     Ok(out)
 }
 
-/// The path of a file as seen from a base folder, as Python's `os.path.relpath` has it: by names alone, links are not looked at.
+/// Returns the path of a file relative to a base folder, like Python's `os.path.relpath`: by names alone, links are not resolved.
 pub fn relative(base: &Path, path: &Path) -> Outcome<PathBuf> {
     let (base, path) = (absolute(base)?, absolute(path)?);
     let shared = base.iter().zip(path.iter()).take_while(|(a, b)| a == b).count();
@@ -37,7 +38,7 @@ pub fn relative(base: &Path, path: &Path) -> Outcome<PathBuf> {
     Ok(if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative })
 }
 
-/// Components of an absolute path, `.` and `..` resolved by name.
+/// Returns the components of an absolute path, with `.` and `..` resolved by name.
 fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
     let whole = std::path::absolute(path).map_err(|error| Failure::io("naming the file", path, &error))?;
     let mut names = Vec::new();
@@ -53,8 +54,8 @@ fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-/// Reads the list of an index whose base folder is `base`; a relative path is joined to it, an absolute one stays. `None` when there is
-/// no such file.
+/// Reads the list of an index whose base folder is `base`; a relative path is joined to it, an absolute one is unchanged. Returns `None`
+/// when the file is missing.
 pub fn read(path: &Path, base: &Path) -> Outcome<Option<Vec<PathBuf>>> {
     let Some(bytes) = read_whole(path, LIMIT)? else { return Ok(None) };
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));

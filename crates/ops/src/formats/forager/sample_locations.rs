@@ -1,4 +1,4 @@
-//! `sample_locations.bin`: where each sample is, 24 bytes a sample (docs/formats/forager.md §1.2).
+//! `sample_locations.bin`: the location of each sample, 24 bytes a sample (docs/formats/forager.md §1.2).
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
@@ -8,19 +8,19 @@ pub const ROW: usize = 24;
 /// Rows read at a time.
 const PIECE: u64 = 16 << 10;
 
-/// Where a sample is.
+/// Location of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The file, counted from 0 in `file_location.txt`.
+    /// File number, counted from 0 in `file_location.txt`.
     pub file: u64,
-    /// Where it begins in that file, in bytes.
+    /// Offset in that file, in bytes.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
 impl Row {
-    /// As it stands in the file.
+    /// Returns the bytes as stored in the file.
     pub fn to_bytes(self) -> [u8; ROW] {
         let mut bytes = [0; ROW];
         for (place, number) in bytes.chunks_exact_mut(8).zip([self.file, self.offset, self.bytes]) {
@@ -29,7 +29,7 @@ impl Row {
         bytes
     }
 
-    /// From the bytes of the file; `None` unless there are 24.
+    /// Parses the bytes of the file; returns `None` unless there are 24.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
         let row = Self { file: numbers.next()?, offset: numbers.next()?, bytes: numbers.next()? };
@@ -44,7 +44,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Of an open file; one whose size is no multiple of a row is a data failure.
+    /// Reads the rows of an open file; a size that is not a multiple of a row is a data failure.
     pub fn new(file: ReadFile) -> Outcome<Self> {
         if !file.len().is_multiple_of(ROW as u64) {
             let why =
@@ -54,16 +54,16 @@ impl Rows {
         Ok(Self { file })
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.file.len() / ROW as u64
     }
-    /// Whether there is none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Up to `count` rows from `first` on; fewer at the end.
+    /// Returns up to `count` rows from `first` on; fewer at the end.
     pub fn read(&self, first: u64, count: u64) -> Outcome<Vec<Row>> {
         let count = count.min(self.len().saturating_sub(first));
         let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX / ROW).saturating_mul(ROW)];
@@ -73,7 +73,7 @@ impl Rows {
         Ok(bytes.chunks_exact(ROW).filter_map(Row::from_bytes).collect())
     }
 
-    /// Hands out every row with its number, in order, until `take` fails.
+    /// Passes every row with its number to `take`, in order, until `take` fails.
     pub fn each(&self, mut take: impl FnMut(u64, Row) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.len() {

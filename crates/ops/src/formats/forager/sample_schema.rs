@@ -1,4 +1,4 @@
-//! `sample_schema.json`: which arrays a sample is made of (docs/formats/forager.md §1.3).
+//! `sample_schema.json`: the arrays of a sample (docs/formats/forager.md §1.3).
 
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,35 +6,35 @@ use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const LIMIT: u64 = 1 << 20;
-/// The array of the tokens themselves.
+/// Name of the array of tokens.
 const TOKENS: &str = "tokens";
 
 /// One array of every sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArraySchema {
-    /// Its name.
+    /// Name of the array.
     pub name: String,
-    /// The numpy name of its type.
+    /// Numpy name of the type.
     pub dtype: String,
-    /// Where it begins in the sample, in bytes.
+    /// Offset in the sample, in bytes.
     pub offset: u64,
 }
 
-/// What a sample is made of.
+/// Layout of a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleSchema {
-    /// Values of each array.
+    /// Number of values in each array.
     pub sample_size: u64,
-    /// The tokens first, then the others by name.
+    /// Arrays: the tokens first, then the others by name.
     pub arrays: Vec<ArraySchema>,
     /// Bytes of one sample.
     pub total_bytes_per_sample: u64,
 }
 
 impl SampleSchema {
-    /// Of samples of `size` tokens with these arrays of one byte a token beside them.
+    /// Creates the schema of samples of `size` tokens with these additional arrays of one byte a token.
     pub fn new(size: u64, tokens: TokenType, others: &[&str]) -> Self {
         let mut names: Vec<&str> = others.to_vec();
         names.sort_unstable();
@@ -46,13 +46,13 @@ impl SampleSchema {
         Self { sample_size: size, arrays, total_bytes_per_sample }
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn render(&self) -> String {
-        // The layout is Python's: two spaces, no newline at the end.
+        // The layout is that of Python: two spaces, no newline at the end.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Reads the file; `None` when there is none, a data failure when it says something else.
+    /// Reads the file; returns `None` when it is missing, a data failure when its content is invalid.
     pub fn read(path: &Path) -> Outcome<Option<Self>> {
         let Some(bytes) = read_whole(path, LIMIT)? else { return Ok(None) };
         let schema: Self = serde_json::from_slice(&bytes)

@@ -6,12 +6,12 @@ pub mod raw_index;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The suffix of packed files.
+/// Suffix of packed files.
 pub const PACKED_SUFFIX: &str = ".pbin";
-/// The suffix of raw indexes.
+/// Suffix of raw indexes.
 pub const INDEX_SUFFIX: &str = ".idx";
 
-/// Bytes of one token for a vocabulary of this size. A vocabulary of one gets four bytes, as there.
+/// Returns the bytes of one token for a vocabulary of this size. A vocabulary of one takes four bytes, as in Modalities.
 pub fn token_bytes(vocabulary: u64) -> u8 {
     match vocabulary {
         0 | 1 => 4,
@@ -21,11 +21,11 @@ pub fn token_bytes(vocabulary: u64) -> u8 {
     }
 }
 
-/// The path with the last suffix of its name replaced, or added, as Python's `Path.with_suffix` does: `a.b.jsonl` → `a.b.idx`.
+/// Replaces or adds the last suffix of the path's name, as Python's `Path.with_suffix` does: `a.b.jsonl` → `a.b.idx`.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let name = path.file_name().unwrap_or_default().as_bytes();
-    // A dot at either end of the name begins no suffix.
+    // A dot at either end of the name does not begin a suffix.
     let stem = match name.iter().rposition(|byte| *byte == b'.') {
         Some(dot) if dot > 0 && dot + 1 < name.len() => name.get(..dot).unwrap_or(name),
         _ => name,

@@ -1,5 +1,5 @@
-//! Packed files: a header, the tokens of all documents, and the pickled list of where each document lies
-//! (docs/formats/modalities.md §3). Every layout that was ever written is read; only the latest is written.
+//! Packed files: a header, the tokens of all documents, and the pickled list of the location of each document (docs/formats/modalities.md
+//! §3). Every historical layout is read; only the latest is written.
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, Failure, Outcome};
@@ -10,27 +10,27 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// Bytes in front of the tokens, in the files that are written now.
+/// Bytes before the tokens, in the current layout.
 pub const HEADER_BYTES: u64 = 12;
-/// Bytes in front of the tokens, in the oldest files.
+/// Bytes before the tokens, in the oldest files.
 const OLD_HEADER_BYTES: u64 = 8;
-/// Bytes of the header, and whether numbers are big-endian, of every era: the present one first.
+/// Header length in bytes, and whether numbers are big-endian, of every era, current first.
 const ERAS: [(u64, bool); 4] =
     [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
-/// Items between two looks at whether somebody wants to stop.
+/// Items between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// What stands in front of the tokens.
+/// Header before the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Length of all documents together.
+    /// Length of all documents together, in bytes.
     pub data_bytes: u64,
     /// Bytes of one token: 1, 2 or 4.
     pub token_bytes: u8,
 }
 
 impl Header {
-    /// The twelve bytes as they are written now.
+    /// Returns the twelve bytes of the current layout.
     pub fn to_bytes(self) -> [u8; HEADER_BYTES as usize] {
         let mut bytes = [0; HEADER_BYTES as usize];
         bytes[..8].copy_from_slice(&self.data_bytes.to_le_bytes());
@@ -39,31 +39,31 @@ impl Header {
     }
 }
 
-/// How a packed file is laid out.
+/// Layout of a packed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Layout {
-    /// Bytes in front of the tokens: 12, in the oldest files 8.
+    /// Bytes before the tokens: 12, in the oldest files 8.
     pub header_bytes: u64,
-    /// Numbers and tokens are big-endian, as until April 2024.
+    /// Whether numbers and tokens are big-endian, as until April 2024.
     pub is_big_endian: bool,
     /// Bytes of one token: 1 to 4.
     pub token_bytes: u8,
-    /// What is subtracted from the offsets of the index: 0, in old files the header's length.
+    /// Value subtracted from the offsets of the index: 0, in old files the length of the header.
     pub base: u64,
 }
 
 impl Layout {
-    /// What is written now, with tokens of so many bytes.
+    /// Returns the current layout, with tokens of `token_bytes` bytes.
     pub fn current(token_bytes: u8) -> Self {
         Self { header_bytes: HEADER_BYTES, is_big_endian: false, token_bytes, base: 0 }
     }
 
-    /// Whether present loaders read the file.
+    /// Whether current loaders read the file.
     pub fn is_current(self) -> bool {
         self == Self::current(self.token_bytes) && self.token_bytes != 3
     }
 
-    /// When files of this layout were written.
+    /// Returns when files of this layout were written.
     pub fn era(self) -> &'static str {
         match (self.header_bytes, self.is_big_endian, self.base, self.token_bytes) {
             (OLD_HEADER_BYTES, ..) => "until January 2024",
@@ -74,7 +74,7 @@ impl Layout {
         }
     }
 
-    /// The id of one token, of `token_bytes` bytes.
+    /// Returns the id of one token, of `token_bytes` bytes.
     pub fn token(self, bytes: &[u8]) -> u32 {
         let join = |id: u32, byte: &u8| (id << 8) | u32::from(*byte);
         if self.is_big_endian {
@@ -84,31 +84,31 @@ impl Layout {
         }
     }
 
-    /// The ids of whole tokens, appended to `ids`.
+    /// Appends the ids of whole tokens to `ids`.
     pub fn tokens(self, bytes: &[u8], ids: &mut Vec<u32>) {
         ids.extend(bytes.chunks_exact(usize::from(self.token_bytes.max(1))).map(|token| self.token(token)));
     }
 }
 
-/// Where the documents lie: offsets and lengths in bytes, from the start of the tokens.
+/// Locations of the documents: offsets and lengths in bytes, from the start of the tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    /// Of each document, from the start of the tokens.
+    /// Offset of each document in bytes, from the start of the tokens.
     pub offsets: Vec<u64>,
-    /// Of each document, with its end token.
+    /// Length of each document in bytes, with its end token.
     pub lengths: Vec<u64>,
 }
 
 impl Index {
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.offsets.len()
     }
-    /// Whether there is no document.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.offsets.is_empty()
     }
-    /// Offset and length of a document.
+    /// Returns offset and length of a document.
     pub fn get(&self, document: usize) -> Option<(u64, u64)> {
         Some((*self.offsets.get(document)?, *self.lengths.get(document)?))
     }
@@ -124,13 +124,13 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Finds out how a file is laid out and walks through its index once, in bounded memory. A file that fits no layout, or
-    /// whose index is anything else than a list of pairs, is a failure that names the byte.
+    /// Detects the layout of a file and reads its index once, in bounded memory. A file that fits no layout, or whose index is not a list
+    /// of pairs, is a failure that gives the byte offset.
     pub fn open(file: ReadFile) -> Outcome<Self> {
         Self::open_watched(file, &Cancel::default())
     }
 
-    /// As [`open`](Self::open), for files whose index is large.
+    /// Like [`open`](Self::open), with cancellation, for files with a large index.
     pub fn open_watched(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
         let head = head_of(&file)?;
         let mut failure = None;
@@ -151,42 +151,42 @@ impl Packed {
         Err(failure.unwrap_or_else(|| no_layout(&file, &head)))
     }
 
-    /// How the file is laid out.
+    /// Returns the layout of the file.
     pub fn layout(&self) -> Layout {
         self.layout
     }
-    /// The length of all documents together and the size of a token.
+    /// Returns the length of all documents together and the size of a token.
     pub fn header(&self) -> Header {
         Header { data_bytes: self.data_bytes, token_bytes: self.layout.token_bytes }
     }
-    /// Length of all documents together, in bytes.
+    /// Returns the length of all documents together, in bytes.
     pub fn data_bytes(&self) -> u64 {
         self.data_bytes
     }
-    /// Tokens in all.
+    /// Returns the total number of tokens.
     pub fn tokens(&self) -> u64 {
         self.data_bytes / u64::from(self.layout.token_bytes.max(1))
     }
-    /// Items of the index.
+    /// Returns the number of items in the index.
     pub fn documents(&self) -> u64 {
         self.documents
     }
-    /// The file.
+    /// Returns the open file.
     pub fn file(&self) -> &ReadFile {
         &self.file
     }
-    /// Where the index begins in the file.
+    /// Returns the offset of the index in the file, in bytes.
     pub fn index_at(&self) -> u64 {
         self.layout.header_bytes + self.data_bytes
     }
 
-    /// The documents in order, streamed: offset and length in bytes, from the start of the tokens.
+    /// Returns the documents in order, streamed: offset and length in bytes, from the start of the tokens.
     pub fn items(&self) -> Items<'_> {
         let reader = IndexReader::new(&self.file, self.index_at()..self.file.len()).with_negative();
         Items { reader, base: self.layout.base }
     }
 
-    /// The whole index in memory: sixteen bytes a document.
+    /// Reads the whole index into memory: sixteen bytes a document.
     pub fn load_index(&self, cancel: &Cancel) -> Outcome<Index> {
         let mut index = Index::default();
         let mut items = self.items();
@@ -200,7 +200,7 @@ impl Packed {
         Ok(index)
     }
 
-    /// Whether a span lies within the tokens and holds whole ones.
+    /// Whether a span is within the tokens and holds whole ones.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
         let size = u64::from(self.layout.token_bytes.max(1));
         offset.checked_add(length).is_some_and(|end| end <= self.data_bytes)
@@ -220,22 +220,23 @@ impl Packed {
     }
 }
 
-/// The documents of a packed file, one after the other.
+/// Iterates over the documents of a packed file.
 pub struct Items<'a> {
     reader: IndexReader<'a>,
     base: u64,
 }
 
 impl Items<'_> {
-    /// Offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset in front of the
-    /// tokens comes as the two's complement of a negative number: no file is so large that it [holds](Packed::holds) that.
+    /// Returns offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset before the
+    /// tokens is the two's complement of a negative number: no file is so large that it [holds](Packed::holds) that.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         let Some((offset, length)) = self.reader.next_item()? else { return Ok(None) };
         Ok(Some((offset.wrapping_sub(self.base), length)))
     }
 }
 
-/// Whether a file looks like a packed one whatever its name is: by the twelve bytes of its header, and how its index begins and ends.
+/// Whether a file looks like a packed one regardless of its name: by the twelve bytes of its header, and the beginning and end of its
+/// index.
 pub fn is_packed(path: &Path) -> bool {
     let has_layout = |file: ReadFile| {
         let (mut head, mut last) = ([0; HEADER_BYTES as usize], [0]);
@@ -247,15 +248,15 @@ pub fn is_packed(path: &Path) -> bool {
     open_read(path).ok().and_then(has_layout).unwrap_or(false)
 }
 
-/// Whether the header of a file is that of a packed one, of any era: a look at its first bytes and at where its index begins. Of a file that
-/// cannot be read nothing is said.
+/// Whether the header of a file is that of a packed one, of any era: checks its first bytes and the beginning of its index. `false` for a
+/// file that cannot be read.
 pub fn may_be_packed(path: &Path) -> bool {
     let Ok(file) = open_read(path) else { return true };
     let Ok(head) = head_of(&file) else { return true };
     ERAS.into_iter().any(|(bytes, is_big)| candidate(&file, &head, bytes, is_big).map_or(true, |found| found.is_some()))
 }
 
-/// The first bytes of a file, zeros behind its end.
+/// Returns the first bytes of a file, followed by zeros if the file is shorter.
 fn head_of(file: &ReadFile) -> Outcome<[u8; HEADER_BYTES as usize]> {
     let mut head = [0; HEADER_BYTES as usize];
     let wanted = file.len().min(HEADER_BYTES) as usize;
@@ -263,7 +264,7 @@ fn head_of(file: &ReadFile) -> Outcome<[u8; HEADER_BYTES as usize]> {
     read.map_err(|error| Failure::io("reading the header", file.path(), &error)).map(|()| head)
 }
 
-/// A layout that the header allows, with the length of the tokens.
+/// Returns a layout that the header allows, with the length of the tokens.
 fn candidate(
     file: &ReadFile,
     head: &[u8; HEADER_BYTES as usize],
@@ -286,7 +287,7 @@ fn candidate(
     Ok((first == [PROTO]).then_some((layout, data_bytes)))
 }
 
-/// Walks through an index: the number of its items and the first offset.
+/// Reads through an index; returns the number of its items and the first offset.
 fn walk(file: &ReadFile, at: u64, cancel: &Cancel) -> Outcome<(u64, Option<u64>)> {
     let mut reader = IndexReader::new(file, at..file.len()).with_negative();
     let (mut count, mut first) = (0, None);

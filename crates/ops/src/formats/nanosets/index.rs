@@ -1,4 +1,4 @@
-//! `X.ds.index`: after which token each document ends (docs/formats/nanosets.md §1).
+//! `X.ds.index`: the end of each document in tokens (docs/formats/nanosets.md §1).
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -8,11 +8,10 @@ use std::path::Path;
 const WHAT: &str = "reading the document index";
 /// Bytes of one entry.
 pub const WORD: u64 = 8;
-/// Entries are read in pieces of this many.
+/// Entries that are read at a time.
 const PIECE: usize = 8 << 10;
 
-/// An index file open for reading. Ends are handed out as they stand: whoever takes them must not believe that they go up or lie
-/// within the data.
+/// An index file open for reading. Ends are returned unchanged: the caller must not assume that they ascend or are within the data.
 #[derive(Debug)]
 pub struct Index {
     file: ReadFile,
@@ -20,7 +19,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens a file; its length has to be a multiple of eight.
+    /// Opens a file; its length must be a multiple of eight.
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         if file.len() % WORD != 0 {
@@ -33,17 +32,17 @@ impl Index {
         Ok(Self { documents: file.len() / WORD, file })
     }
 
-    /// How many documents it lists.
+    /// Returns the number of documents.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Where it was opened.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Ends of up to `count` documents from `first` on, in one read: tokens from the start of the file, exclusive.
+    /// Returns the ends of up to `count` documents from `first` on, in one read: tokens from the start of the file, exclusive.
     pub fn ends(&self, first: u64, count: usize) -> Outcome<Vec<u64>> {
         let count = usize::try_from(self.documents.saturating_sub(first)).unwrap_or(usize::MAX).min(count);
         let mut bytes = vec![0; count * WORD as usize];
@@ -54,7 +53,7 @@ impl Index {
         Ok(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect())
     }
 
-    /// Hands all ends to `take`, in order, in pieces.
+    /// Passes all ends to `take`, in order, in pieces.
     pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.documents {
@@ -65,13 +64,13 @@ impl Index {
         Ok(())
     }
 
-    /// The last end: as many tokens as the data file should have. 0 without documents.
+    /// Returns the last end: the number of tokens that the data file should have. 0 without documents.
     pub fn last_end(&self) -> Outcome<u64> {
         Ok(self.ends(self.documents.saturating_sub(1), 1)?.first().copied().unwrap_or(0))
     }
 
-    /// The first document that ends after `token`, which is the document of that token. `documents()` when none does.
-    /// A few dozen reads of one entry at most; of ends that go up and down some document is given.
+    /// Returns the first document that ends after `token`, which is the document of that token. `documents()` when none does. At most a few
+    /// dozen reads of one entry; if the ends do not ascend, the result is some document.
     pub fn document_of(&self, token: u64) -> Outcome<u64> {
         let (mut low, mut high) = (0, self.documents);
         while low < high {
@@ -86,7 +85,7 @@ impl Index {
         Ok(low)
     }
 
-    /// First token and end of a document. An error when its ends go down.
+    /// Returns the first token and end of a document. An error when its ends decrease.
     pub fn span(&self, document: u64) -> Outcome<(u64, u64)> {
         let missing = || {
             let why = format!(

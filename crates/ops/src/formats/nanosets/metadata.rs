@@ -1,4 +1,4 @@
-//! `X.ds.metadata`: which tokenizer, how large a token, how many tokens (docs/formats/nanosets.md §1).
+//! `X.ds.metadata`: the tokenizer, the token size, the number of tokens (docs/formats/nanosets.md §1).
 
 use super::TokenSize;
 use gristmill_core::problem::Subject;
@@ -6,29 +6,29 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 
-/// Three short lines; what is larger is something else.
+/// Maximum size of the file, which has three short lines; a larger one is something else.
 const MAX_METADATA_BYTES: u64 = 64 << 10;
 const WHAT: &str = "reading the metadata";
 
-/// What a metadata file says.
+/// Content of a metadata file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Metadata {
-    /// The tokenizer as it was named when the tokens were made.
+    /// Name of the tokenizer when the tokens were made.
     pub tokenizer: String,
     /// Bytes of one token.
     pub token_size: TokenSize,
-    /// Tokens in the file.
+    /// Number of tokens in the file.
     pub tokens: u64,
 }
 
 impl Metadata {
-    /// The bytes of the file: three lines, no newline after the last.
+    /// Returns the content of the file: three lines, no newline after the last.
     pub fn to_text(&self) -> String {
         let size = self.token_size.bytes();
         format!("{}|{size}\n{}\n{}", self.tokenizer, self.tokens, short_number(self.tokens))
     }
 
-    /// Reads a file's content. The third line is for people and may be anything, or missing.
+    /// Parses the content of a file. The third line is informative and may be anything, or missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
         let mut lines = text.split('\n');
@@ -45,13 +45,13 @@ impl Metadata {
         Ok(Self { tokenizer: tokenizer.to_owned(), token_size, tokens })
     }
 
-    /// Reads a file; `None` when there is none.
+    /// Reads a file; returns `None` when it is missing.
     pub fn read(path: &Path) -> Outcome<Option<Self>> {
         let Some(bytes) = read_whole(path, MAX_METADATA_BYTES)? else { return Ok(None) };
         Self::parse(&bytes).map(Some).map_err(|why| Failure::data(WHAT, why).on(Subject::path(path)))
     }
 
-    /// Whether readers that take the first line apart at every `|` find just a name and a size.
+    /// Whether readers that split the first line at every `|` find exactly a name and a size.
     pub fn is_plain(&self) -> bool {
         !self.tokenizer.contains(['|', '\n'])
     }
@@ -59,7 +59,7 @@ impl Metadata {
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// A number of tokens with three digits and a prefix, as humanize's `metric(n, "T")` writes it: `1.23 kT`.
+/// Returns a number of tokens with three digits and a prefix, as humanize's `metric(n, "T")` writes it: `1.23 kT`.
 pub fn short_number(tokens: u64) -> String {
     let exponent = tokens.checked_ilog10().unwrap_or(0);
     let (text, rounded_up) = rounded(tokens, exponent);
@@ -68,7 +68,7 @@ pub fn short_number(tokens: u64) -> String {
     format!("{text} {}T", PREFIXES.get(exponent as usize / 3).copied().unwrap_or_default())
 }
 
-/// The number at an exponent, and whether rounding lifted it to the next power of ten.
+/// Returns the number at an exponent, and whether rounding increased it to the next power of ten.
 fn rounded(tokens: u64, exponent: u32) -> (String, bool) {
     let group = exponent / 3 * 3;
     let decimals = 2 - (exponent - group) as usize;

@@ -1,5 +1,4 @@
-//! Token folders as datatrove writes and nanotron reads them: `X.ds`, `X.ds.index`, `X.ds.metadata`, `X.ds.loss`
-//! (docs/formats/nanosets.md).
+//! Token folders written by datatrove and read by nanotron: `X.ds`, `X.ds.index`, `X.ds.metadata`, `X.ds.loss` (docs/formats/nanosets.md).
 
 pub mod index;
 pub mod metadata;
@@ -13,16 +12,16 @@ pub use shard::Shard;
 
 use std::path::{Path, PathBuf};
 
-/// The end of a data file's name.
+/// Suffix of a data file's name.
 pub const DS: &str = ".ds";
 
-/// Bytes of one token.
+/// Size of one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(into = "u64")]
 pub enum TokenSize {
-    /// Up to 65,536 entries in the vocabulary.
+    /// Two bytes: up to 65,536 entries in the vocabulary.
     Two,
-    /// More.
+    /// Four bytes: a larger vocabulary.
     Four,
 }
 
@@ -33,7 +32,7 @@ impl From<TokenSize> for u64 {
 }
 
 impl TokenSize {
-    /// The size for a vocabulary of this many entries, added tokens included.
+    /// Returns the size for a vocabulary of this many entries, added tokens included.
     pub fn of_vocabulary(entries: u64) -> Self {
         if entries > 1 << 16 {
             Self::Four
@@ -41,7 +40,7 @@ impl TokenSize {
             Self::Two
         }
     }
-    /// 2 or 4; anything else is no token size.
+    /// Returns the size for 2 or 4 bytes; `None` for any other number.
     pub fn from_bytes(bytes: u64) -> Option<Self> {
         match bytes {
             2 => Some(Self::Two),
@@ -49,21 +48,21 @@ impl TokenSize {
             _ => None,
         }
     }
-    /// Bytes of one token.
+    /// Returns the bytes of one token.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Two => 2,
             Self::Four => 4,
         }
     }
-    /// The greatest id that fits.
+    /// Returns the greatest id that fits.
     pub fn greatest(self) -> u32 {
         match self {
             Self::Two => u32::from(u16::MAX),
             Self::Four => u32::MAX,
         }
     }
-    /// Appends ids as they stand in the file. Ids above [`greatest`](Self::greatest) do not belong here: their upper half is lost.
+    /// Appends ids in the encoding of the file. Ids above [`greatest`](Self::greatest) must not be passed: their upper half is lost.
     pub fn encode(self, ids: &[u32], out: &mut Vec<u8>) {
         out.reserve(ids.len() * self.bytes() as usize);
         match self {
@@ -71,7 +70,7 @@ impl TokenSize {
             Self::Four => ids.iter().for_each(|&id| out.extend_from_slice(&id.to_le_bytes())),
         }
     }
-    /// Appends the ids that stand in `bytes`; a cut last one is left out.
+    /// Appends the ids encoded in `bytes`; an incomplete last one is left out.
     pub fn decode(self, bytes: &[u8], out: &mut Vec<u32>) {
         match self {
             Self::Two => out.extend(bytes.as_chunks().0.iter().map(|&token| u32::from(u16::from_le_bytes(token)))),
@@ -80,17 +79,17 @@ impl TokenSize {
     }
 }
 
-/// `X.ds` → `X.ds.index`.
+/// Returns `X.ds.index` for `X.ds`.
 pub fn index_path(ds: &Path) -> PathBuf {
     beside(ds, ".index")
 }
 
-/// `X.ds` → `X.ds.metadata`.
+/// Returns `X.ds.metadata` for `X.ds`.
 pub fn metadata_path(ds: &Path) -> PathBuf {
     beside(ds, ".metadata")
 }
 
-/// `X.ds` → `X.ds.loss`.
+/// Returns `X.ds.loss` for `X.ds`.
 pub fn loss_path(ds: &Path) -> PathBuf {
     beside(ds, ".loss")
 }

@@ -2,21 +2,21 @@
 
 use gristmill_core::pack::NameProfile;
 
-/// The last step that put the tokens of a file into their order.
+/// The last step that determined the order of the tokens in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Whole documents were permuted.
     Documents,
-    /// Chunks of equal length were.
+    /// Chunks of equal length were permuted.
     Chunks,
 }
 
-/// `[prefix_]RRRRR_unshuffled.ds`: the documents of one task in the order in which they were read.
+/// Returns `[prefix_]RRRRR_unshuffled.ds`: the documents of one task in the order in which they were read.
 pub fn unshuffled(prefix: Option<&str>, rank: u32) -> String {
     join(prefix, &format!("{rank:05}_unshuffled.ds"))
 }
 
-/// `[prefix_]RRRRR_SSSSS_doc_shuffled.ds` and its like: sub-file `sub` of a shuffled task.
+/// Returns `[prefix_]RRRRR_SSSSS_doc_shuffled.ds` or its variants: sub-file `sub` of a shuffled task.
 pub fn shuffled(profile: NameProfile, prefix: Option<&str>, rank: u32, sub: u64, step: Step) -> String {
     let word = match (profile, step) {
         (NameProfile::Classic, _) => "shuffled",
@@ -26,12 +26,12 @@ pub fn shuffled(profile: NameProfile, prefix: Option<&str>, rank: u32, sub: u64,
     join(prefix, &format!("{rank:05}_{sub:05}_{word}.ds"))
 }
 
-/// `FFF_NAME.ds`: one file of a merge.
+/// Returns `FFF_NAME.ds`: one file of a merge.
 pub fn merged(name: &str, file: u64) -> String {
     format!("{file:03}_{name}.ds")
 }
 
-/// `NAME.ds.metadata`: the grand total of a merge, the one metadata file without data.
+/// Returns `NAME.ds.metadata`: the grand total of a merge, the only metadata file without data.
 pub fn merged_total(name: &str) -> String {
     format!("{name}.ds.metadata")
 }

@@ -1,4 +1,4 @@
-//! `X.ds`: tokens back to back, with what stands beside them.
+//! `X.ds`: the concatenated tokens, with access to the files next to it.
 
 use super::{index_path, loss_path, metadata_path, Index, Metadata, TokenSize};
 use gristmill_core::problem::Subject;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const WHAT: &str = "reading the tokens";
 
-/// The tokens of one `.ds` file, open for reading at positions.
+/// The tokens of one `.ds` file, open for reading at arbitrary positions.
 #[derive(Debug)]
 pub struct Shard {
     data: ReadFile,
@@ -16,44 +16,44 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens a data file whose token size is known. Bytes after the last whole token are not part of it.
+    /// Opens a data file with a known token size. Bytes after the last whole token are not part of it.
     pub fn open(path: &Path, token_size: TokenSize) -> Outcome<Self> {
         Ok(Self { data: open_read(path)?, token_size })
     }
 
-    /// Opens a data file; the size of its tokens comes from its metadata, or is 2 where there is none, as the merger takes it.
+    /// Opens a data file; the token size is read from its metadata, or is 2 if there is none, as in the merger.
     pub fn open_described(path: &Path) -> Outcome<(Self, Option<Metadata>)> {
         let metadata = Metadata::read(&metadata_path(path))?;
         let token_size = metadata.as_ref().map_or(TokenSize::Two, |m| m.token_size);
         Ok((Self::open(path, token_size)?, metadata))
     }
 
-    /// Tokens in the file.
+    /// Returns the number of tokens in the file.
     pub fn tokens(&self) -> u64 {
         self.data.len() / self.token_size.bytes()
     }
 
-    /// Bytes after the last whole token: none in a sound file.
+    /// Returns the bytes after the last whole token: 0 in a valid file.
     pub fn rest(&self) -> u64 {
         self.data.len() % self.token_size.bytes()
     }
 
-    /// Bytes of one token.
+    /// Returns the size of one token.
     pub fn token_size(&self) -> TokenSize {
         self.token_size
     }
 
-    /// The file.
+    /// Returns the open file.
     pub fn file(&self) -> &ReadFile {
         &self.data
     }
 
-    /// Its document index; an error when there is none.
+    /// Opens the document index; an error when it is missing.
     pub fn index(&self) -> Outcome<Index> {
         Index::open(&index_path(self.data.path()))
     }
 
-    /// Its loss masks, one byte a token; `None` when there are none.
+    /// Opens the loss masks, one byte a token; `None` when they are missing.
     pub fn loss(&self) -> Outcome<Option<ReadFile>> {
         let path = loss_path(self.data.path());
         match open_read(&path) {
@@ -63,7 +63,7 @@ impl Shard {
         }
     }
 
-    /// Reads the tokens from `first` on that fit into `bytes`, as they stand in the file. An error when the file is shorter.
+    /// Fills `bytes` with the encoded tokens from `first` on. An error when the file is shorter.
     pub fn read_raw(&self, first: u64, bytes: &mut [u8]) -> Outcome<()> {
         let at = first.checked_mul(self.token_size.bytes()).ok_or_else(|| self.beyond(first))?;
         self.data.read_exact_at(bytes, at).map_err(|error| match error.kind() {
@@ -80,7 +80,7 @@ impl Shard {
         Failure::data(WHAT, why).on(Subject::path(self.data.path()))
     }
 
-    /// The bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is taken.
+    /// Returns the bytes of `count` tokens from `first` on. An error when the file is shorter, before any memory is allocated.
     pub fn raw(&self, first: u64, count: u64) -> Outcome<Vec<u8>> {
         let is_there = first.checked_add(count).is_some_and(|end| end <= self.tokens());
         let bytes = usize::try_from(count.saturating_mul(self.token_size.bytes())).ok().filter(|_| is_there);
@@ -89,7 +89,7 @@ impl Shard {
         Ok(bytes)
     }
 
-    /// The ids of `count` tokens from `first` on; fewer at the end of the file.
+    /// Returns the ids of `count` tokens from `first` on; fewer at the end of the file.
     pub fn ids(&self, first: u64, count: usize) -> Outcome<Vec<u32>> {
         let there = usize::try_from(self.tokens().saturating_sub(first)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; count.min(there) * self.token_size.bytes() as usize];

@@ -1,4 +1,4 @@
-//! How a folder of token files is cut into training windows (docs/formats/nanosets.md §6).
+//! Division of a folder of token files into training windows (docs/formats/nanosets.md §6).
 
 use super::{Index, Shard, TokenSize};
 use gristmill_core::Outcome;
@@ -7,7 +7,7 @@ use gristmill_pycompat::numpy_random::Generator;
 /// The seed with which nanotron reorders the files of a folder.
 pub const FILE_ORDER_SEED: u64 = 42;
 
-/// Windows of a file with this many tokens: they hold `sequence_length` + 1 tokens each and do not overlap.
+/// Returns the number of windows of a file with this many tokens: they hold `sequence_length` + 1 tokens each and do not overlap.
 pub fn count(tokens: u64, sequence_length: u64) -> u64 {
     match sequence_length.checked_add(1) {
         Some(window) => tokens / window,
@@ -15,24 +15,24 @@ pub fn count(tokens: u64, sequence_length: u64) -> u64 {
     }
 }
 
-/// The order in which nanotron reads the sorted files of a folder: place → number of the file.
+/// Returns the order in which nanotron reads the sorted files of a folder: position → number of the file.
 pub fn file_order(files: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files).collect();
     Generator::seeded(FILE_ORDER_SEED).shuffle(&mut order);
     order
 }
 
-/// Windows numbered through several files.
+/// Windows numbered across several files.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Numbering {
-    /// 0, then how many windows there are up to and including each file.
+    /// 0, then the cumulative number of windows up to and including each file.
     pub lens: Vec<u64>,
     /// Tokens of one window, `sequence_length` + 1.
     pub window: u64,
 }
 
 impl Numbering {
-    /// From the tokens of each file, in reading order.
+    /// Creates the numbering from the tokens of each file, in reading order.
     pub fn new(tokens: impl IntoIterator<Item = u64>, sequence_length: u64) -> Self {
         let mut lens = vec![0];
         let mut all = 0_u64;
@@ -43,19 +43,19 @@ impl Numbering {
         Self { lens, window: sequence_length.saturating_add(1) }
     }
 
-    /// Windows in all.
+    /// Returns the total number of windows.
     pub fn windows(&self) -> u64 {
         self.lens.last().copied().unwrap_or(0)
     }
 
-    /// Place of the file of a window in reading order, and the window's first token in it.
+    /// Returns the position of the file of a window in reading order, and the window's first token in it.
     pub fn find(&self, window: u64) -> Option<(usize, u64)> {
         let place = self.lens.partition_point(|&before| before <= window).checked_sub(1)?;
         (place + 1 < self.lens.len()).then(|| (place, (window - self.lens[place]) * self.window))
     }
 }
 
-/// The ids of a window, as wide as the loader hands them out.
+/// Returns the ids of a window, with the width that the loader returns.
 pub fn ids(shard: &Shard, first: u64, window: u64) -> Outcome<Vec<i64>> {
     let bytes = shard.raw(first, window)?;
     Ok(match shard.token_size() {
@@ -64,8 +64,8 @@ pub fn ids(shard: &Shard, first: u64, window: u64) -> Outcome<Vec<i64>> {
     })
 }
 
-/// Position of each token of a window in its document; a document that began before the window is counted from the window's
-/// first token, as the loader does.
+/// Returns the position of each token of a window in its document; a document that began before the window is counted from the window's
+/// first token, as in the loader.
 pub fn positions(index: &Index, first: u64, window: u64) -> Outcome<Vec<i64>> {
     let after = first.saturating_add(window);
     let mut starts = Vec::new();
@@ -92,7 +92,7 @@ pub fn positions(index: &Index, first: u64, window: u64) -> Outcome<Vec<i64>> {
         .collect())
 }
 
-/// Positions by the end token: the count begins anew after each.
+/// Returns positions by the end token: counting restarts after each.
 pub fn positions_after(ids: &[i64], end: i64) -> Vec<i64> {
     let mut position = 0;
     ids.iter()

@@ -1,4 +1,4 @@
-//! An index's b-tree, from entries in ascending order. Unlike in a table, interior pages hold entries of their own.
+//! The b-tree of an index, built from entries in ascending order. Unlike in a table, interior pages hold entries of their own.
 
 use super::page::{begin_cell, PageBuffer, PageWriter, INDEX_INTERIOR, INDEX_LEAF, INDEX_LOCAL_MAX};
 use gristmill_core::Outcome;
@@ -9,8 +9,8 @@ pub struct IndexTree {
     cell: Vec<u8>,
 }
 
-/// Pages of one level, leaves at depth 0: the one being filled, and the one before with the entry that stands between
-/// the two. It is held back so that the last page of a level can take an entry from it and is never left empty.
+/// Pages of one level, leaves at depth 0: the one being filled, and the previous one with the entry between the two. The previous one is
+/// held back so that the last page of a level can take an entry from it and is never left empty.
 struct Level {
     before: Option<PendingPage>,
     current: PageBuffer,
@@ -20,7 +20,7 @@ struct PendingPage {
     page: PageBuffer,
     /// Last child; 0 for a leaf.
     right: u32,
-    /// The entry after this page, without a child.
+    /// Entry after this page, without a child.
     divider: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ impl IndexTree {
         self.close_page(pages, 0, 0, divider)
     }
 
-    /// Closes the current page of a level; `divider` goes between it and the next.
+    /// Closes the current page of a level; `divider` is placed between it and the next.
     fn close_page(&mut self, pages: &mut PageWriter, depth: usize, right: u32, divider: Vec<u8>) -> Outcome<()> {
         let level = &mut self.levels[depth];
         let page = std::mem::replace(&mut level.current, Level::new(depth).current);
@@ -78,7 +78,7 @@ impl IndexTree {
         self.close_page(pages, depth, child, divider)
     }
 
-    /// Writes what is left and returns the root's page number. An index without entries is one empty leaf.
+    /// Writes the remaining pages and returns the root's page number. An index without entries is one empty leaf.
     pub fn finish(mut self, pages: &mut PageWriter) -> Outcome<u32> {
         let mut last_child = 0;
         let mut depth = 0;
@@ -99,7 +99,7 @@ impl IndexTree {
 }
 
 impl PendingPage {
-    /// Moves the divider into the empty page behind it; this page's last entry becomes the divider.
+    /// Moves the divider into the empty page after it; this page's last entry becomes the divider.
     fn lend_to(&mut self, page: &mut PageBuffer, depth: usize) {
         let mut last = self.page.pop();
         if depth == 0 {

@@ -1,9 +1,9 @@
-//! Writes SQLite database files from rows that arrive in order: every b-tree is built from its leaves upwards, pages go
-//! out one after another, and nothing is ever read back.
+//! Writes SQLite database files from rows that arrive in order: every b-tree is built from its leaves upwards, pages are written one after
+//! another, and nothing is ever read back.
 //!
-//! The result is an ordinary database that any SQLite reads. Going through the library instead costs about ten times
-//! the processor time, because it sorts each index again although our rows are in order already, and its own file
-//! handling would bypass `storage`. The file's bytes depend on nothing but the rows.
+//! The result is an ordinary database that any SQLite reads. Using the library instead costs about ten times the processor time, because it
+//! sorts each index again although the rows are already in order, and its own file handling would bypass `storage`. The bytes of the file
+//! depend only on the rows.
 //!
 //! Limits: page size 4,096, no auto-vacuum, rows and index entries must be pushed in ascending order.
 
@@ -27,22 +27,22 @@ use page::PageBuffer;
 pub struct SchemaEntry<'a> {
     /// `table` or `index`.
     pub kind: &'a str,
-    /// Its own name.
+    /// Name of the table or index.
     pub name: &'a str,
-    /// The table it belongs to.
+    /// Table that it belongs to.
     pub table: &'a str,
-    /// Page number of its root.
+    /// Page number of the root.
     pub root: u32,
-    /// The statement that made it; `None` for an automatic index.
+    /// Statement that created it; `None` for an automatic index.
     pub sql: Option<&'a str>,
 }
 
-/// Version of the file format's writer that the header names; readers only show it.
+/// SQLite version in the header; readers only display it.
 const WRITER_VERSION: u32 = 3_045_000;
-/// Bytes of the database header that precede the first page's own header.
+/// Bytes of the database header before the header of the first page.
 const HEADER_BYTES: usize = 100;
 
-/// The first page: the database header and the schema. Fails when the schema does not fit one page.
+/// Returns the first page: the database header and the schema. Fails when the schema does not fit one page.
 fn first_page(schema: &[SchemaEntry<'_>], pages: u32) -> Outcome<[u8; PAGE_BYTES]> {
     let mut page = PageBuffer::table_leaf_after(HEADER_BYTES);
     let mut record = Record::default();

@@ -1,4 +1,4 @@
-//! Pages: one being filled, and the file that finished ones are appended to.
+//! Pages: one being filled, and the file to which finished pages are appended.
 
 use super::{first_page, record, SchemaEntry};
 use gristmill_core::{Failure, Outcome};
@@ -7,9 +7,9 @@ use std::path::Path;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
-/// Bytes of a page that hold payload of an overflowing row.
+/// Bytes of an overflow page that hold payload.
 const OVERFLOW_BYTES: usize = PAGE_BYTES - 4;
-/// SQLite locks a byte at 1 GiB; the page around it never holds data.
+/// SQLite locks a byte at 1 GiB; the page that contains it never holds data.
 const LOCK_PAGE: u32 = (1 << 30) / PAGE_BYTES as u32 + 1;
 /// SQLite counts pages in 32 bits and stops two short.
 const MAX_PAGES: u32 = u32::MAX - 1;
@@ -22,7 +22,7 @@ pub(super) const TABLE_INTERIOR: u8 = 5;
 pub(super) const INDEX_LEAF: u8 = 10;
 pub(super) const INDEX_INTERIOR: u8 = 2;
 
-/// Most payload bytes that stay in a table leaf, and in an index page.
+/// Maximum payload bytes that are stored in a table leaf, and in an index page.
 pub(super) const TABLE_LOCAL_MAX: usize = PAGE_BYTES - 35;
 pub(super) const INDEX_LOCAL_MAX: usize = (PAGE_BYTES - 12) * 64 / 255 - 23;
 const LOCAL_MIN: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
@@ -43,7 +43,7 @@ impl PageBuffer {
         Self::starting_at(kind, 0)
     }
 
-    /// A table leaf whose first bytes are taken by something else.
+    /// Creates a table leaf whose first bytes are used otherwise.
     pub(super) fn table_leaf_after(start: usize) -> Self {
         Self::starting_at(TABLE_LEAF, start)
     }
@@ -58,12 +58,12 @@ impl PageBuffer {
         self.cells == 0
     }
 
-    /// Whether one more cell of that many bytes has room.
+    /// Whether one more cell of `cell` bytes fits.
     pub(super) fn fits(&self, cell: usize) -> bool {
         self.pointers + 2 * (usize::from(self.cells) + 1) + cell <= self.content
     }
 
-    /// Adds a cell behind the others; the caller has asked [`fits`](Self::fits).
+    /// Adds a cell after the others; the caller has checked [`fits`](Self::fits).
     pub(super) fn push(&mut self, cell: &[u8]) {
         self.content -= cell.len();
         self.bytes[self.content..self.content + cell.len()].copy_from_slice(cell);
@@ -72,7 +72,7 @@ impl PageBuffer {
         self.cells += 1;
     }
 
-    /// Takes the last cell away again.
+    /// Removes and returns the last cell.
     pub(super) fn pop(&mut self) -> Vec<u8> {
         let Some(left) = self.cells.checked_sub(1) else { return Vec::new() };
         let end = if left == 0 {
@@ -82,7 +82,7 @@ impl PageBuffer {
             usize::from(u16::from_be_bytes([self.bytes[pointer], self.bytes[pointer + 1]]))
         };
         let cell = self.bytes[self.content..end].to_vec();
-        // Unused bytes stay zero, so that a file's bytes depend on its rows alone.
+        // Unused bytes remain zero, so that the bytes of a file depend only on its rows.
         self.bytes[self.content..end].fill(0);
         let pointer = self.pointers + 2 * usize::from(left);
         self.bytes[pointer..pointer + 2].fill(0);
@@ -91,7 +91,7 @@ impl PageBuffer {
         cell
     }
 
-    /// The page's bytes; `right` is the last child of an interior page.
+    /// Returns the page's bytes; `right` is the last child of an interior page.
     pub(super) fn finish(&mut self, right: u32) -> &[u8; PAGE_BYTES] {
         let start = self.start;
         self.bytes[start] = self.kind;
@@ -103,7 +103,7 @@ impl PageBuffer {
         &self.bytes
     }
 
-    /// Empties the page for the next cells.
+    /// Empties the page for reuse.
     pub(super) fn reset(&mut self) {
         self.bytes.fill(0);
         self.cells = 0;
@@ -111,7 +111,7 @@ impl PageBuffer {
     }
 }
 
-/// The file: pages are numbered in the order they arrive, from 2; page 1 is written at the end.
+/// The file: pages are numbered from 2 in the order of their arrival; page 1 is written at the end.
 pub struct PageWriter {
     file: Box<dyn WriteFile>,
     buffer: Vec<u8>,
@@ -119,7 +119,7 @@ pub struct PageWriter {
 }
 
 impl PageWriter {
-    /// Creates the file; until [`finish`](Self::finish) no SQLite takes it for a database.
+    /// Creates the file; until [`finish`](Self::finish) SQLite does not recognise it as a database.
     pub fn create(fs: &dyn Fs, path: &Path) -> Outcome<Self> {
         let file = fs.create_file(path)?;
         let mut buffer = Vec::with_capacity(WRITE_BYTES + PAGE_BYTES);
@@ -127,7 +127,7 @@ impl PageWriter {
         Ok(Self { file, buffer, next: 2 })
     }
 
-    /// Bytes of the pages so far.
+    /// Returns the bytes of the pages so far.
     pub fn bytes(&self) -> u64 {
         u64::from(self.next - 1) * PAGE_BYTES as u64
     }
@@ -142,7 +142,7 @@ impl PageWriter {
         Ok(number)
     }
 
-    /// The number that the next page gets.
+    /// Returns the number of the next page.
     fn next_number(&self) -> u32 {
         after_lock_page(self.next)
     }
@@ -168,7 +168,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Writes the schema, and everything to the disk. Returns the file's length in bytes.
+    /// Writes the schema, and syncs everything to the disk. Returns the length of the file in bytes.
     pub fn finish(mut self, schema: &[SchemaEntry<'_>]) -> Outcome<u64> {
         self.flush()?;
         let page = first_page(schema, self.next - 1)?;
@@ -208,7 +208,7 @@ fn after_lock_page(number: u32) -> u32 {
     }
 }
 
-/// Starts a cell: the payload's length, then for a table its row number.
+/// Starts a cell: the payload's length, then for a table the row number.
 pub(super) fn begin_cell(cell: &mut Vec<u8>, payload: &[u8], rowid: Option<i64>) {
     cell.clear();
     record::push_varint(cell, payload.len() as u64);

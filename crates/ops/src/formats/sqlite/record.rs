@@ -1,4 +1,4 @@
-//! Rows as SQLite stores them: a header of type codes, then the values.
+//! Rows in the encoding of SQLite: a header of type codes, then the values.
 
 /// One column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Value<'a> {
     Text(&'a [u8]),
 }
 
-/// An encoder that keeps its buffer from row to row.
+/// Encoder that reuses its buffer from row to row.
 #[derive(Debug, Default)]
 pub struct Record {
     bytes: Vec<u8>,
@@ -97,7 +97,7 @@ pub(super) fn push_varint(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&bytes[at..]);
 }
 
-/// Length of [`push_varint`]'s output in bytes.
+/// Returns the length of the output of [`push_varint`] in bytes.
 pub(super) fn varint_len(value: u64) -> usize {
     let bits = 64 - value.leading_zeros() as usize;
     match bits {

@@ -1,4 +1,4 @@
-//! A table's b-tree, from rows in ascending row number.
+//! The b-tree of a table, built from rows in ascending row number.
 
 use super::page::{begin_cell, PageBuffer, PageWriter, PAGE_BYTES, TABLE_INTERIOR, TABLE_LEAF, TABLE_LOCAL_MAX};
 use super::record;
@@ -12,8 +12,8 @@ pub struct TableTree {
     levels: Vec<Level>,
 }
 
-/// Pages of one interior level: the one being filled, and the one before, held back so that the last page of a level
-/// can take a child from it and is never left with a single one.
+/// Pages of one interior level: the one being filled, and the previous one, held back so that the last page of a level can take a child
+/// from it and is never left with a single one.
 #[derive(Default)]
 struct Level {
     before: Option<Vec<Child>>,
@@ -69,13 +69,13 @@ impl TableTree {
         }
         let level = &mut self.levels[depth];
         level.current.push(child);
-        // Counts every child as a cell, the last too, although it becomes the page's right pointer: the page is full
-        // when the cells of all but the last child just fit.
+        // Counts every child as a cell, including the last, although it becomes the page's right pointer: the page is full when the cells
+        // of all but the last child just fit.
         level.used += 6 + record::varint_len(child.last_rowid as u64);
         Ok(())
     }
 
-    /// Writes what is left and returns the root's page number. A table without rows is one empty leaf.
+    /// Writes the remaining pages and returns the root's page number. A table without rows is one empty leaf.
     pub fn finish(mut self, pages: &mut PageWriter) -> Outcome<u32> {
         let page = pages.append(self.leaf.finish(0))?;
         if self.levels.is_empty() {

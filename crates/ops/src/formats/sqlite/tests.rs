@@ -61,7 +61,7 @@ fn every_count_of_rows_around_page_borders_is_a_sound_database() {
             std::fs::remove_file(dir.path().join("db")).unwrap();
         }
     }
-    // Every count in a range wider than an index leaf: some count ends just behind a full page.
+    // Every count in a range wider than an index leaf: one of them ends directly after a full page.
     for count in 180..420 {
         let rows = numbered(count, 0);
         check(&write(dir.path(), &rows), &rows);

@@ -1,17 +1,17 @@
-//! Opening a data set for looking at it, with the background work that its catalog wants.
+//! Opens a data set for browsing, with the background work that its catalog needs.
 
 use crate::engine::browse::{self, Catalog, TokenView};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens a data set; see [`browse::open`]. What there is to scan is scanned on threads that end when they are done, or when the
-/// last holder of the catalog lets it go.
+/// Opens a data set; see [`browse::open`]. Scans run on threads that end when they are done, or when the last reference to the catalog is
+/// dropped.
 pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
     open_tokens(path, &TokenView::default())
 }
 
-/// The same, with packed tokens looked at as `view` says.
+/// Does the same, with packed tokens shown according to `view`.
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
     let opening = browse::open(path, view)?;
     for work in opening.background {

@@ -1,4 +1,4 @@
-//! Catalogs of real data sets, held against each other and against another reader of tars.
+//! Catalogs of real data sets, compared with each other and with another reader of tars.
 
 mod agree;
 mod hostile;
@@ -12,7 +12,7 @@ use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A tar whose entries are named and filled as given.
+/// Creates a tar with the given entry names and contents.
 fn put_tar(path: &Path, entries: &[(&str, &[u8])]) {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, content) in entries {
@@ -37,7 +37,7 @@ fn prepare(root: &Path) {
     PrepareJob::start(plan, RunOptions { threads: 1, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 
-/// Two shards of three samples, one of none between them.
+/// Two shards of three samples, with an empty one between them.
 fn small_set() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     put_tar(
@@ -54,7 +54,7 @@ fn small_set() -> tempfile::TempDir {
     dir
 }
 
-/// A catalog whose background work is done.
+/// Returns a catalog whose background work is done.
 fn scanned(path: &Path) -> Arc<dyn Catalog> {
     let opening = browse::open(path, &browse::TokenView::default()).unwrap();
     for work in opening.background {

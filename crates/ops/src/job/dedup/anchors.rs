@@ -1,21 +1,21 @@
-//! Records of anchors on a pile: in runs, each sorted by part of the keys, so that one part can be read without the others.
+//! Anchor records in a spill buffer, in runs that are each sorted by part of the keys, so that one part can be read without the others.
 
 use super::spill_buffer::{OpenFiles, SpillBuffer, Stored};
 use gristmill_core::Outcome;
 use gristmill_dedup::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an interval on a pile.
+/// Bytes of an interval in a spill buffer.
 pub(super) const INTERVAL: usize = 16;
 
-/// One run: where it begins on the pile, and where each part begins in it, counted in records; the end comes last.
+/// One run: its offset in the spill buffer, and the start of each part in it, counted in records; the end comes last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) at: u64,
     pub(super) starts: Vec<u32>,
 }
 
-/// Collects what the scan of a unit finds.
+/// Collects the results of the scan of a unit.
 pub(super) struct Collector<'a> {
     narrow: bool,
     parts: u32,
@@ -28,17 +28,17 @@ pub(super) struct Collector<'a> {
     passages: Passages,
 }
 
-/// What a scan has found, whole.
+/// All results of a scan.
 pub(super) struct Collected {
     pub(super) anchors: Stored,
     pub(super) runs: Vec<Run>,
-    /// Intervals that the scan found by itself, in the order of their places.
+    /// Intervals found by the scan itself, ordered by position.
     pub(super) found: Stored,
-    /// Passages that repeat in these, by their places.
+    /// Repeated passages among these, by position.
     pub(super) passages: Passages,
 }
 
-/// Bytes of a record.
+/// Returns the size of a record in bytes.
 pub(super) fn record_bytes(narrow: bool) -> usize {
     if narrow {
         CompactAnchor::BYTES
@@ -48,7 +48,7 @@ pub(super) fn record_bytes(narrow: bool) -> usize {
 }
 
 impl<'a> Collector<'a> {
-    /// One that puts records and intervals on these piles.
+    /// Creates a collector that writes records and intervals to these spill buffers.
     pub(super) fn new(
         narrow: bool,
         parts: u32,
@@ -61,7 +61,7 @@ impl<'a> Collector<'a> {
         Self { narrow, parts, run_bytes, waiting, sorted, anchors, runs, found, passages }
     }
 
-    /// Puts what waits on the pile, sorted by part.
+    /// Appends the waiting records to the spill buffer, sorted by part.
     fn flush(&mut self) -> Outcome<()> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -94,12 +94,12 @@ impl<'a> Collector<'a> {
         self.anchors.append(&self.sorted)
     }
 
-    /// Whether any of it went to scratch.
+    /// Whether any data was written to scratch.
     pub(super) fn is_spilled(&self) -> bool {
         self.anchors.is_spilled() || self.found.is_spilled()
     }
 
-    /// Ends it; with `on_disk` all of it goes to scratch.
+    /// Ends the collection; with `on_disk`, everything is written to scratch.
     pub(super) fn finish(mut self, on_disk: bool) -> Outcome<Collected> {
         self.flush()?;
         if on_disk {
@@ -133,29 +133,29 @@ impl Sink for Collector<'_> {
     }
 }
 
-/// The key of a record: its first eight bytes, short or long.
+/// Returns the key of a record: the first eight bytes of both the short and the long form.
 fn key_of(record: &[u8]) -> u64 {
     record.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// An interval as it stands on a pile.
+/// Encodes an interval for a spill buffer.
 pub(super) fn interval_bytes(start: u64, end: u64) -> [u8; INTERVAL] {
     (u128::from(start) | u128::from(end) << 64).to_le_bytes()
 }
 
-/// An interval out of a pile.
+/// Decodes an interval from a spill buffer.
 pub(super) fn interval_of(bytes: &[u8]) -> (u64, u64) {
     let both = bytes.first_chunk::<INTERVAL>().map_or(0, |bytes| u128::from_le_bytes(*bytes));
     (both as u64, (both >> 64) as u64)
 }
 
 impl Collected {
-    /// Records of a part, counted.
+    /// Returns the number of records of a part.
     pub(super) fn count(&self, part: u32) -> u64 {
         self.runs.iter().map(|run| run.slice(part)).map(|(from, to)| u64::from(to - from)).sum()
     }
 
-    /// Hands out the bytes of each record of a part.
+    /// Passes the bytes of each record of a part to a callback.
     pub(super) fn each_record(
         &self,
         part: u32,

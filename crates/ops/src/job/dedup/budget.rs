@@ -1,4 +1,4 @@
-//! Memory for piles, in chunks that one pile hands on to the next.
+//! Memory for spill buffers, in chunks that are reused by later buffers.
 
 #[cfg(target_os = "linux")]
 use memmap2::Advice;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 256 << 10;
-/// Chunks that are asked for at a time: some large pages, and what is left over before and behind them.
+/// Chunks requested at a time: several huge pages, plus the remainders before and after them.
 const AT_A_TIME: u64 = 64;
 
 /// Memory that is filled from the front.
@@ -18,45 +18,45 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// An empty one; `None` when the system has no memory.
+    /// Creates an empty chunk; `None` if the system has no memory.
     pub(super) fn new() -> Option<Self> {
-        // All of its pages in one go: each by itself, when it is first written to, takes the system half as long again.
+        // All pages in one call: populating each at its first write takes the system half as long again.
         let memory = MmapOptions::new().len(CHUNK).populate().map_anon().ok()?;
         Some(Self { memory, filled: 0 })
     }
 
-    /// Several at once, as many as the system has memory for, whose pages are still to be [got](Self::get_pages).
+    /// Creates several chunks, as many as the system has memory for. Their pages still have to be [populated](Self::get_pages).
     ///
-    /// The system puts them side by side, and what lies side by side may be large pages, which it gets in a third of the time.
+    /// The system places them next to each other, and adjacent chunks may use huge pages, which are populated in a third of the time.
     fn several(count: u64) -> Vec<Self> {
         let one = |_| MmapOptions::new().len(CHUNK).map_anon().ok();
         let chunks: Vec<Self> = (0..count).map_while(one).map(|memory| Self { memory, filled: 0 }).collect();
         #[cfg(target_os = "linux")]
         for chunk in &chunks {
-            // Who has none does without.
+            // Optional: a system without huge pages uses normal ones.
             let _ = chunk.memory.advise(Advice::HugePage);
         }
         chunks
     }
 
-    /// Gets all of its pages in one go.
+    /// Populates all pages in one call.
     fn get_pages(&self) {
-        // An older system gets them one by one, when they are first written to.
+        // An older system populates them one by one at their first write.
         #[cfg(target_os = "linux")]
         let _ = self.memory.advise(Advice::PopulateWrite);
     }
 
-    /// What it was filled with.
+    /// Returns the bytes written so far.
     pub(super) fn bytes(&self) -> &[u8] {
         self.memory.get(..self.filled).unwrap_or_default()
     }
 
-    /// Whether nothing more fits in.
+    /// Whether the chunk has no free space.
     pub(super) fn is_full(&self) -> bool {
         self.filled == self.memory.len()
     }
 
-    /// Takes as much of `bytes` as fits in, and gives the rest back.
+    /// Copies as much of `bytes` as fits, and returns the rest.
     pub(super) fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let count = bytes.len().min(self.memory.len() - self.filled);
         let (now, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
@@ -67,32 +67,31 @@ impl Chunk {
         rest
     }
 
-    /// Empties it.
     pub(super) fn clear(&mut self) {
         self.filled = 0;
     }
 }
 
-/// Memory that piles and notes may take together, in chunks. Those that one of them has given back go to the next that asks: fresh memory
-/// costs the system more time than filling it does.
+/// Memory that spill buffers and notes may use together, in chunks. Chunks that are given back are reused, because fresh memory costs the
+/// system more time than filling it does.
 ///
-/// Everything that is counted is a chunk, so what is taken and what is kept in between are never more than the whole.
+/// Everything that is counted is a chunk, so the chunks in use and those kept for reuse never exceed the total.
 #[derive(Debug)]
 pub(super) struct Budget(Mutex<Chunks>);
 
-/// Chunks of a budget that nobody has.
+/// Chunks of a budget that are not in use.
 #[derive(Debug)]
 struct Chunks {
-    /// Of which there is memory.
+    /// Chunks with memory.
     spare: Vec<Chunk>,
-    /// Of which there is none yet, only a place for it.
+    /// Chunks with an address range, but no memory yet.
     placed: Vec<Chunk>,
-    /// For which memory may still be asked.
+    /// Number of chunks that may still be requested from the system.
     fresh: u64,
 }
 
 impl Budget {
-    /// So many bytes, in whole chunks.
+    /// Creates a budget of `bytes`, rounded down to whole chunks.
     pub(super) fn new(bytes: u64) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Chunks { spare: Vec::new(), placed: Vec::new(), fresh: bytes / CHUNK as u64 })))
     }
@@ -101,7 +100,7 @@ impl Budget {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty chunk; `None` when all is taken.
+    /// Returns an empty chunk; `None` if all are in use.
     pub(super) fn take(&self) -> Option<Chunk> {
         let mut chunks = self.chunks();
         if let Some(chunk) = chunks.spare.pop() {
@@ -117,7 +116,7 @@ impl Budget {
         Some(chunk)
     }
 
-    /// Takes a chunk back.
+    /// Takes back a chunk.
     pub(super) fn give(&self, mut chunk: Chunk) {
         chunk.clear();
         self.chunks().spare.push(chunk);

@@ -1,4 +1,4 @@
-//! Checking an index: every shard against itself, side by side.
+//! Checks an index; its shards are checked in parallel.
 
 use crate::engine::check::Checked;
 use crate::engine::dedup::original::Index;
@@ -9,15 +9,15 @@ use gristmill_core::{Handles, Outcome};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has a shard, whichever.
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has at least one shard, with any number.
 pub fn is_index(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
 }
 
-/// Reads an index and compares all that is in it: places, texts, records, ranges and, where `memory` bytes are enough for the
-/// suffix table of a shard, its order. Shards are parts of the result, documents its samples.
+/// Reads an index and checks its entire content: places, texts, records, ranges and, if `memory` bytes are enough for the suffix table of a
+/// shard, its order. The result counts shards as parts and documents as samples.
 pub fn verify_index(folder: &Path, threads: usize, memory: u64, handles: &Handles<'_>) -> Outcome<Checked> {
     let index = Index::open(folder)?;
     handles.progress.expect(u64::from(index.shards), 0);

@@ -1,4 +1,5 @@
-//! What a plan would do, without doing it: from a share of all different windows of as much of the text as can be read in seconds.
+//! Estimates the result of a plan without running it: from a share of all distinct windows, in as much of the text as can be read in
+//! seconds.
 
 use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
@@ -23,37 +24,37 @@ use gristmill_dedup::{Estimate, Rule};
 use gristmill_storage::space;
 use std::time::Duration;
 
-/// How often a run reads each file.
+/// Number of times that a run reads each file.
 const READINGS: f64 = 2.0;
-/// What holding and writing a byte takes, as a multiple of what choosing anchors takes for it, and that itself.
+/// Cost of holding and writing a byte, plus choosing anchors for it, as a multiple of the latter.
 const TIMES: f64 = 3.1;
-/// What a record takes until it is resolved, as a multiple of what choosing anchors takes for a byte.
+/// Cost of a record until it is resolved, as a multiple of choosing anchors for a byte.
 const RECORD: f64 = 170.0;
-/// Bytes that reach a disk in a second, at least on what such data is kept on.
+/// Minimum write speed expected of the disk, in bytes per second.
 const TO_DISK: f64 = 1e9;
-/// Time spent on reading, at most.
+/// Limit of the time spent on reading.
 const MAX_READ_TIME: Duration = Duration::from_secs(4);
-/// Text that is searched so quickly that there need be no first look, in bytes.
+/// Text that is searched so quickly that no preliminary estimate is needed, in bytes.
 const AT_ONCE: u64 = 8 << 20;
-/// Passages that are told.
+/// Limit of reported passages.
 const PASSAGES: usize = 20;
 
 /// How much is read for an estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleBudget {
-    /// Time spent on reading, at most.
+    /// Limit of the time spent on reading.
     pub longest: Duration,
-    /// Bytes on disk that are read, at most and about.
+    /// Approximate limit of bytes read from disk.
     pub most_bytes: u64,
-    /// Text that fits into memory is searched as a run does it, however long that takes.
+    /// Whether text that fits into memory is searched as in a run, regardless of the time.
     pub searches: bool,
 }
 
 impl SampleBudget {
-    /// As little as tells something, for a first look.
+    /// The minimum for a useful preliminary estimate.
     pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
 
-    /// How all of the text is searched under these rules; `None` where a sample is taken.
+    /// Returns how all of the text is searched under these rules; `None` if a sample is taken instead.
     pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
         let text_bytes = inputs.text_bytes();
         let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
@@ -70,15 +71,15 @@ impl Default for SampleBudget {
 /// Space that a run needs.
 #[derive(Clone, Debug)]
 pub struct Needs {
-    /// Scratch space, in bytes, about; 0 where all fits into memory.
+    /// Approximate scratch space in bytes; 0 if everything fits into memory.
     pub scratch_bytes: u64,
-    /// Where it would be.
+    /// Scratch folder.
     pub scratch: std::path::PathBuf,
-    /// What is free there, in bytes.
+    /// Free space there, in bytes.
     pub scratch_free_bytes: u64,
 }
 
-/// What a run of `plan` needs, told from names and sizes alone.
+/// Returns what a run of `plan` needs, from names and sizes only.
 pub fn needs(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Needs> {
     let layout = Layout::of(plan, options)?;
     let inputs = inputs::find(plan, cancel)?;
@@ -102,7 +103,7 @@ fn needs_of(
     })
 }
 
-/// What `plan` would do, at its minimum length or the usual one.
+/// Estimates the result of `plan` at its minimum length, or at the usual one.
 ///
 /// # Errors
 /// See [`estimates`].
@@ -117,10 +118,10 @@ pub fn estimate(
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
 }
 
-/// What `plan` would do at each of `lengths`, in their order, from one reading for all of them: of as much of the text as `effort`
+/// Estimates the result of `plan` at each of `lengths`, in their order, from one reading for all of them: as much of the text as `effort`
 /// allows, evenly spread. Writes nothing.
 ///
-/// A plan that must not run as it is gives estimates with a refusal among their problems; fails where not even that can be told.
+/// A plan that must not run returns estimates with a refusal among their problems. Fails if no estimate is possible.
 pub fn estimates(
     plan: &DedupPlan,
     lengths: &[u64],
@@ -131,7 +132,7 @@ pub fn estimates(
     let checked = CheckedPlan::new(plan, lengths, options, cancel)?;
     let rules_of = |lengths: &[u64]| lengths.iter().map(|length| Rule::of(&checked.plan, *length)).collect::<Vec<_>>();
     let is_searched = effort.search_budget(&checked.inputs, &rules_of(lengths), options.memory_bytes).is_some();
-    // What is estimated of one length depends on others: of a longer one it is never more.
+    // The estimate of one length depends on the others, as that of a longer length is never higher.
     let others = SHOWN_LENGTHS.into_iter().filter(|other| !is_searched && !lengths.contains(other));
     let all_lengths: Vec<u64> = lengths.iter().copied().chain(others).collect();
     let mut sample = Sample::take(&checked.plan, &checked.inputs, rules_of(&all_lengths), options, effort, cancel)?;
@@ -152,14 +153,14 @@ pub fn estimates(
 /// A plan whose inputs were found and checked, before any text is read.
 struct CheckedPlan {
     plan: DedupPlan,
-    /// Whether the plan names an output; else a folder for temporary files is assumed.
+    /// Whether the plan names an output; if not, a folder for temporary files is assumed.
     has_output: bool,
     layout: Layout,
     inputs: Inputs,
     /// Hash of the settings that decide the output.
     hash: String,
     nothing_to_do: bool,
-    /// Whether a line of the inputs is one that a run refuses.
+    /// Whether the inputs contain a line that a run refuses.
     is_refused: bool,
     problems: Vec<Problem>,
 }
@@ -195,23 +196,23 @@ impl CheckedPlan {
         Ok(Self { plan, has_output, layout, inputs, hash, nothing_to_do, is_refused, problems })
     }
 
-    /// Bytes on disk of the files whose output is written.
+    /// Returns the bytes on disk of the files whose output is written.
     fn own_bytes(&self) -> u64 {
         self.inputs.own().iter().map(|file| file.bytes).sum()
     }
 }
 
-/// What the estimates of all lengths share.
+/// Values that the estimates of all lengths share.
 struct Estimator<'a> {
     checked: CheckedPlan,
     options: &'a RunOptions,
     memory: Memory,
-    /// Bytes of text in all files, and in those whose output is written, as estimated from the sample.
+    /// Bytes of text in all files, and in those whose output is written, estimated from the sample.
     text_bytes: u64,
     own_text_bytes: u64,
     documents: u64,
     free_bytes: u64,
-    /// Seconds that one reading of all input and one choice of all anchors take.
+    /// Seconds for one reading of all input, and for one choice of all anchors.
     reading: f64,
     choosing: f64,
     /// Units that a stopped run has finished.
@@ -233,7 +234,7 @@ impl<'a> Estimator<'a> {
                 checked.problems.extend(wrong_field(plan, inputs, cancel)?);
             }
         }
-        // What was not read is assumed to be like what was.
+        // The unread text is assumed to be like the text that was read.
         let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
         let scaled = |part: u64| (part as f64 * scale) as u64;
         let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
@@ -301,7 +302,7 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// Seconds that a run takes which keeps this many records.
+    /// Returns the seconds of a run that keeps this many records.
     fn seconds(&self, records: u64) -> f64 {
         let for_records = RECORD * records as f64 / self.text_bytes.max(1) as f64;
         self.reading * READINGS
@@ -325,7 +326,7 @@ impl<'a> Estimator<'a> {
         Ok(problems)
     }
 
-    /// Replaces the estimate of the length that was run by the figures of its report.
+    /// Replaces the estimate of the length that was run with the figures of its report.
     fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
         let made = report_before::<DedupReport>(&self.checked.layout.own, DedupPlan::LARGEST)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
@@ -334,7 +335,7 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// Makes the shares of all lengths consistent and gives them their bounds.
+/// Makes the shares of all lengths consistent and sets their bounds.
 fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
     settle(&mut lengths, |length| length.margin_bytes as f64 / own_text_bytes.max(1) as f64);
@@ -346,7 +347,7 @@ fn settle_all(all: &mut [DedupEstimate], own_text_bytes: u64) {
     }
 }
 
-/// What packing the output takes for each byte of text, as a multiple of what hashing takes.
+/// Returns the cost of compressing the output per byte of text, as a multiple of the cost of hashing.
 fn packing_of(inputs: &Inputs) -> f64 {
     let cost = |packing: Packing| match packing {
         Packing::Plain => 0.0,

@@ -1,4 +1,4 @@
-//! Last stage before everything becomes visible: what the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
+//! Last stage before publication: the data that the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::forecast;
 use super::merge::{Ranges, UnitRanges};
@@ -23,43 +23,43 @@ use gristmill_storage::fs::PRIVATE_FOLDER;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Lines between two looks at the progress.
+/// Lines between two progress updates.
 const TOLD: u64 = 256;
 
 /// A file of the set.
 pub(super) struct PlacedFile {
-    /// Among all files.
+    /// Index among all files.
     pub(super) file: usize,
-    /// What it is read in.
+    /// Parts in which it is read.
     pub(super) parts: Vec<PlacedPart>,
-    /// Bytes of its text with the separators.
+    /// Bytes of its text, including separators.
     pub(super) bytes: u64,
 }
 
-/// A file, or a part of one, and where its ranges are.
+/// A file, or a part of one, with the location of its ranges.
 pub(super) struct PlacedPart {
-    /// Lines are counted from the beginning of the file.
+    /// Its lines, counted from the beginning of the file.
     pub(super) stretch: LineRange,
     pub(super) unit: usize,
     pub(super) ranges: UnitRanges,
-    /// Where its text begins in that of the unit.
+    /// Offset of its text in the text of the unit.
     pub(super) base: u64,
-    /// Where its text begins in that of the file.
+    /// Offset of its text in the text of the file.
     pub(super) at: u64,
     pub(super) facts: FileFacts,
-    /// Notes of the lines of its unit, and how many come before its own.
+    /// Notes of the lines of its unit, and how many of them precede its own.
     pub(super) notes: Option<(Arc<Notes>, usize)>,
 }
 
 impl PlacedPart {
-    /// Notes of the lines of a piece of it.
+    /// Returns the notes for the lines of a piece of it.
     pub(super) fn notes_from(&self, piece: &LineRange) -> impl Iterator<Item = LineNote> + '_ {
         let before = usize::try_from(piece.from.line - self.stretch.from.line).unwrap_or(usize::MAX);
         self.notes.iter().flat_map(move |(notes, first)| notes.from(first.saturating_add(before)))
     }
 }
 
-/// Refuses a suffix table that no memory is there for, before anything is written.
+/// Refuses a suffix table for which there is not enough memory, before anything is written.
 pub(super) fn check_table(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<()> {
     if !job.plan.table {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn check_table(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<()> {
     Err(Failure::usage("deduplicating", why).on(Subject::field("--table")).with_hint(hint))
 }
 
-/// Writes all shards; what comes of it becomes visible with the result.
+/// Writes all shards; their files become visible together with the result.
 pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<FinishedFile>> {
     let (plan, context) = (job.plan, job.context);
     if job.layout.index.is_none() && job.layout.ranges.is_none() {
@@ -93,7 +93,7 @@ pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<Fin
     })?;
     let mut made: Vec<FinishedFile> = made.into_iter().flatten().collect();
     if let (true, Some(index)) = (plan.table, &job.layout.index) {
-        // One after the other: each may take all the memory.
+        // One at a time, as each may use all the memory.
         for shard in shards {
             let folder = job.layout.shard(shard);
             let bytes = write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;

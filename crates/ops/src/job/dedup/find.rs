@@ -1,4 +1,4 @@
-//! Second stage: all records of one part of the keys become intervals that are removable.
+//! Second stage: all records of one part of the keys become removable intervals.
 
 use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
 use super::read::ReadUnit;
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Passages of a part that a later run is told about.
+/// Passages per part that are recorded for a later run.
 const NOTED_PASSAGES: usize = 64;
-/// Cells in which keys are counted that may have too many records.
+/// Cells for counting keys that may have too many records.
 const CELLS: usize = 1 << 12;
-/// What remains of hot keys is taken up as often as this; behind it contexts that differ step by step, each from the one before, are
-/// held in memory and halved.
+/// Limit of passes over what remains of hot keys. After it, contexts that each differ slightly from the previous one are held in memory and
+/// halved.
 const DEEPEST: u32 = 6;
-/// Parts of what remains of hot keys, at most.
+/// Limit of parts of what remains of hot keys.
 const MAX_PARTS: u32 = 1 << 10;
-/// Records between two looks at whether the run was cancelled.
+/// Records between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 
-/// The intervals of one part in positions of all of the text: some runs, each sorted and joined.
+/// The intervals of one part, in positions of the whole text: several runs, each sorted and merged.
 pub(super) struct FoundPart {
     pub(super) intervals: Stored,
-    /// Of each run where the intervals of each unit begin, counted in intervals of the part; the end comes last.
+    /// For each run the start of the intervals of each unit, counted in intervals of the part; the end comes last.
     pub(super) runs: Vec<Vec<u64>>,
     passages: Passages,
     pub(super) is_resumed: bool,
@@ -43,28 +43,28 @@ struct Noted {
     passages: Vec<NotedPassage>,
 }
 
-/// Place, length and count of a passage, as the journal keeps them.
+/// Position, length and count of a passage, as stored in the journal.
 pub(super) type NotedPassage = (u64, u64, u64);
 
-/// The heaviest passages for the journal.
+/// Returns the passages with the most repeated bytes, for the journal.
 pub(super) fn noted_passages(passages: &Passages) -> Vec<NotedPassage> {
     passages.heaviest(NOTED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
 }
 
-/// Passages out of the journal.
+/// Returns the passages stored in the journal.
 pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
     let mut passages = Passages::default();
     noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
     passages
 }
 
-/// What the parts found together.
+/// The results of all parts.
 pub(super) struct FoundRepeats {
     pub(super) parts: Vec<FoundPart>,
     pub(super) passages: Passages,
 }
 
-/// Looks at all parts.
+/// Searches all parts.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<FoundRepeats> {
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
@@ -87,7 +87,7 @@ struct Finding<'a> {
     bases: Vec<u64>,
     texts: Texts<'a>,
     open: &'a OpenFiles,
-    /// Remainders that were made so far: each has files of its own.
+    /// Number of remainders created so far; each has its own files.
     remainders: AtomicU64,
 }
 
@@ -106,7 +106,7 @@ impl Finding<'_> {
         let end = self.end();
         let mut pile = SpillBuffer::new(&*job.context.fs, path, &job.budget);
         if self.is_on_disk() {
-            // As resumable as the text is.
+            // On disk, so that it can be resumed like the text.
             pile.spill()?;
         }
         let mut found = Intervals { finding: self, waiting: Vec::new(), pile, runs: Vec::new() };
@@ -116,7 +116,7 @@ impl Finding<'_> {
             narrow: job.division.narrow,
         };
         let mut resolver = Resolver::new(&job.rule);
-        // Records that were kept short may be too short for where they are in all of the text.
+        // The positions in short records may not have enough bits for the whole text.
         match job.division.narrow && job.rule.fits_narrow(end) {
             true => self.resolve::<CompactAnchor>(&source, (part, 0), &mut resolver, &mut found)?,
             false => self.resolve::<Anchor>(&source, (part, 0), &mut resolver, &mut found)?,
@@ -131,18 +131,18 @@ impl Finding<'_> {
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }
 
-    /// Bytes of all of the text.
+    /// Returns the bytes of the whole text.
     fn end(&self) -> u64 {
         self.units.last().zip(self.bases.last()).map_or(0, |(unit, base)| base + unit.text.len())
     }
 
-    /// Whether every unit can be had by a later run without reading it again.
+    /// Whether a later run can use every unit without reading it again.
     fn is_on_disk(&self) -> bool {
         self.units.iter().all(|unit| unit.text.mark().is_some())
     }
 
-    /// Compares the records of a part, in as many rounds as its size asks for. Keys that have too many are taken one record at a time;
-    /// what remains of these is a source of its own, `depth` deep.
+    /// Compares the records of a part, in as many rounds as its size requires. Keys with too many records are processed one record at a
+    /// time; their remainder becomes another source at `depth` + 1.
     fn resolve<R: Record>(
         &self,
         source: &Source<'_>,
@@ -154,7 +154,7 @@ impl Finding<'_> {
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(part)).sum();
         let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
-        // As many as there are mostly, at once: what grows step by step leaves gaps behind.
+        // The usual number is allocated at once, because a growing vector leaves gaps in memory.
         let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
         let takes_hot = depth < DEEPEST;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
@@ -179,7 +179,7 @@ impl Finding<'_> {
         Ok(())
     }
 
-    /// Keys with more than `many` records, in order.
+    /// Returns the keys with more than `many` records, in order.
     fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
         let cell = |key: u64| (key % CELLS as u64) as usize;
         let mut cells = vec![0_u64; CELLS];
@@ -204,7 +204,7 @@ impl Finding<'_> {
         Ok(keys)
     }
 
-    /// Takes the records of hot keys one by one, and up those of the others.
+    /// Processes the records of hot keys one by one, and collects those of the other keys.
     fn resolve_hot<R: Record>(
         &self,
         source: &Source<'_>,
@@ -254,7 +254,7 @@ impl Finding<'_> {
         })?;
         hot.into_iter().for_each(|hot| hot.end(resolver));
         found.settle()?;
-        // The others first: their memory is given back before what remains is taken up.
+        // The other keys are resolved first, so that their memory is free before the remainder is processed.
         let mut take = |interval: Interval| found.push(interval);
         resolver.resolve(records, &self.texts, &mut take, &job.context.cancel)?;
         found.settle()?;
@@ -267,7 +267,7 @@ impl Finding<'_> {
         job.context.fs.remove_file(&path("remainder"))
     }
 
-    /// Hands out the records of a slice, at their places in all of the text.
+    /// Passes each record of a slice to a callback, with its position in the whole text.
     fn each<R: Record>(
         &self,
         source: &Source<'_>,
@@ -296,7 +296,7 @@ impl Finding<'_> {
     }
 }
 
-/// Records by parts, each list with where its positions begin.
+/// Records by part; each list comes with the offset of its positions.
 struct Source<'a> {
     list: Vec<(&'a Collected, u64)>,
     parts: u32,
@@ -311,7 +311,7 @@ struct Slice {
     rounds: u32,
 }
 
-/// The intervals of a part while it is looked at: some wait to be joined, the others are on the pile.
+/// The intervals of a part during the search: some wait to be merged, the others are in the spill buffer.
 struct Intervals<'a> {
     finding: &'a Finding<'a>,
     waiting: Vec<Interval>,
@@ -328,12 +328,12 @@ impl Intervals<'_> {
         }
     }
 
-    /// How many may wait.
+    /// Returns the limit of waiting intervals.
     fn most(&self) -> usize {
         usize::try_from(self.finding.job.memory.part_bytes()).unwrap_or(usize::MAX) / size_of::<Interval>()
     }
 
-    /// Joins what waits; what is still much becomes a run.
+    /// Merges the waiting intervals; if many are left, they become a run.
     fn settle(&mut self) -> Outcome<()> {
         merge(&mut self.waiting);
         match self.waiting.len() >= self.most() / 2 {
@@ -342,7 +342,7 @@ impl Intervals<'_> {
         }
     }
 
-    /// Makes a run of what waits.
+    /// Turns the waiting intervals into a run.
     fn flush(&mut self) -> Outcome<()> {
         let before = self.pile.len() / INTERVAL as u64;
         merge(&mut self.waiting);
@@ -357,7 +357,7 @@ impl Intervals<'_> {
     }
 }
 
-/// The intervals of one part that lie in one unit, one after the other.
+/// Iterates over the intervals of one part that are in one unit.
 pub(super) struct Cursor<'a> {
     stored: &'a Stored,
     open: &'a OpenFiles,
@@ -371,12 +371,12 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Those from number `from` to number `to`, `step` at a time.
+    /// Iterates from interval number `from` to number `to`, reading `step` at a time.
     pub(super) fn new(stored: &'a Stored, (from, to): (u64, u64), base: u64, step: usize, open: &'a OpenFiles) -> Self {
         Self { stored, open, base, at: from, end: to, buffer: Vec::new(), used: 0, step: step.max(1) }
     }
 
-    /// The next one.
+    /// Returns the next interval.
     pub(super) fn next(&mut self) -> Outcome<Option<(u64, u64)>> {
         if self.used == self.buffer.len() {
             let count = (self.end - self.at).min(self.step as u64);

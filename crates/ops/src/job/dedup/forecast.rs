@@ -1,12 +1,12 @@
-//! What the stages of a dedup are thought to take.
+//! Forecasts for the stages of a dedup.
 
 use super::run::Job;
 use crate::job::overall::{cost, Forecast};
 
-/// A byte of text that is sorted to find what repeats, in seconds.
+/// Seconds for sorting a byte of text to find repeats.
 const BYTE_SORTED: f64 = 1e-7;
 
-/// Bytes of the files that are deduplicated, without those of an earlier set.
+/// Returns the bytes of the files that are deduplicated, without those of an earlier set.
 pub(super) fn own_bytes(job: &Job<'_>) -> u64 {
     job.inputs.own().iter().map(|file| file.bytes).sum()
 }
@@ -17,7 +17,7 @@ pub(super) fn reading(job: &Job<'_>) -> Forecast {
     Forecast::new(own, finding.stage + finding.later)
 }
 
-/// Finding, with joining the ranges.
+/// Returns the forecast for finding repeats and merging the ranges.
 pub(super) fn finding(job: &Job<'_>) -> Forecast {
     let writing = writing(job);
     Forecast::new(job.inputs.bytes() as f64 * BYTE_SORTED, writing.stage + writing.later)

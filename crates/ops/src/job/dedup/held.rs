@@ -1,4 +1,4 @@
-//! Text that is small enough to be searched as a run would search it, for an estimate.
+//! Text that is small enough to be searched as in a run, for an estimate.
 
 use super::source::Line;
 use super::split::{anchors, PROGRAM};
@@ -7,29 +7,29 @@ use crate::job::pool::run_units;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_dedup::{find_in_passes, Estimate, Interval, Passage, Rule};
 
-/// Text that is searched as a whole, at most, in bytes.
+/// Limit of text searched as a whole, in bytes.
 const MAX_TEXT: u64 = 512 << 20;
-/// Times that it is scanned, at most, where memory does not hold all of its records.
+/// Limit of scans over the text if memory does not hold all of its records.
 const MAX_PASSES: u64 = 8;
 
-/// How text is searched within the memory that there is.
+/// How text is searched within the available memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SearchBudget {
-    /// Bytes of text, at most.
+    /// Limit of text, in bytes.
     pub(super) text_bytes: u64,
-    /// Bytes for records, of all rules that are searched at a time.
+    /// Bytes for records of all rules that are searched at the same time.
     records: u64,
 }
 
 impl SearchBudget {
-    /// For text of about `text_bytes` under these rules; `None` where it does not fit into `memory` bytes.
+    /// Returns the budget for about `text_bytes` of text under these rules; `None` if it does not fit into `memory` bytes.
     pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
-        // The size of the text in packed files is a guess, and while it is put together some of it is there twice.
+        // The size of the text in compressed files is estimated, and some of the text is in memory twice while buffers are joined.
         let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
         Self::within(text_bytes, most, rules, memory)
     }
 
-    /// For text that is held already.
+    /// Returns the budget for text that is already held.
     pub(super) fn of_held(held: &SearchBuffer, rules: &[Rule], memory: u64) -> Option<Self> {
         Self::within(held.bytes(), held.bytes(), rules, memory)
     }
@@ -42,14 +42,14 @@ impl SearchBudget {
     }
 }
 
-/// Bytes that the records of a rule take while they are collected.
+/// Returns the bytes used by the records of a rule while they are collected.
 fn record_bytes(rule: &Rule, text_bytes: u64) -> u64 {
     let each = if rule.fits_narrow(text_bytes) { 16 } else { 32 };
-    // Lists grow by half of what they hold, on average; what is found comes on top.
+    // On average, growing lists allocate half of their content in addition; the results also need space.
     anchors(rule, text_bytes).saturating_mul(each).saturating_mul(7) / 4
 }
 
-/// Text that is searched, each document behind a separator, with where these are in it and among all places.
+/// Text to search, with a separator before each document, and the positions of the documents in it and among all places.
 #[derive(Default)]
 pub(super) struct SearchBuffer {
     text: Vec<u8>,
@@ -57,29 +57,29 @@ pub(super) struct SearchBuffer {
 }
 
 impl SearchBuffer {
-    /// Bytes that it holds.
+    /// Returns the bytes held.
     pub(super) fn bytes(&self) -> u64 {
         self.text.len() as u64
     }
 
-    /// Documents that it holds.
+    /// Returns the number of documents held.
     pub(super) fn documents(&self) -> u64 {
         self.documents.len() as u64
     }
 
-    /// Makes room for so many bytes more.
+    /// Reserves space for this many further bytes.
     pub(super) fn reserve(&mut self, bytes: u64) {
         self.text.reserve_exact(usize::try_from(bytes).unwrap_or_default());
     }
 
-    /// Adds what another one holds, behind it.
+    /// Appends the content of another buffer.
     pub(super) fn join(&mut self, other: Self) {
         let base = self.text.len() as u64;
         self.documents.extend(other.documents.iter().map(|(start, place)| (base + start, *place)));
         self.text.extend_from_slice(&other.text);
     }
 
-    /// What each rule would remove of the documents from the place `own` on, as many at a time as there is memory for.
+    /// Estimates what each rule removes from the documents at place `own` and later, with as many rules at a time as memory allows.
     pub(super) fn estimates(
         &self,
         rules: &[Rule],
@@ -122,7 +122,7 @@ impl SearchBuffer {
 }
 
 impl SearchBuffer {
-    /// Bytes of an interval without the characters that it cuts: they stay.
+    /// Returns the bytes of an interval without the characters that it cuts, which are kept.
     fn whole(&self, interval: &Interval) -> u64 {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let is_inside = |at: usize| self.text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
@@ -137,7 +137,7 @@ impl SearchBuffer {
     }
 }
 
-/// Keeps the text of a document; returns the bytes of it.
+/// Stores the text of a document and returns its length in bytes.
 pub(super) fn hold(line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
     held.documents.push((held.text.len() as u64, place));
     held.text.push(0xff);

@@ -1,4 +1,5 @@
-//! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
+//! The inputs of a run: the files of the earlier set followed by those of the folder, in their global order, and the units in which they
+//! are read.
 
 use super::layout::Layout;
 use super::source::LineRange;
@@ -15,35 +16,35 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A line is looked for in so many bytes where a file is divided; where none begins in them it is not.
+/// Bytes searched for the start of a line where a file is divided; if none starts there, the file is not divided at that place.
 const MAX_LINE_BYTES: u64 = 64 << 20;
-/// A file is divided into parts of at least so many bytes.
+/// Minimum size of the parts of a file, in bytes.
 const LEAST_PART: u64 = 1 << 10;
 
-/// Packed files that are looked into to tell how long their text is, and bytes of each.
+/// Compressed files examined to estimate the length of their text, and the bytes of each.
 const LOOKED_INTO: usize = 8;
 const LOOKED_AT: u64 = 1 << 20;
 
 /// The files of a run.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// Those of the earlier set first.
+    /// All files, those of the earlier set first.
     pub(super) files: Vec<TextFile>,
-    /// How many belong to the earlier set.
+    /// Number of files of the earlier set.
     pub(super) earlier: usize,
     pub(super) problems: Vec<Problem>,
-    /// An index that is read in place of a folder: its shards stand for files.
+    /// An index that is read instead of a folder; its shards take the place of files.
     index: Option<Index>,
-    /// What else is read of it.
+    /// Further files that are read from the index.
     beside: Vec<(PathBuf, FileStamp)>,
-    /// Bytes of text for each hundred of packed files.
+    /// Bytes of text per hundred bytes of compressed files.
     per_hundred: u64,
-    /// Memory that reading one of the files takes, at most, and packing its output.
+    /// Limit of the memory for reading one of the files, and for compressing its output.
     reading: u64,
     packing: u64,
 }
 
-/// Finds them.
+/// Finds the inputs of a plan.
 pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
     let mut inputs = Inputs::default();
     if let Some(against) = &plan.against {
@@ -66,7 +67,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Finds out what packed files ask for, some of them from a look into them.
+    /// Determines the memory for compressed files, and estimates the ratio of text from the beginning of some of them.
     fn look_into_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
@@ -83,12 +84,12 @@ impl Inputs {
         Ok(())
     }
 
-    /// How the memory of a run is divided.
+    /// Returns how the memory of a run is divided.
     pub(super) fn memory(&self, rule: &Rule, options: &RunOptions) -> Memory {
         Memory::of(options.memory_bytes, options.threads.max(1), self.working_memory(rule), self.files.len())
     }
 
-    /// Refuses a memory that the window of one file's decoder alone would pass, or what is kept of the files.
+    /// Refuses a memory limit that the window of a decoder, or the data kept for each file, would exceed.
     pub(super) fn check_memory(&self, rule: &Rule, memory: u64) -> Outcome<()> {
         let working = self.working_memory(rule);
         let least = Memory::least(working, self.files.len());
@@ -116,15 +117,15 @@ impl Inputs {
         Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
     }
 
-    /// Refuses an output in which one of the files lies, or that lies in a folder that is read, whatever links lead there.
+    /// Refuses an output that contains one of the files or is in a folder that is read, with links resolved.
     pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
-        // The shards of an index have no place among files.
+        // The shards of an index are not checked as files.
         let files = self.line_files();
         let refuse = |why: String, name: &str| {
             let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
             Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
         };
-        // A file that is named itself may lie in any folder.
+        // The folder of a file that is named directly may contain the output.
         let root = |named: &String| match Path::new(named) {
             path if path.is_file() => path.parent().unwrap_or(path).to_owned(),
             path => path.to_owned(),
@@ -156,7 +157,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Memory that a thread takes to read and to write.
+    /// Returns the memory that a thread uses for reading and writing.
     fn working_memory(&self, rule: &Rule) -> u64 {
         self.reading + self.packing.max(Scanner::memory(rule))
     }
@@ -179,46 +180,46 @@ impl Inputs {
         Ok(())
     }
 
-    /// The folder of the shard that stands for a file.
+    /// Returns the folder of the shard that takes the place of a file.
     pub(super) fn shard_of(&self, file: usize) -> Option<PathBuf> {
         let number = u32::try_from(file.checked_sub(self.earlier)?).ok()?;
         self.index.as_ref().map(|index| shard_folder(&index.folder, number))
     }
 
-    /// How many shards there are, of an index.
+    /// Returns the number of shards of an index.
     pub(super) fn shards(&self) -> Option<u32> {
         self.index.as_ref().map(|index| index.shards)
     }
 
-    /// Files whose output is written.
+    /// Returns the files whose output is written.
     pub(super) fn own(&self) -> &[TextFile] {
         self.files.get(self.earlier..).unwrap_or_default()
     }
 
-    /// Every file that is read line by line.
+    /// Returns every file that is read line by line.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
         let count = if self.index.is_some() { self.earlier } else { self.files.len() };
         self.files.iter().take(count).collect()
     }
 
-    /// Every file, as it was found.
+    /// Returns every file in the state in which it was found.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
         let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
         self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
     }
 
-    /// Bytes on disk.
+    /// Returns the bytes on disk.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Bytes on disk of a stretch.
+    /// Returns the bytes on disk of a range of lines.
     pub(super) fn bytes_of(&self, stretch: &LineRange) -> u64 {
         let end = self.files.get(stretch.file).map_or(0, |file| file.bytes);
         end.min(stretch.to).saturating_sub(stretch.from.offset)
     }
 
-    /// Bytes of text, about; of plain files never less than there are.
+    /// Returns the approximate bytes of text; for plain files never less than the actual number.
     pub(super) fn text_bytes(&self) -> u64 {
         let of = |file: &TextFile| match file.packing {
             Packing::Plain => file.bytes,
@@ -227,15 +228,15 @@ impl Inputs {
         self.files.iter().map(of).sum()
     }
 
-    /// Whether a file is read and written in parts, so that more than one thread has something to do.
+    /// Whether a file is read and written in parts, so that several threads have work.
     pub(super) fn is_divided(&self, number: usize, division: &Division) -> bool {
         let Some(file) = self.files.get(number) else { return false };
         let least = division.unit_bytes.max(LEAST_PART);
         file.packing.is_plain() && self.shard_of(number).is_none() && file.bytes > least
     }
 
-    /// Units of reading: files in order, together about as large as the division says, of one set each. Of a file that is larger each
-    /// part is a unit; lines in it are counted from its beginning.
+    /// Returns the units of reading: files in order, of one set each, together about the size given by the division. Each part of a larger
+    /// file is a unit; its lines are counted from its beginning.
     pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<LineRange>>> {
         let mut units = Vec::new();
         let (mut unit, mut bytes) = (Vec::new(), 0_u64);
@@ -257,7 +258,7 @@ impl Inputs {
         Ok(units)
     }
 
-    /// The parts of a plain file, each of whole lines.
+    /// Returns the parts of a plain file, each of whole lines.
     fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<LineRange>> {
         let whole = LineRange::whole(number);
         let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
@@ -267,7 +268,7 @@ impl Inputs {
         for part in 1..count {
             let wanted = (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64;
             if wanted <= from {
-                // It lies in a line that is longer than a part.
+                // The boundary is inside a line that is longer than a part.
                 continue;
             }
             if let Some(to) = line_from(&open, wanted, MAX_LINE_BYTES, cancel)? {
@@ -279,7 +280,7 @@ impl Inputs {
         Ok(parts)
     }
 
-    /// A fingerprint of the files as they are.
+    /// Returns a hash of the current state of the files.
     pub(super) fn fingerprint(&self) -> String {
         let mut text = format!("{}\n", self.earlier);
         for file in &self.files {
@@ -289,13 +290,13 @@ impl Inputs {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Fails when a file is no longer what it was when it was found.
+    /// Fails if a file has changed since it was found.
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
         self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
     }
 }
 
-/// Where a path really leads; of one that is not there yet, as far as it is.
+/// Resolves the links of a path; for a path that does not exist yet, those of its existing parents.
 fn real(path: &Path) -> PathBuf {
     for folder in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (folder.canonicalize(), path.strip_prefix(folder)) {
@@ -305,7 +306,7 @@ fn real(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Fails when a file is no longer what it was when it was found.
+/// Fails if a file has changed since it was found.
 fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
     let why = match stamp_at(path) {
         Ok(stamp) if stamp == then => return Ok(()),

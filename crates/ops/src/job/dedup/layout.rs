@@ -1,36 +1,36 @@
-//! Where everything goes.
+//! Paths of all files of a run.
 
 use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// Where a plan's files go.
+/// Paths of the files of a plan.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
     pub(super) own: RunFolder,
-    /// What is read back by position and not kept: in our own folder, or where the person wants it.
+    /// Data that is read by position and not kept: in the run folder, or where the user wants it.
     pub(super) scratch: PathBuf,
-    /// Whether it is outside of our own folder.
+    /// Whether it is outside of the run folder.
     pub(super) is_elsewhere: bool,
     pub(super) index: Option<PathBuf>,
     pub(super) ranges: Option<PathBuf>,
 }
 
-/// A path that does not depend on the current folder.
+/// Returns a path that does not depend on the current folder.
 fn absolute(path: &str) -> Outcome<PathBuf> {
     std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
-/// The plan with paths that do not depend on the current folder, so that plans can be compared.
+/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared.
 pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
     for path in named.filter(|path| !path.is_empty()) {
-        // What has no absolute name in UTF-8 is left as it was said.
+        // A path without an absolute name in UTF-8 stays as given.
         if let Some(whole) = absolute(path)?.components().collect::<PathBuf>().to_str() {
             whole.clone_into(path);
         }
@@ -38,7 +38,7 @@ pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
     Ok(plan)
 }
 
-/// A settled plan whose output does not depend on the current folder either: it is run again from anywhere.
+/// Returns the settled plan with an absolute output, so that it can be run again from any folder.
 pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let output = absolute(&plan.output)?;
     let output = output.to_str().unwrap_or(&plan.output).to_owned();
@@ -46,7 +46,7 @@ pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
 }
 
 impl Layout {
-    /// Of a plan.
+    /// Returns the layout of a plan.
     pub(super) fn of(plan: &DedupPlan, options: &RunOptions) -> Outcome<Self> {
         let wanted = plan.visible_output();
         let refuse = |why: &str| Failure::usage("deduplicating", why).on(Subject::field("--output"));
@@ -54,7 +54,7 @@ impl Layout {
             return Err(refuse("where the result goes is not said"));
         }
         let given = absolute(&wanted)?;
-        // `x/..` and `.` have no name beside which our folder could lie.
+        // `x/..` and `.` have no name for a run folder next to them.
         let output: PathBuf = match given.file_name() {
             Some(_) => given.components().collect(),
             None => std::fs::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
@@ -81,27 +81,27 @@ impl Layout {
         })
     }
 
-    /// The folder below which everything lies that becomes visible.
+    /// Returns the folder that contains everything that becomes visible.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
 
-    /// The folders in which something becomes visible.
+    /// Returns the folders in which files become visible.
     pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
         [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// What is found of a unit: kept until the end.
+    /// Path of the ranges of a unit, kept until the end.
     pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
         self.kept("ranges").join(unit.to_string())
     }
 
-    /// An output of a file before it is visible: the first one, or of a shard of an index one of several.
+    /// Path of an output of a file before publication: the first one, or one of several of a shard of an index.
     pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
         self.kept("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
-    /// The ranges of a file, and those of all, before they are visible.
+    /// Paths of the ranges of a file, and of all ranges, before publication.
     pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
         self.kept("out").join(format!("{file}.ranges"))
     }
@@ -111,7 +111,7 @@ impl Layout {
         self.kept("out").join("ranges")
     }
 
-    /// The folder of an exported shard before it is visible.
+    /// Path of the folder of an exported shard before publication.
     pub(super) fn shard(&self, shard: u32) -> PathBuf {
         self.kept("shards").join(shard.to_string())
     }
@@ -120,12 +120,12 @@ impl Layout {
         self.own.work().join(name)
     }
 
-    /// Folders in which a run works, besides scratch.
+    /// Returns the folders in which a run works, without scratch.
     pub(super) fn folders(&self) -> [PathBuf; 3] {
         ["ranges", "out", "shards"].map(|name| self.kept(name))
     }
 
-    /// Where the output of a file becomes visible.
+    /// Path at which the output of a file becomes visible.
     pub(super) fn target(&self, name: &str) -> PathBuf {
         self.output.join(name)
     }

@@ -1,7 +1,7 @@
-//! Scratch that a stopped run left where the person wanted it (`--scratch`): found again by whoever runs there next.
+//! Scratch that a stopped run left in the folder that the user chose (`--scratch`), found by the next run that uses this folder.
 //!
-//! In our own folder nothing is ever lost: it is looked at by every run with the same output. A folder elsewhere says itself whose it is,
-//! and the own folder says where it is.
+//! Files in the run folder are never lost, because every run with the same output checks it. A scratch folder elsewhere names its output,
+//! and the run folder names the scratch folder.
 
 use super::layout::Layout;
 use gristmill_core::text::{bytes, display_safe};
@@ -18,23 +18,23 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// In a scratch folder: whose it is. In the own folder's work: where the scratch folder is.
+/// In a scratch folder: names its output. In the work folder of the run folder: names the scratch folder.
 const NAME: &str = "scratch.json";
 /// The largest such file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 16;
-/// Permission bits of it.
+/// Permission bits of the file.
 const MODE: u32 = 0o600;
 
-/// What such a file says.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
 struct Note {
     /// The output, or the scratch folder.
     path: PathBuf,
-    /// Who made it: what another host made is left alone.
+    /// The process that created it; files of another host are left alone.
     by: ProcessIdentity,
 }
 
-/// The name of the scratch folder of an output: it tells runs apart that go on in one folder.
+/// Returns the name of the scratch folder of an output, distinct for runs that share one parent folder.
 pub(super) fn folder_name(output: &Path) -> String {
     format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_bytes()))
 }
@@ -50,7 +50,7 @@ fn write(fs: &dyn Fs, folder: &Path, path: &Path) -> Outcome<()> {
     write_file(fs, &folder.join(NAME), &text, MODE)
 }
 
-/// Says in both places where the scratch of this run is. The folders are there.
+/// Records the scratch folder of this run in both places. The folders must exist.
 pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     match layout.is_elsewhere {
         true => {
@@ -61,18 +61,18 @@ pub(super) fn note(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     }
 }
 
-/// Removes the scratch that a stopped run with this output has elsewhere than this run.
+/// Removes scratch that a stopped run with this output left in another place than that of this run.
 pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     let Some(note) = read(&layout.own.work())? else { return Ok(()) };
     let is_former = note.path != layout.scratch && is_of(&note.path, &layout.output);
-    // It says so itself, too: a file that anybody may write is no reason to remove what is not ours.
+    // The folder itself must also name the output: anyone may have written the file, which is no reason to remove a foreign folder.
     match is_former && read(&note.path)?.is_some_and(|there| there.path == layout.output) {
         true => fs.remove_dir_all(&note.path),
         false => Ok(()),
     }
 }
 
-/// Where a stopped run wanted its scratch, if not in its own folder.
+/// Returns where a stopped run wanted its scratch, if not in its run folder.
 pub fn scratch_elsewhere(own: &RunFolder) -> Option<PathBuf> {
     let note = read(&own.work()).ok().flatten()?;
     note.path.parent().map(Path::to_owned)
@@ -82,7 +82,7 @@ fn is_of(scratch: &Path, output: &Path) -> bool {
     scratch.file_name() == Some(OsStr::new(&folder_name(output)))
 }
 
-/// Looks at what lies beside the scratch folder of this run: what runs left that cannot go on any more goes, of those that can is told.
+/// Checks the folders next to the scratch folder of this run: removes those of runs that cannot be resumed, and reports those that can.
 pub(super) fn look_around(
     fs: &dyn Fs,
     layout: &Layout,
@@ -120,7 +120,7 @@ pub(super) fn look_around(
     Ok(())
 }
 
-/// Bytes of the files in a folder; scratch has no folders in it.
+/// Returns the bytes of the files in a folder; scratch has no subfolders.
 fn size_of(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|facts| facts.len()).sum()

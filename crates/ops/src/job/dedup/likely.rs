@@ -1,15 +1,17 @@
-//! What lengths are likely to remove, told together: of a longer minimum length never more than of a shorter one, each within bounds.
+//! Likely shares of removed text for several lengths together: a longer minimum length never removes more than a shorter one, and each
+//! share has bounds.
 
 use super::LengthEstimate;
 
-/// The widest that the bounds of a share are apart, and the least that they are from it.
+/// Maximum distance between the bounds of a share, and minimum distance of each from it.
 const WIDEST: f64 = 0.25;
 const NEAREST: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
 const DEVIATIONS: f64 = 4.0;
 
-/// Gives the lengths, in any order, shares that never grow with the length, and bounds to those that are not exact. `deviation` is the
-/// standard deviation of a share; of text of which little was read, the most is missing, and the bounds are as wide as they may be.
+/// Adjusts the shares of the lengths, given in any order, so that they never grow with the length, and sets bounds for those that are not
+/// exact. `deviation` is the standard deviation of a share. If little of the text was read, the upper bound is missing, and the bounds are
+/// as wide as allowed.
 pub(super) fn settle(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthEstimate) -> f64) {
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);
@@ -35,7 +37,8 @@ pub(super) fn settle(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthE
     }
 }
 
-/// The numbers that never grow and are nearest to `values`, by the sum of their weighted squares: neighbours that grow become their mean.
+/// Returns the never growing values that are nearest to `values` by the sum of weighted squares: growing neighbours are replaced by their
+/// mean.
 fn never_growing(values: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for (value, weight) in values.iter().zip(weights) {

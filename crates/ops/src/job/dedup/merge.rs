@@ -1,4 +1,4 @@
-//! Third stage: what the parts and the scan found in a unit becomes its ranges: sorted, none touching another.
+//! Third stage: the results of the parts and of the scan in a unit become its ranges, sorted and not touching each other.
 
 use super::anchors::{interval_bytes, INTERVAL};
 use super::budget::Budget;
@@ -11,7 +11,7 @@ use gristmill_core::Outcome;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Intervals between two looks at whether the run was cancelled.
+/// Intervals between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// The ranges of a unit, by position in it: a file of pairs of start and end, little-endian.
@@ -20,7 +20,7 @@ pub(super) struct UnitRanges {
     pub(super) mark: Mark,
 }
 
-/// Joins what was found in unit `number`, which begins at `base`.
+/// Merges the intervals of unit `number`, which begins at `base`.
 pub(super) fn merge_unit(
     job: &Job<'_>,
     (number, base): (usize, u64),
@@ -44,7 +44,7 @@ pub(super) fn merge_unit(
     for (which, cursor) in cursors.iter_mut().enumerate() {
         heap.extend(cursor.next()?.map(|next| Reverse((next, which))));
     }
-    // Kept to the end of the run, so it never stays in memory.
+    // Kept until the end of the run, so it is never stored in memory.
     let mut ranges = SpillBuffer::new(&*job.context.fs, job.layout.ranges_of(number), &Budget::new(0));
     ranges.spill()?;
     let (mut open_range, mut seen): (Option<(u64, u64)>, u64) = (None, 0);
@@ -72,19 +72,19 @@ pub(super) fn merge_unit(
     Ok(UnitRanges { mark })
 }
 
-/// The ranges of a unit, to be gone through from a position on.
+/// The ranges of a unit, which can be iterated from any position.
 pub(super) struct Ranges {
     stored: Stored,
     open: OpenFiles,
 }
 
 impl Ranges {
-    /// Of unit `number`.
+    /// Opens the ranges of unit `number`.
     pub(super) fn of(job: &Job<'_>, number: usize, ranges: &UnitRanges) -> Self {
         Self { stored: Stored::of_file(job.layout.ranges_of(number), ranges.mark), open: OpenFiles::default() }
     }
 
-    /// Those that begin at `from` or behind it; positions are counted from there.
+    /// Returns the ranges that begin at or after `from`, with positions relative to it.
     pub(super) fn from(&self, from: u64) -> Outcome<Walk<'_>> {
         let (mut low, mut high) = (0, self.stored.len() / INTERVAL as u64);
         let end = high;
@@ -105,14 +105,15 @@ impl Ranges {
     }
 }
 
-/// Ranges in order, handed out document by document.
+/// Ranges in order, returned document by document.
 pub(super) struct Walk<'a> {
     cursor: Cursor<'a>,
     next: Option<(u64, u64)>,
 }
 
 impl Walk<'_> {
-    /// The ranges of the document whose text is `[start, start + len)`, relative to it. Documents are asked for in order.
+    /// Returns the ranges of the document whose text is `[start, start + len)`, relative to it. Must be called in the order of the
+    /// documents.
     pub(super) fn of_document(&mut self, start: u64, len: u64, ranges: &mut Vec<Range>) -> Outcome<()> {
         ranges.clear();
         while let Some((from, to)) = self.next.filter(|(from, _)| *from < start + len) {

@@ -1,9 +1,9 @@
-//! `dedup` as a job: a folder of JSONL in, the same files without what repeats out (docs/formats/bsade.md).
+//! `dedup` as a job: reads a folder of JSONL and writes the same files without repeated text (docs/formats/bsade.md).
 //!
-//! Stages, each in units that are done in any order and by any thread: *read* (some files: their text, and records of anchors), *find* (some
-//! of the keys: intervals that repeat), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records stay in
-//! memory while it lasts and go to scratch after that; the journal names finished units, so that a run that was stopped goes on. Neither
-//! threads nor memory nor the division into units change a byte. Nothing is visible before all of it is finished.
+//! The stages consist of units that run in any order and on any thread: *read* (some files: their text, and anchor records), *find* (some
+//! of the keys: repeated intervals), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records stay in
+//! memory while it suffices, and go to scratch after that. The journal names the finished units, so that a stopped run can be resumed. The
+//! number of threads, the memory and the division into units do not change the output. Nothing is visible before all of it is finished.
 
 mod anchors;
 mod budget;
@@ -48,25 +48,25 @@ use gristmill_core::{DedupPlan, Outcome, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;
 
-/// Starts a plan in the background. What is wrong with it is told at the end of the task, like everything else.
+/// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
 ///
-/// The same plan on the same output goes on where it was stopped, or does nothing where it was finished.
+/// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
 pub fn start(plan: DedupPlan, options: RunOptions) -> Outcome<Task<DedupReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
 }
 
-/// Sizes that change no byte of the result; tests set them.
+/// Sizes that do not change the result; set by tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tuning {
-    /// Parts of the keys.
+    /// Number of parts of the keys.
     pub parts: Option<u32>,
     /// Bytes of input in a unit.
     pub unit_bytes: Option<u64>,
-    /// Bytes of memory that piles may take.
+    /// Memory for spill buffers, in bytes.
     pub piles: Option<u64>,
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(plan: DedupPlan, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<Task<DedupReport>> {
     Task::start("dedup", options, fs, move |context| run::run(context, &plan, tuning))
 }

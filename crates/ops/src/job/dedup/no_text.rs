@@ -1,19 +1,19 @@
-//! A run in which no record has text at all: most likely the field is another one. A result in which every line is copied would look
-//! like a clean corpus, so it is refused.
+//! Detects a run in which no record has text, most likely because of a wrong field. A result that copies every line would look like a clean
+//! corpus, so the run is refused.
 
 use super::inputs::Inputs;
 use crate::source::text::{keys_of, Blocks, Position, TextFile};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, ProblemKind, Subject};
 
-/// Files that are looked into, bytes of each, and lines.
+/// Limits of files examined, of bytes of each, and of lines.
 const FILES: usize = 8;
 const BYTES: usize = 64 << 10;
 const LINES: usize = 50;
-/// Keys that are told.
+/// Limit of keys reported.
 const TOLD: usize = 20;
 
-/// What is to be said where none of the lines gave a document: `None` where some record has the field, or none is a JSON object.
+/// Returns the problem to report if no line contains a document; `None` if a record has the field, or no line is a JSON object.
 pub(super) fn wrong_field(plan: &DedupPlan, inputs: &Inputs, cancel: &Cancel) -> Outcome<Option<Problem>> {
     if inputs.shards().is_some() {
         return Ok(None);

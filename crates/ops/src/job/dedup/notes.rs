@@ -4,24 +4,24 @@ use super::budget::{Budget, Chunk, CHUNK};
 use crate::engine::dedup::noted::LineNote;
 use std::sync::Arc;
 
-/// Notes in a chunk.
+/// Notes per chunk.
 const IN_CHUNK: usize = CHUNK / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.
 #[derive(Debug)]
 pub(super) struct Notes {
-    /// Each full but the last.
+    /// All chunks but the last are full.
     chunks: Vec<Chunk>,
     budget: Arc<Budget>,
 }
 
 impl Notes {
-    /// None yet.
+    /// Creates an empty list.
     pub(super) fn new(budget: &Arc<Budget>) -> Self {
         Self { chunks: Vec::new(), budget: Arc::clone(budget) }
     }
 
-    /// Adds that of the next line; false when there is no memory for it.
+    /// Adds the note of the next line; returns false if there is no memory for it.
     pub(super) fn add(&mut self, note: LineNote) -> bool {
         if self.chunks.last().is_none_or(Chunk::is_full) {
             match self.budget.take() {
@@ -33,7 +33,7 @@ impl Notes {
         self.chunks.last_mut().is_some_and(|chunk| chunk.fill(&note.to_bytes()).is_empty())
     }
 
-    /// Those from line number `from` on.
+    /// Returns the notes from line number `from` on.
     pub(super) fn from(&self, from: usize) -> impl Iterator<Item = LineNote> + '_ {
         let (first, within) = (from / IN_CHUNK, from % IN_CHUNK);
         let notes = self.chunks.iter().skip(first).flat_map(|chunk| chunk.bytes().as_chunks().0);

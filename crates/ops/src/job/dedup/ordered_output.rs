@@ -1,4 +1,4 @@
-//! The output of one file while it is written: pieces are made side by side, and put down one after the other.
+//! The output of one file: pieces are made in parallel and written in order.
 
 use super::export::{PlacedFile, PlacedPart};
 use super::output::Hash;
@@ -14,37 +14,37 @@ use gristmill_storage::fs::BufferedFile;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a thread that waits for its turn checks for cancellation.
+/// Interval at which a waiting thread checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A piece of a file of which the output is made by one thread.
+/// A piece of a file whose output is made by one thread.
 #[derive(Clone, Copy)]
 pub(super) struct OutputUnit {
-    /// Of the parts of the file.
+    /// Index of the part of the file.
     pub(super) part: usize,
     pub(super) stretch: LineRange,
-    /// Where its text begins in that of the part, and how long it is, separators counted.
+    /// Offset of its text in the text of the part, and its length, both including separators.
     pub(super) at: u64,
     pub(super) bytes: u64,
 }
 
-/// A file while it is written: pieces are made side by side and put down one after the other.
+/// A file that is being written: pieces are made in parallel and written in order.
 pub(super) struct OrderedOutput {
     pub(super) pieces: Vec<OutputUnit>,
     down: Mutex<OutputState>,
     turn: Condvar,
 }
 
-/// What is put down.
+/// State of the output.
 #[derive(Default)]
 pub(super) struct OutputState {
-    /// The piece whose turn it is.
+    /// The piece that is written next.
     pub(super) next: usize,
     output: Option<(PackedOutput, Hash)>,
-    /// The last one is being written.
+    /// Files of the result; the last one is being written.
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
-    /// Ranges, for looking at them: begun with the first one.
+    /// Ranges of removed text, for viewing them; begun with the first one.
     section: Section,
     ranges: Option<(BufferedFile, Hash)>,
     written: WrittenRanges,
@@ -52,7 +52,7 @@ pub(super) struct OutputState {
 
 impl OrderedOutput {
     pub(super) fn of(job: &Job<'_>, placed: &PlacedFile, is_wanted: bool) -> Self {
-        // Of very many files each is one piece: a place that is kept for a second one would be room for three others.
+        // With very many files each is one piece, so the capacity is exact: space for a second piece would be as large as three others.
         let count = |part: &PlacedPart| part.facts.seams.len() + 1;
         let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
         for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
@@ -81,12 +81,12 @@ impl OrderedOutput {
         WrittenParts { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
     }
 
-    /// The next piece has its turn.
+    /// Wakes the threads that wait, so that the next piece can be written.
     pub(super) fn call_next(&self) {
         self.turn.notify_all();
     }
 
-    /// Waits until it is the turn of a piece, which then has everything to itself.
+    /// Waits until a piece is next, which then has exclusive access.
     pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, OutputState>> {
         let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
         while down.next != piece {
@@ -114,7 +114,7 @@ impl OutputState {
         Ok(())
     }
 
-    /// Puts ranges down that were gathered.
+    /// Writes collected ranges.
     pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut Gathered) -> Outcome<()> {
         if gathered.is_empty() {
             return Ok(());
@@ -145,7 +145,7 @@ impl OutputState {
         Ok(self.written)
     }
 
-    /// Goes on to the next file where an index says so.
+    /// Begins the next file if the line of an index belongs to one.
     pub(super) fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
         match line.file() {
             Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
@@ -157,7 +157,7 @@ impl OutputState {
         }
     }
 
-    /// The output, begun with its first line: a file without any has none.
+    /// Returns the output, which is created with its first line: a file without lines has no output.
     pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
         let output = match self.output.take() {
             Some(output) => output,

@@ -1,4 +1,4 @@
-//! A file of the result while it is written: hashed on the way.
+//! A file of the result, hashed while it is written.
 
 use super::spill_buffer::Mark;
 use gristmill_core::Outcome;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes that are collected before they are written.
+/// Bytes that are buffered before they are written.
 const BUFFER: usize = 256 << 10;
 
 /// The hash of a file that is being written.
@@ -15,21 +15,21 @@ const BUFFER: usize = 256 << 10;
 pub(super) struct Hash(Arc<Mutex<Xxh3>>);
 
 impl Hash {
-    /// Begins the file at `path`, hashed; what a stopped run left there goes.
+    /// Creates the file at `path`, hashed; replaces a file left by a stopped run.
     pub(super) fn create(&self, fs: &dyn Fs, path: &Path) -> Outcome<BufferedFile> {
         fs.remove_file(path)?;
         let file = Hashed { inner: fs.create_file(path)?, hash: self.clone() };
         Ok(BufferedFile::new(Box::new(file), BUFFER))
     }
 
-    /// Closes the file and marks it.
+    /// Closes the file and returns its mark.
     pub(super) fn close(&self, file: BufferedFile) -> Outcome<Mark> {
         let bytes = file.close()?;
         Ok(Mark { bytes, xxh3: self.0.lock().unwrap_or_else(PoisonError::into_inner).digest() })
     }
 }
 
-/// Passes everything on, and hashes what is written.
+/// Passes all data on, and hashes what is written.
 struct Hashed {
     inner: Box<dyn WriteFile>,
     hash: Hash,

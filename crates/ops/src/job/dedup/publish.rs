@@ -1,4 +1,4 @@
-//! Makes everything visible in one publication.
+//! Publishes all files in one publication.
 
 use super::layout::with_output;
 use super::record::{Recorded, RecordedOutput};
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::publish::make_folder;
 
-/// A file that is finished and not visible yet.
+/// A file that is finished and not yet visible.
 pub(super) struct FinishedFile {
     pub(super) written: PathBuf,
     pub(super) target: PathBuf,
     pub(super) bytes: u64,
 }
 
-/// Stages all files, and the ranges of all for looking at them, and makes them visible; the report comes last.
+/// Stages all files and the ranges for viewing removed text, and publishes them; the report comes last.
 pub(super) fn publish(
     job: &Job<'_>,
     made: &[FinishedFile],
@@ -31,10 +31,10 @@ pub(super) fn publish(
     let (context, plan, layout) = (job.context, job.plan, job.layout);
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
-        // With the ranges, the plan and the report.
+        // Three more files: the ranges, the plan and the report.
         let publication = Publication::begin(fs, layout.root(), &layout.own)?;
         let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
-        // Even of an input without any document something is visible: the empty folder.
+        // An input without documents also has a visible result: the empty folder.
         folders.make(&layout.output)?;
         for file in made {
             context.cancel.check()?;
@@ -46,7 +46,7 @@ pub(super) fn publish(
         remove_old(&layout.own, &recorded, &places, &mut publication)?;
         match ranges {
             Some(path) => publication.stage_file(&layout.own.ranges(), path, RECORD_MODE)?,
-            // Those of an earlier run say nothing of this one.
+            // The ranges of an earlier run do not apply to this one.
             None => publication.remove(&layout.own.ranges())?,
         }
         publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(&with_output(plan)?)?.as_bytes(), RECORD_MODE)?;

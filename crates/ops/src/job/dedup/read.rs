@@ -1,4 +1,4 @@
-//! First stage: each unit's documents become text, records of anchors, and what the scan finds by itself.
+//! First stage: the documents of each unit become text, anchor records, and the intervals found by the scan itself.
 
 use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
@@ -19,42 +19,42 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Documents between two looks at the progress.
+/// Documents between two progress updates.
 const TOLD: u64 = 256;
-/// Bytes of a file between two places where a part of its output may begin, unless units are smaller.
+/// Bytes of a file between two possible boundaries of its output pieces, unless units are smaller.
 const SEAM: u64 = 2 << 20;
-/// What stands in front of each document.
+/// Precedes each document.
 const SEPARATOR: &[u8] = &[0xff];
 
-/// What is known of a file, or a part of one, after it was read.
+/// Facts about a file, or a part of one, after it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileFacts {
-    /// Bytes of its text with the separators: what its documents take of all positions.
+    /// Bytes of its text including separators: the number of positions that its documents occupy.
     pub(super) bytes: u64,
-    /// Documents.
+    /// Number of documents.
     pub(super) documents: u64,
     /// Lines without usable text.
     pub(super) copied: u64,
     /// All lines.
     pub(super) lines: u64,
-    /// Those of them that are blank.
+    /// Blank lines among the lines without usable text.
     pub(super) blank: u64,
-    /// Of a file that is written in parts: where one may begin.
+    /// Possible boundaries of output pieces, for a file that is written in parts.
     pub(super) seams: Vec<LineBoundary>,
 }
 
-/// A place between two lines.
+/// A boundary between two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LineBoundary {
-    /// In the file, in bytes.
+    /// Offset in the file, in bytes.
     pub(super) offset: u64,
-    /// Lines before it, counted from where the part begins.
+    /// Lines before it, counted from the beginning of the part.
     pub(super) line: u64,
-    /// Bytes of text before it, separators counted, likewise.
+    /// Bytes of text before it including separators, counted likewise.
     pub(super) at: u64,
 }
 
-/// Records a problem; with a strict sink it ends the run at once.
+/// Records a problem; a strict sink ends the run at once.
 fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option<&dyn ProblemSink>) -> Outcome<()> {
     if let Some(sink) = strict {
         sink.report(problem.clone())?;
@@ -63,7 +63,7 @@ fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option
     Ok(())
 }
 
-/// What a unit came to, as the journal keeps it.
+/// The result of a unit, as stored in the journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Noted {
     pub(super) files: Vec<FileFacts>,
@@ -81,21 +81,21 @@ pub(super) struct ReadUnit {
     pub(super) findings: RecordedProblems,
     pub(super) text: Stored,
     pub(super) collected: Collected,
-    /// Notes of all lines, where there was memory for them.
+    /// Notes of all lines, if there was memory for them.
     pub(super) notes: Option<Arc<Notes>>,
-    /// An earlier run did it.
+    /// Whether it was read by an earlier run.
     pub(super) is_resumed: bool,
 }
 
 impl ReadUnit {
-    /// Bytes of it that went to scratch.
+    /// Returns the bytes that were written to scratch.
     pub(super) fn on_disk(&self) -> u64 {
         let piles = [&self.text, &self.collected.anchors, &self.collected.found];
         piles.into_iter().filter_map(Stored::mark).map(|mark| mark.bytes).sum()
     }
 }
 
-/// Reads one unit, unless a stopped run did and all of it is there.
+/// Reads one unit, unless a stopped run has read it and its files are intact.
 pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
     let name = format!("read/{number}");
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
@@ -113,7 +113,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
             facts.push(reading.file(stretch, file)?);
         }
     }
-    // What is in memory is lost with the process; a unit is done when all of it is on disk.
+    // Data in memory is lost with the process; a unit is only recorded as done when all of it is on disk.
     let on_disk = reading.text.is_spilled() || reading.sink.is_spilled();
     if on_disk {
         reading.text.spill()?;
@@ -136,7 +136,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -
     Ok(ReadUnit { files: facts, findings, text, collected, notes, is_resumed: false })
 }
 
-/// A unit that a stopped run read; `None` when something of it is gone or damaged.
+/// Returns a unit that a stopped run read; `None` if a part of it is missing or damaged.
 fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadUnit>> {
     let (text, anchors, found) = (path("text"), path("anchors"), path("found"));
     for (mark, path) in [(noted.text, &text), (noted.anchors, &anchors), (noted.found, &found)] {
@@ -155,7 +155,7 @@ fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadU
     Ok(Some(ReadUnit { files, findings, text, collected, notes: None, is_resumed: true }))
 }
 
-/// A unit while it is read.
+/// A unit that is being read.
 struct Reading<'a> {
     job: &'a Job<'a>,
     number: usize,
@@ -165,7 +165,7 @@ struct Reading<'a> {
     findings: RecordedProblems,
     spare: String,
     back: WriteBack,
-    /// Until there is no memory for them.
+    /// `None` once there is no memory for notes.
     notes: Option<Notes>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Reading<'a> {
         let scanner = Scanner::new(&job.rule);
         let (findings, spare) = (RecordedProblems::default(), String::new());
         let back = WriteBack::new(&Layout::of(job.plan)?);
-        // What is only compared with is not written.
+        // The earlier set is only compared with, not written.
         let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
         let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
         Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
                     facts.copied += 1;
                     if let Some(mut problem) = line.problem(file) {
                         if strict.is_some() && stretch.from.offset > 0 {
-                            // It ends the run, so its line is wanted now.
+                            // The problem ends the run, so its line number is determined now.
                             let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
                             problem.subject.line = problem.subject.line.map(|line| line + before);
                         }
@@ -233,7 +233,7 @@ impl<'a> Reading<'a> {
         Ok(facts)
     }
 
-    /// Notes a line for its writing, while there is memory for notes.
+    /// Notes a line for the write stage, while there is memory for notes.
     fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
         let Some(notes) = &mut self.notes else { return Ok(()) };
         let note = match line {
@@ -246,7 +246,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Takes up the text of a document, and gives its length in bytes.
+    /// Appends the text of a document and returns its length in bytes.
     fn document(&mut self, line: Line<'_>) -> Outcome<u64> {
         self.text.append(SEPARATOR)?;
         let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);

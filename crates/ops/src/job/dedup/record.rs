@@ -1,4 +1,4 @@
-//! What a finished dedup leaves for the next one, and what the next one makes of it.
+//! The record that a finished dedup leaves, and how the next run uses it.
 
 use super::inputs::Inputs;
 use super::layout::Layout;
@@ -35,7 +35,7 @@ impl Recorded {
     }
 }
 
-/// Whether a plan may run where it wants to, and whether it has run already.
+/// Decides whether a plan may run on its output, and whether it has already run.
 pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
     if plan.overwrite {
         return Ok(Decision::Run);
@@ -64,7 +64,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
     Ok(Decision::Run)
 }
 
-/// Whether there is anything but empty folders: those may be what a run left that was killed just before it moved its files.
+/// Whether a folder contains anything except empty folders, which a run may have left that was killed just before it moved its files.
 fn holds_something(place: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(place) else { return place.symlink_metadata().is_ok() };
     let mut folders = vec![entries];

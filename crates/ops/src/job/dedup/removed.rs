@@ -1,4 +1,4 @@
-//! The ranges of all files in one file beside the report, for looking at what was removed.
+//! The ranges of all files in one file next to the report, for viewing what was removed.
 
 use super::run::Job;
 use super::stages::Merged;
@@ -10,7 +10,7 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const COPIED: usize = 256 << 10;
 
 fn source_of(file: &TextFile) -> Source {
@@ -18,7 +18,7 @@ fn source_of(file: &TextFile) -> Source {
     Source { name: file.name.clone(), path: file.path.clone(), bytes, modified_ns }
 }
 
-/// Puts the sections of all files into one; `None` of an index, whose text lies in no files. It may be made again and again.
+/// Joins the sections of all files into one file; `None` for an index, whose text is not in files. Can be repeated.
 pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Outcome<Option<PathBuf>> {
     if job.inputs.shards().is_some() {
         return Ok(None);
@@ -59,7 +59,7 @@ fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
     }
 }
 
-/// The passages that repeat most, with the lines that the writing came by.
+/// Returns the most repeated passages, with the line numbers found during writing.
 fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<KnownPassage> {
     let of = |placed: &super::stages::PlacedPassage| {
         let passage = placed.passage.clone();

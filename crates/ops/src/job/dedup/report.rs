@@ -1,4 +1,4 @@
-//! What a run of `dedup` did, and what one would do.
+//! What a run of `dedup` did, or would do.
 
 use crate::job::prepare::OutputFile;
 use gristmill_core::{text, Problem, ProblemKind, Severity};
@@ -6,59 +6,59 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DedupReport {
     /// The folder of the result.
     pub output: PathBuf,
-    /// Input files.
+    /// Number of input files.
     pub files: u64,
-    /// What was read and what of it was removed (or, in annotate mode, listed), all files together.
+    /// Figures of all files together: what was read, and what was removed or, in annotate mode, listed.
     pub totals: Figures,
-    /// Of each file, in the order of the documents.
+    /// Figures of each file, in the order of the documents.
     pub per_file: Vec<FileReport>,
-    /// The passages that repeat most, those that cost most bytes first.
+    /// The most repeated passages, in descending order of repeated bytes.
     pub passages: Vec<RepeatedPassage>,
-    /// Files beside the output: of an exported index, or exported ranges.
+    /// Files next to the output: those of an exported index, or exported ranges.
     pub exported: Vec<OutputFile>,
-    /// Everything was there already; nothing was written. The figures are those of the run that made it.
+    /// Everything existed already and nothing was written. The figures are those of the run that made it.
     pub nothing_to_do: bool,
-    /// Pieces of work that an earlier run that was stopped had done already.
+    /// Units that an earlier, stopped run had already done.
     pub resumed_units: u64,
-    /// Scratch space that was used, in bytes.
+    /// Scratch space used, in bytes.
     pub scratch_bytes: u64,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
 
-/// Documents and what repeats in them.
+/// Documents and their repeated text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Documents with text.
     pub documents: u64,
-    /// Lines without usable text, which are copied as they are.
+    /// Lines without usable text, which are copied unchanged.
     pub copied_lines: u64,
     /// Bytes of text.
     pub text_bytes: u64,
-    /// Ranges that repeat.
+    /// Number of repeated ranges.
     pub ranges: u64,
-    /// Bytes in them, before they are cut to whole characters.
+    /// Bytes of the ranges, before they are cut to whole characters.
     pub range_bytes: u64,
-    /// Bytes in them, cut to whole characters: what is removed, or annotated.
+    /// Bytes of the ranges, cut to whole characters: what is removed or annotated.
     pub removed_bytes: u64,
     /// Documents with at least one range.
     pub changed_documents: u64,
-    /// Documents of which nothing is left, or would be.
+    /// Documents whose whole text is removed, or would be.
     pub emptied_documents: u64,
 }
 
 impl Figures {
-    /// Adds others.
+    /// Adds other figures.
     pub fn add(&mut self, other: &Self) {
         self.documents += other.documents;
         self.copied_lines += other.copied_lines;
@@ -70,107 +70,107 @@ impl Figures {
         self.emptied_documents += other.emptied_documents;
     }
 
-    /// The part of the text that is removed, from 0 to 1.
+    /// Returns the removed fraction of the text, from 0 to 1.
     pub fn removed_share(&self) -> f64 {
         self.removed_bytes as f64 / self.text_bytes.max(1) as f64
     }
 }
 
-/// What became of one file.
+/// Result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReport {
-    /// Relative to the folder, the same in input and output; raw.
+    /// Path relative to the folder, the same in input and output; raw.
     pub name: String,
     /// Size of the input, in bytes.
     pub input_bytes: u64,
-    /// Size of the output, in bytes; `None` where there is none, since the input has no documents.
+    /// Size of the output, in bytes; `None` if there is none, because the input has no documents.
     pub output_bytes: Option<u64>,
-    /// An earlier version was replaced.
+    /// Whether an earlier version was replaced.
     pub replaces: bool,
-    /// Its documents.
+    /// Figures of its documents.
     pub figures: Figures,
 }
 
-/// A passage that repeats.
+/// A repeated passage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatedPassage {
     /// The file of the place that is shown; raw.
     pub file: String,
-    /// Its line, counted from 1; 0 where it is not known.
+    /// Its line, counted from 1; 0 if unknown.
     pub line: u64,
-    /// Where it begins in the text of that document, in bytes.
+    /// Offset in the text of that document, in bytes.
     pub offset: u64,
-    /// Its length in bytes, at least.
+    /// Minimum length, in bytes.
     pub length: u64,
-    /// How often it was seen.
+    /// Number of occurrences found.
     pub count: u64,
-    /// How it begins, cut to whole characters; raw.
+    /// Beginning of the passage, cut to whole characters; raw.
     pub text: String,
 }
 
-/// What a run would do, from a sample.
+/// What a run would do, estimated from a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct DedupEstimate {
-    /// Input files.
+    /// Number of input files.
     pub files: u64,
     /// Their size on disk, in bytes.
     pub input_bytes: u64,
-    /// Bytes of text in them, about.
+    /// Approximate bytes of text in them.
     pub text_bytes: u64,
-    /// Documents, about.
+    /// Approximate number of documents.
     pub documents: u64,
-    /// Bytes on disk that were read to tell the rest; with all of them, repeats between all files are counted.
+    /// Bytes on disk that were read for the estimate; if it is all of them, repeats between all files are counted.
     pub sampled_bytes: u64,
-    /// Of all different keys of the text that was read one in so many was looked at, with each of its places.
+    /// Sampling of the distinct keys in the text that was read: one in this many was examined, with all of its places.
     pub one_in: u64,
-    /// What the minimum length comes to, or several where they are shown together.
+    /// Estimate for the minimum length, or for several that are shown together.
     pub lengths: Vec<LengthEstimate>,
-    /// The passages that repeat most in the sample.
+    /// The most repeated passages in the sample.
     pub passages: Vec<RepeatedPassage>,
-    /// Time that a run takes with the threads that were asked for, about.
+    /// Approximate time of a run with the requested threads.
     #[serde(rename = "estimated_seconds", serialize_with = "crate::job::as_seconds")]
     pub estimated: Duration,
-    /// Memory that a run takes, in bytes, at most.
+    /// Maximum memory of a run, in bytes.
     pub memory_bytes: u64,
-    /// Scratch space that a run takes, in bytes, about; 0 where all fits into memory.
+    /// Approximate scratch space of a run, in bytes; 0 if everything fits into memory.
     pub scratch_bytes: u64,
-    /// Where it would be.
+    /// Scratch folder.
     pub scratch: PathBuf,
-    /// Space that is free there, in bytes.
+    /// Free space there, in bytes.
     pub scratch_free_bytes: u64,
-    /// Space for the result, in bytes, about.
+    /// Approximate space for the result, in bytes.
     pub output_bytes: u64,
-    /// Space that is free where it goes, in bytes.
+    /// Free space at the output, in bytes.
     pub free_bytes: u64,
-    /// The same plan has run on the same files already.
+    /// Whether the same plan has already run on the same files.
     pub nothing_to_do: bool,
-    /// Pieces of work that a run that was stopped has done.
+    /// Units that a stopped run has done.
     pub resumable_units: u64,
-    /// What stands in the way, and what was found in the sample.
+    /// What prevents a run, and problems found in the sample.
     pub problems: Vec<Problem>,
 }
 
-/// What a minimum length comes to.
+/// Estimate for one minimum length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LengthEstimate {
-    /// In bytes.
+    /// Minimum length in bytes.
     pub min_length: u64,
-    /// The part of the text in ranges, from 0 to 1, about. Of a longer minimum never more.
+    /// Approximate fraction of the text in ranges, from 0 to 1. Never higher for a longer minimum length.
     pub share: f64,
-    /// The same of all the text, in bytes.
+    /// The same fraction of all the text, in bytes.
     pub removed_bytes: u64,
-    /// How far that may be off by chance, in bytes: one standard deviation.
+    /// Standard deviation of the random error, in bytes.
     pub margin_bytes: u64,
-    /// The least that the share is likely to be.
+    /// Lower bound of the likely share.
     pub least_share: f64,
-    /// The most that it is likely to be, at most 0.25 more than the least.
+    /// Upper bound of the likely share, at most 0.25 above the lower one.
     pub most_share: Option<f64>,
-    /// All of the text was searched: it is what a run would do.
+    /// Whether all of the text was searched, so that this is the result of a run.
     pub is_exact: bool,
 }
 
 impl DedupEstimate {
-    /// Takes the figures of the run that made what a run would make.
+    /// Takes the figures of the run that made the same result.
     pub(super) fn take_figures(&mut self, made: &DedupReport) {
         let totals = &made.totals;
         (self.documents, self.text_bytes) = (totals.documents, totals.text_bytes);
@@ -190,12 +190,12 @@ impl DedupEstimate {
         }
     }
 
-    /// Whether its figures are those of all of the text.
+    /// Whether its figures are those of the whole text.
     pub fn is_exact(&self) -> bool {
         self.lengths.iter().all(|length| length.is_exact)
     }
 
-    /// How much it is and how long it takes, in a line.
+    /// Returns the size and the time of a run, in one line.
     pub fn outlook(&self) -> String {
         format!(
             "{}, {}: about {} and {} of text, in about {}",
@@ -207,7 +207,7 @@ impl DedupEstimate {
         )
     }
 
-    /// What the figures of a length are from, and how far they may be off, as a sentence.
+    /// Returns a sentence on the basis of the figures of a length and their possible error.
     pub fn basis(&self, length: &LengthEstimate) -> String {
         let (read, all) = (text::bytes(self.sampled_bytes), text::bytes(self.input_bytes));
         if length.is_exact {

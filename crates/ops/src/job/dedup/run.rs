@@ -1,4 +1,4 @@
-//! The course of one `dedup`, from opening to the published files.
+//! The course of one `dedup`, from opening to publication.
 
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
@@ -29,13 +29,14 @@ use serde::Serialize;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Permission bits of the folders that are missing above the output.
+/// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
-/// Counts up when other places of the text become anchors: records of both do not go together.
+/// Increased when different places of the text become anchors: records of different versions cannot be combined.
 const ANCHOR_VERSION: u32 = 2;
-/// Where text does not fit into memory, one in so many bytes of it keeps what was found: each spares reading some hundred bytes back.
+/// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
+/// several hundred bytes back.
 const KNOWN: u64 = 16;
-/// Units of the journal are known by name; what they were read from is part of its key.
+/// Units in the journal are identified by name; the state of their inputs is part of the key of the journal.
 const NO_STAMP: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
 
 /// Everything that is decided before the text is read.
@@ -48,18 +49,18 @@ pub(super) struct Job<'a> {
     pub(super) memory: Memory,
     pub(super) division: Division,
     pub(super) budget: Arc<Budget>,
-    /// Bytes in which is kept what was found in text on scratch.
+    /// Bytes for the cache of what was found in text on scratch.
     pub(super) known_bytes: u64,
     journal: Journal,
 }
 
 impl Job<'_> {
-    /// What a stopped run noted of a unit of work.
+    /// Returns what a stopped run recorded about a unit.
     pub(super) fn noted<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
         noted(&self.journal, unit)
     }
 
-    /// Notes that a unit of work is done.
+    /// Records that a unit is done.
     pub(super) fn note(&self, unit: &str, notes: &impl Serialize) -> Outcome<()> {
         note(&self.journal, unit, notes)
     }
@@ -75,7 +76,7 @@ fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
     journal.record(&DoneUnit { unit: unit.to_owned(), input: NO_STAMP, spool: SpoolDigest::default(), notes })
 }
 
-/// The key of the journal: the plan, and the files as they are.
+/// Returns the key of the journal: the plan and the state of the files.
 pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
     format!("{:032x}", xxh3_128(format!("{ANCHOR_VERSION} {hash} {}", inputs.fingerprint()).as_bytes()))
 }
@@ -90,7 +91,7 @@ struct Opened<'a> {
     tuning: Tuning,
 }
 
-/// Carries out a plan. An error leaves what was there as it was.
+/// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let plan = &settled(plan)?;
@@ -101,7 +102,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         return opened.nothing();
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
-    // Of an empty file there is nothing to say: its output is empty as well.
+    // An empty file is not reported: its output is empty as well.
     layouts::check(&opened.inputs.line_files(), "deduplicating", threads, cancel)?;
     let mut made = Vec::new();
     if let Some(parent) = opened.layout.output.parent() {
@@ -109,7 +110,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     }
     let result = opened.locked();
     opened.layout.own.remove_if_empty(&*context.fs);
-    // That of a run without results holds nothing once its work is gone.
+    // The run folder of a run without results is empty once its work is removed.
     let _ = context.fs.raw_rmdir(opened.layout.own.path());
     if result.is_err() {
         for folder in made.iter().rev() {
@@ -137,7 +138,7 @@ impl<'a> Opened<'a> {
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
     }
 
-    /// The report of a run that has nothing to do, once what the run before found is told.
+    /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<DedupReport> {
         tell_again::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
@@ -157,7 +158,7 @@ impl<'a> Opened<'a> {
         })
     }
 
-    /// A report in which what was found is not yet filled in.
+    /// Returns a report without the findings.
     fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
         DedupReport {
             output: self.layout.output.clone(),
@@ -175,7 +176,7 @@ impl<'a> Opened<'a> {
         }
     }
 
-    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.own);
         if !own.journal().exists() && !own.work().exists() {
@@ -198,7 +199,7 @@ impl<'a> Opened<'a> {
         let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
         let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
         recover_publish(fs, self.layout.root(), own)?;
-        // Another run may have been faster.
+        // Another run may have finished in the meantime.
         if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();
@@ -212,8 +213,8 @@ impl<'a> Opened<'a> {
         leftover::clear_former(fs, &self.layout)?;
         leftover::look_around(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.work(&lock);
-        // What was stopped goes on later. What is refused because of the data does not go on by itself; what is finished needs nothing
-        // more. After trouble with the disk only what may be large goes.
+        // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
+        // needs nothing more, so everything is removed. After an environment error only the scratch is removed, which may be large.
         let (is_stopped, is_over) = match &result {
             Ok(_) => (false, true),
             Err(failure) => (failure.is_cancelled(), matches!(failure.class, ExitClass::Data | ExitClass::Usage)),
@@ -241,14 +242,14 @@ impl<'a> Opened<'a> {
             .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))
     }
 
-    /// Divides the work as a stopped run did, else by what there is.
+    /// Divides the work as a stopped run did, or otherwise by the inputs and the memory.
     fn job(&self) -> Outcome<Job<'_>> {
         let (context, fs) = (self.context, &*self.context.fs);
         let key = journal_key(&self.hash, &self.inputs);
         let path = self.layout.own.journal();
         let is_known = Journal::peek(&path, &key)? > 0;
         if !is_known {
-            // Whatever is there belongs to other files or another plan.
+            // Existing files belong to other inputs or another plan.
             self.remove_scratch()?;
             for folder in self.layout.folders() {
                 fs.remove_dir_all(&folder)?;
@@ -274,7 +275,7 @@ impl<'a> Opened<'a> {
             }
         };
         let needed = scratch_needed(&rule, bytes, text_bytes, &memory, &division);
-        // Of packed files it is only a guess how much text is in them.
+        // The size of the text in compressed files is only an estimate.
         let least = scratch_needed(&rule, bytes, bytes, &memory, &division).min(needed);
         self.check_space(needed, least)?;
         if self.layout.is_elsewhere {
@@ -291,7 +292,7 @@ impl<'a> Opened<'a> {
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
     }
 
-    /// Refuses what cannot end well for want of scratch space, and warns of what may not.
+    /// Refuses a run that is certain to exceed the scratch space, and warns of one that may exceed it.
     fn check_space(&self, scratch: u64, least: u64) -> Outcome<()> {
         let refuse = |needed: u64, free: u64, place: &std::path::Path, hint: &str| {
             let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
@@ -324,7 +325,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// Scratch space that a run takes, in bytes, about: text and records, as far as they do not fit into memory.
+/// Returns the approximate scratch space of a run, in bytes: text and records that do not fit into memory.
 pub(super) fn scratch_needed(
     rule: &Rule,
     input_bytes: u64,
@@ -334,17 +335,17 @@ pub(super) fn scratch_needed(
 ) -> u64 {
     let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
     let all = text_bytes.saturating_add(records);
-    // A part of what repeats comes on top.
+    // The repeated intervals also need space.
     let all = all.saturating_add(records / 2);
     if all <= memory.piles {
         return 0;
     }
-    // What else is kept in memory leaves less of it for piles.
+    // Other data in memory reduces the memory for spill buffers.
     let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
     all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
 }
 
-/// Whole characters of a piece of text.
+/// Returns the whole characters of a piece of text.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
     let start = bytes.iter().take_while(is_inside).count();

@@ -1,5 +1,5 @@
-//! What seconds tell of a text: as many of its documents as can be read in them, and of their windows a share of all different ones. What
-//! is small is searched as a run would search it.
+//! Samples a text within seconds: as many documents as can be read in that time, and a share of the distinct windows in them. Small text is
+//! searched as in a run.
 
 use super::estimate::SampleBudget;
 use super::held::{hold, SearchBudget, SearchBuffer};
@@ -17,72 +17,73 @@ use gristmill_storage::read::open_read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time spent on finding what is shown of passages, at most.
+/// Limit of the time for finding the passages that are shown.
 const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
-/// Bytes of a file that are looked at together.
+/// Bytes of a file that are examined together.
 const STRETCH: u64 = 1 << 20;
-/// Memory for places of windows, at most, in bytes; they are sorted in the end, which takes time, too.
+/// Limit of memory for places of windows, in bytes; they are sorted at the end, which also takes time.
 const MAX_PLACES: u64 = 192 << 20;
-/// Text that is searched besides, in bytes, at most and as a part of the memory: what repeats very often is certain to be in it, while of
-/// few keys chance may give none.
+/// Text that is searched in addition, as a limit in bytes and as a fraction of the memory. It certainly contains passages that repeat very
+/// often, while a sample of few keys may miss them.
 const SEARCHED_BESIDES: (u64, u64) = (32 << 20, 8);
-/// Bytes of one such place.
+/// Bytes of a place of a window.
 const PLACE: u64 = 16;
-/// Windows of so many bytes have so few different keys, a few of which make up nearly all of the text, that a share of the keys tells
-/// nothing of the rest: all of them are looked at, in less of the text.
+/// Windows of at most this many bytes have so few distinct keys, a few of which make up nearly all of the text, that a share of the keys
+/// does not represent the rest. All keys are examined, in less of the text.
 const ALL_KEYS: u64 = 3;
-/// Text that can be read in time, at most, in bytes.
+/// Limit of text that can be read in the time, in bytes.
 const MAX_TEXT: u64 = 4 << 30;
-/// Problems that are kept.
+/// Limit of problems kept.
 const PROBLEMS: usize = 100;
-/// Room for the text of a packed file, as a multiple of its size and at least: only to have every place in order.
+/// Range of places reserved for the text of a compressed file, as a multiple of its size and as a minimum; it only keeps the places in
+/// order.
 const ROOM: (u64, u64) = (1 << 10, 1 << 32);
-/// Between documents whose turn it is, by the golden section: whatever the time allows lies evenly everywhere.
+/// Golden ratio, which orders the stretches so that those read within any time limit are evenly spread.
 const TURN: f64 = 0.618_033_988_749_895;
 
-/// What hashing a byte of a sampled window takes, as a multiple of what choosing anchors takes for a byte.
+/// Cost of hashing a byte of a sampled window, as a multiple of choosing anchors for a byte.
 const HASHING: f64 = 0.1;
-/// What choosing anchors takes, as a multiple of what reading plain files takes: where text is searched, it is not measured.
+/// Cost of choosing anchors, as a multiple of reading plain files; used where text is searched, as it is not measured then.
 const CHOOSING: f64 = 1.8;
 
-/// What was looked at.
+/// Data collected from the sampled text.
 #[derive(Default)]
 pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
-    /// Text that is searched: all of it in place of samples, else a part besides.
+    /// Text that is searched: all of it instead of samples, or a part in addition to them.
     held: SearchBuffer,
-    /// How all of it is searched.
+    /// How all of the text is searched.
     search: Option<SearchBudget>,
     memory_bytes: u64,
-    /// Where each file begins among all places, and behind them the end.
+    /// Start of each file among all places, followed by the end.
     starts: Vec<u64>,
-    /// Where the files begin whose output is written.
+    /// Start of the files whose output is written.
     own: u64,
-    /// For each rule: one key in so many was looked at.
+    /// For each rule, the sampling of keys: one in this many was examined.
     pub(super) one_in: Vec<u64>,
     /// Bytes on disk that were read, of all files.
     pub(super) input_bytes: u64,
-    /// The same of files whose output is written.
+    /// Bytes on disk that were read, of files whose output is written.
     pub(super) own_input_bytes: u64,
     /// Bytes of text, of all files.
     pub(super) text_bytes: u64,
-    /// The same of files whose output is written.
+    /// Bytes of text, of files whose output is written.
     pub(super) own_text_bytes: u64,
     /// Documents of files whose output is written.
     pub(super) own_documents: u64,
     pub(super) problems: Vec<Problem>,
-    /// Stretches that were read, by where they begin.
+    /// Starts of the stretches that were read.
     stretches: Vec<u64>,
-    /// The part of the input that was read, from 0 to 1.
+    /// Fraction of the input that was read, from 0 to 1.
     part: f64,
-    /// Seconds that threads spent on reading, all together.
+    /// Seconds that all threads together spent on reading.
     pub(super) reading: f64,
     /// Seconds that they spent on choosing anchors for one rule.
     pub(super) choosing: f64,
 }
 
-/// What was seen of one stretch.
+/// Results of one stretch.
 struct Part {
     samples: Vec<Samples>,
     held: SearchBuffer,
@@ -90,14 +91,14 @@ struct Part {
     text_bytes: u64,
     documents: u64,
     problems: Vec<Problem>,
-    /// Where its text begins and ends, by place.
+    /// Start and end of its text, as places.
     places: (u64, u64),
-    /// Time that it took, and what sampling took of that.
+    /// Total time, and the part of it spent on sampling.
     time: Duration,
     sampling: Duration,
 }
 
-/// What stands for all stretches.
+/// Settings and counters shared by all stretches.
 struct Reading<'a> {
     plan: &'a DedupPlan,
     inputs: &'a Inputs,
@@ -105,18 +106,18 @@ struct Reading<'a> {
     starts: &'a [u64],
     one_in: Vec<u64>,
     search: Option<SearchBudget>,
-    /// Bytes of text that are held, and how many may be.
+    /// Bytes of text held, and their limit.
     held: AtomicU64,
     most_held: u64,
     until: Option<Instant>,
-    /// Places that are kept, and how many may be.
+    /// Places kept, and their limit.
     kept: AtomicU64,
     most: u64,
     cancel: &'a Cancel,
 }
 
 impl Sample {
-    /// Reads it, once for all these rules.
+    /// Reads the sample once for all rules.
     pub(super) fn take(
         plan: &DedupPlan,
         inputs: &Inputs,
@@ -141,7 +142,7 @@ impl Sample {
             most_held: search.map_or(besides, |search| search.text_bytes),
             until: search.is_none().then(|| Instant::now() + effort.longest),
             kept: AtomicU64::new(0),
-            // Chance gives more to some.
+            // Random sampling keeps more places in some cases.
             most: 2 * memory / PLACE,
             cancel,
         };
@@ -152,7 +153,7 @@ impl Sample {
             false => Ok(None),
         })?;
         if search.is_some() && reading.held.load(Ordering::Relaxed) > reading.most_held {
-            // There is more text in packed files than it looked like.
+            // Compressed files contain more text than estimated.
             return Self::take(
                 plan,
                 inputs,
@@ -189,7 +190,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Whether nothing is left to chance: all was read, and searched as a run would.
+    /// Whether the result is exact: everything was read, and searched as in a run.
     pub(super) fn is_exact(&self, own_bytes: u64) -> bool {
         self.search.is_some() && self.own_input_bytes >= own_bytes
     }
@@ -206,7 +207,7 @@ impl Sample {
         self.text_bytes += part.text_bytes;
         self.reading += part.time.saturating_sub(part.sampling).as_secs_f64();
         self.choosing += part.sampling.as_secs_f64();
-        // Of a packed file one behind the other is read: what is in it counts as stretches, too.
+        // A compressed file is read from start to end; its content also counts as stretches.
         let (from, to) = part.places;
         self.stretches.extend((from..=to).step_by(STRETCH as usize));
         if is_own {
@@ -217,7 +218,7 @@ impl Sample {
         self.problems.extend(part.problems);
     }
 
-    /// From the time that sampling took the time of what a run does, too.
+    /// Derives the time of a run's work from the time of the sampling.
     fn settle_times(&mut self) {
         let hashed: u64 = self.rules.iter().zip(&self.samples).map(|(rule, some)| some.hashed(rule)).sum();
         let bytes = (self.text_bytes * self.rules.len() as u64).max(1) as f64;
@@ -227,7 +228,7 @@ impl Sample {
         };
     }
 
-    /// What each rule would remove, in the order of the rules.
+    /// Estimates what each rule would remove, in the order of the rules.
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
         if let Some(search) = self.search {
@@ -244,7 +245,7 @@ impl Sample {
         Ok(all)
     }
 
-    /// Passages with where they are and how they begin; those that cannot be told in time are left out.
+    /// Returns passages with their places and beginnings; those that cannot be found in time are left out.
     pub(super) fn shown(
         &self,
         plan: &DedupPlan,
@@ -268,8 +269,9 @@ impl Sample {
     }
 }
 
-/// For each rule one key in how many is looked at, so that all together keep about so many places of a text. Who needs less than an equal
-/// share leaves the rest to the others; a little more than a share is taken whole, since half of the keys tell much less than all.
+/// Returns the sampling of keys for each rule, so that all rules together keep about `places` places. A rule that needs less than an equal
+/// share leaves the rest to the others. A rule that needs slightly more than its share is sampled completely, since half of the keys are
+/// much less informative than all.
 fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
     let wanted = |rule: &Rule| text / Sampler::apart(rule);
     let mut all = vec![1; rules.len()];
@@ -288,7 +290,7 @@ fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
     all
 }
 
-/// Where each file begins among all places; the end comes last.
+/// Returns the start of each file among all places; the end comes last.
 fn starts(inputs: &Inputs) -> Vec<u64> {
     let mut end = 0_u64;
     let mut starts = vec![0];
@@ -303,7 +305,7 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
     starts
 }
 
-/// All stretches, in the order of the text.
+/// Returns all stretches, in the order of the text.
 fn stretches(inputs: &Inputs) -> Vec<LineRange> {
     let mut all = Vec::new();
     for (number, file) in inputs.files.iter().enumerate() {
@@ -322,7 +324,7 @@ fn stretches(inputs: &Inputs) -> Vec<LineRange> {
     all
 }
 
-/// Another order, of which every beginning is spread over all of them.
+/// Reorders the stretches so that every prefix is spread over all of them.
 fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
     let turn = |number: usize| (number as f64 * TURN).fract();
     let mut numbered: Vec<(usize, LineRange)> = stretches.into_iter().enumerate().collect();
@@ -330,7 +332,7 @@ fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
     numbered.into_iter().map(|(_, stretch)| stretch).collect()
 }
 
-/// Leaves the first stretches that have so many bytes together: the same ones whatever the threads do.
+/// Keeps the first stretches that have `most_bytes` bytes together, independently of the threads.
 fn within(stretches: &mut Vec<LineRange>, inputs: &Inputs, most_bytes: u64) {
     let bytes = |stretch: &LineRange| {
         let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
@@ -353,7 +355,7 @@ impl Reading<'_> {
         fits && has_time && self.kept.load(Ordering::Relaxed) < self.most
     }
 
-    /// Holds a document, if it is one of those that are searched.
+    /// Stores a document if it is one of those that are searched.
     fn hold(&self, line: &Line<'_>, place: u64, held: &mut SearchBuffer, spare: &mut String) -> Outcome<u64> {
         if self.search.is_none() && self.held.load(Ordering::Relaxed) + line.most_bytes() > self.most_held {
             return Ok(0);
@@ -415,14 +417,14 @@ impl Reading<'_> {
                     told = kept;
                 }
                 Kind::Passed(_) if part.problems.len() < PROBLEMS => {
-                    // Lines are counted from the beginning of a file only.
+                    // Line numbers are only known from the beginning of a file.
                     part.problems.extend(line.problem(file).filter(|_| from == 0));
                 }
                 _ => {}
             }
             Ok(true)
         };
-        // A line that is too long to be held is as much as there is time for.
+        // A line that is too long to be held uses up the available time.
         let damage = each_line(self.inputs, &stretch, key, Box::new(Vec::new()), cancel, take)?;
         match stopped {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
@@ -433,7 +435,7 @@ impl Reading<'_> {
         Ok(part)
     }
 
-    /// The first line of a stretch; `None` where none begins in it.
+    /// Returns the first line of a stretch; `None` if none starts in it.
     fn beginning(&self, stretch: &LineRange) -> Outcome<Option<u64>> {
         let Some(file) = self.inputs.files.get(stretch.file) else { return Ok(None) };
         if stretch.from.offset == 0 {
@@ -444,7 +446,7 @@ impl Reading<'_> {
     }
 }
 
-/// Has a document looked at by all samplers; returns the bytes of its text.
+/// Passes a document to all samplers; returns the bytes of its text.
 fn sampled(line: &Line<'_>, place: u64, rules: &[Rule], samplers: &mut [Sampler], spare: &mut String) -> Outcome<u64> {
     let most = line.most_bytes();
     let wants = |rule: &Rule| rule.min_length <= most;

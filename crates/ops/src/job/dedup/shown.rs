@@ -1,4 +1,4 @@
-//! A passage of an estimate as it is told: with its file, its line and how it begins.
+//! A passage of an estimate as it is shown: with its file, its line and its beginning.
 
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
@@ -11,12 +11,12 @@ use gristmill_dedup::Passage;
 use gristmill_storage::read::open_read;
 use std::time::Instant;
 
-/// The longest line around whose beginning is looked for, in bytes.
+/// The longest line whose beginning is searched for, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Bytes of a passage that are shown.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
+/// Returns the line that contains a place of a file, and whether its number is correct: lines are only counted where that is fast.
 pub(super) fn around(
     inputs: &Inputs,
     number: usize,
@@ -34,7 +34,7 @@ pub(super) fn around(
     Ok(Some((LineRange { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
 }
 
-/// A passage as it is told, out of the lines of a stretch.
+/// Returns a passage as it is shown, from the lines of a stretch.
 pub(super) fn show(
     plan: &DedupPlan,
     inputs: &Inputs,

@@ -1,4 +1,4 @@
-//! The lines of a file, or the documents of a shard of an index that is read in place of files.
+//! The lines of a file, or the documents of a shard of an index that is read instead of files.
 
 use super::inputs::Inputs;
 use crate::engine::dedup::noted::{LineNote, NotedLine};
@@ -9,19 +9,19 @@ use crate::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextF
 use gristmill_core::{Cancel, Outcome, Problem};
 use memchr::memchr;
 
-/// One line, wherever it comes from.
+/// One line from any source.
 #[derive(Clone, Copy)]
 pub(super) enum Line<'a> {
-    /// Of a file.
+    /// A line of a file.
     Of(&'a Record<'a>),
-    /// Out of an index.
+    /// A document of an index.
     Indexed(&'a IndexedDocument<'a>),
-    /// Of a file, a document that was noted: the line, and where it is.
+    /// A noted document of a file: the line and its position.
     Noted(&'a NotedLine<'a>, Position),
 }
 
 impl Line<'_> {
-    /// What it is.
+    /// Returns the kind of the line.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Of(record) => record.kind,
@@ -29,7 +29,7 @@ impl Line<'_> {
         }
     }
 
-    /// Its number in its file, from 0.
+    /// Returns its number in the file, counted from 0.
     pub(super) fn number(&self) -> u64 {
         match self {
             Self::Of(record) => record.line,
@@ -38,7 +38,7 @@ impl Line<'_> {
         }
     }
 
-    /// Bytes of its text, told without unescaping it where the line is held.
+    /// Returns the bytes of its text, computed without unescaping if the line is held.
     pub(super) fn text_bytes(&self, spare: &mut String) -> Outcome<u64> {
         match self {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
@@ -55,7 +55,7 @@ impl Line<'_> {
         }
     }
 
-    /// Where it begins in its file, in bytes; of an index in the text of the shard.
+    /// Returns its offset in the file, in bytes; for an index its offset in the text of the shard.
     pub(super) fn start(&self) -> u64 {
         match self {
             Self::Of(record) => record.start,
@@ -64,7 +64,7 @@ impl Line<'_> {
         }
     }
 
-    /// Its text is not longer than this, in bytes.
+    /// Returns an upper bound of the length of its text, in bytes.
     pub(super) fn most_bytes(&self) -> u64 {
         match self {
             Self::Of(record) => record.bytes,
@@ -73,7 +73,7 @@ impl Line<'_> {
         }
     }
 
-    /// The file that it is of, where it comes out of an index.
+    /// Returns its original file, for a document of an index.
     pub(super) fn file(&self) -> Option<&str> {
         match self {
             Self::Of(_) | Self::Noted(..) => None,
@@ -81,7 +81,7 @@ impl Line<'_> {
         }
     }
 
-    /// The finding of a line that takes no part.
+    /// Returns the problem or note of a line that is not deduplicated.
     pub(super) fn problem(&self, file: &TextFile) -> Option<Problem> {
         match self {
             Self::Of(record) => record.problem(file),
@@ -89,7 +89,7 @@ impl Line<'_> {
         }
     }
 
-    /// Writes it without the ranges, or with a list of them; `None` when it is no longer what was noted.
+    /// Writes the line without the ranges, or with a list of them; `None` if it differs from its note.
     pub(super) fn write(
         &self,
         back: &mut WriteBack,
@@ -114,7 +114,7 @@ impl Pieces for Line<'_> {
     }
 }
 
-/// Bytes of a string of JSON, given without its quotes, once its escapes are resolved. It holds no half characters.
+/// Returns the length of a JSON string, given without quotes, after resolving its escapes. It contains no lone surrogates.
 fn unescaped_len(raw: &[u8]) -> u64 {
     let hex = |at: usize| raw.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
     let unit = |at: usize| hex(at).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
@@ -136,26 +136,26 @@ fn unescaped_len(raw: &[u8]) -> u64 {
     (raw.len() - gone.min(raw.len())) as u64
 }
 
-/// Lines of one file: those that begin at `from` or behind it and before `to`.
+/// Lines of one file that begin at or after `from` and before `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineRange {
-    /// Among all files.
+    /// Index among all files.
     pub(super) file: usize,
-    /// Between two lines.
+    /// Boundary between two lines.
     pub(super) from: Position,
-    /// In the unpacked file, in bytes.
+    /// Offset in the uncompressed file, in bytes.
     pub(super) to: u64,
 }
 
 impl LineRange {
-    /// All lines of a file.
+    /// Returns all lines of a file.
     pub(super) fn whole(file: usize) -> Self {
         Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
     }
 }
 
-/// Hands out the lines of a stretch of the inputs in order, each with the bytes of the file that were read before it, until one is not
-/// wanted any more. What ended the file before its time is returned.
+/// Passes the lines of a range of the inputs to a callback in order, each with the bytes of the file that were read before it, until the
+/// callback stops. Returns the damage if the file ends early.
 pub(super) fn each_line(
     inputs: &Inputs,
     stretch: &LineRange,
@@ -167,7 +167,7 @@ pub(super) fn each_line(
     each_noted_line(inputs, stretch, &mut std::iter::empty(), text_key, spool, cancel, take)
 }
 
-/// [`each_line`] of a stretch of which the first lines are noted. Where a line is not what was noted, it ends.
+/// [`each_line`] for a range whose first lines are noted. Ends at a line that differs from its note.
 pub(super) fn each_noted_line(
     inputs: &Inputs,
     stretch: &LineRange,
@@ -191,7 +191,7 @@ pub(super) fn each_noted_line(
         return Ok(None);
     }
     let mut documents = match Documents::open(file, text_key, stretch.from, spool, cancel) {
-        // It was there when it was found.
+        // The file existed when it was found.
         Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
         documents => documents?,
     };

@@ -1,4 +1,4 @@
-//! Piles: bytes that are added at the end and read back by position. They stay in memory while the budget lasts and go to a scratch file
+//! Spill buffers: bytes that are appended and read back by position. They stay in memory while the budget lasts and go to a scratch file
 //! after that.
 
 use super::budget::{Budget, Chunk, CHUNK};
@@ -15,21 +15,21 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of a scratch file that are read at a time when it is checked.
 const CHECKED: usize = 1 << 20;
-/// Scratch files that are open for reading at a time; together with what threads read and write this stays well below 256.
+/// Limit of scratch files open for reading; together with the files that threads read and write this stays well below 256.
 const OPEN: usize = 96;
 
-/// How long a scratch file is, and a hash of it.
+/// Length and hash of a scratch file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     pub(super) bytes: u64,
-    /// XXH3 (64 bits) over all of it.
+    /// XXH3 (64 bits) over the whole file.
     pub(super) xxh3: u64,
 }
 
 impl Mark {
-    /// Whether a file is still what it was when it was marked. Reads all of it.
+    /// Whether a file is unchanged since it was marked. Reads all of it.
     pub(super) fn holds(self, path: &Path) -> Outcome<bool> {
-        // A second name means that it was published.
+        // A second hard link means that it was published.
         let is_ours = std::fs::symlink_metadata(path)
             .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() == self.bytes);
         if !is_ours {
@@ -49,7 +49,7 @@ impl Mark {
     }
 }
 
-/// A pile that grows.
+/// A spill buffer that is being filled.
 pub(super) struct SpillBuffer<'a> {
     fs: &'a dyn Fs,
     path: PathBuf,
@@ -62,23 +62,23 @@ pub(super) struct SpillBuffer<'a> {
 }
 
 impl<'a> SpillBuffer<'a> {
-    /// An empty one, whose file would be at `path`: what a stopped run left there goes.
+    /// Creates an empty buffer with its file at `path`; a file left there by a stopped run is removed.
     pub(super) fn new(fs: &'a dyn Fs, path: PathBuf, budget: &Arc<Budget>) -> Self {
         let budget = Arc::clone(budget);
         Self { fs, path, budget, chunks: Vec::new(), file: None, hasher: Xxh3::new(), bytes: 0, spilled: false }
     }
 
-    /// Bytes in it.
+    /// Returns the number of bytes.
     pub(super) fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the budget did not last.
+    /// Whether the budget was exceeded.
     pub(super) fn is_spilled(&self) -> bool {
         self.spilled
     }
 
-    /// Adds bytes at its end.
+    /// Appends bytes.
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> Outcome<()> {
         self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -94,7 +94,7 @@ impl<'a> SpillBuffer<'a> {
         Ok(())
     }
 
-    /// Room for more bytes; `None` when there is none and they have to go to the file at once.
+    /// Returns a chunk with free space; `None` if there is no memory and the bytes must go directly to the file.
     fn next_chunk(&mut self) -> Outcome<Option<&mut Chunk>> {
         if !self.spilled {
             match self.budget.take() {
@@ -103,7 +103,7 @@ impl<'a> SpillBuffer<'a> {
             }
         }
         if self.spilled {
-            // One chunk stays as the buffer in front of the file; it is part of what a thread is given.
+            // One chunk stays as the buffer of the file; it is part of the memory of a thread.
             self.hand_over()?;
             if self.chunks.is_empty() {
                 self.chunks.extend(Chunk::new());
@@ -120,7 +120,7 @@ impl<'a> SpillBuffer<'a> {
         }
     }
 
-    /// From now on everything is in the file, what is there already too.
+    /// Moves existing content to the file; from now on everything is written there.
     pub(super) fn spill(&mut self) -> Outcome<()> {
         if self.spilled {
             return Ok(());
@@ -145,7 +145,7 @@ impl<'a> SpillBuffer<'a> {
         Ok(())
     }
 
-    /// Ends it: from now on it is only read.
+    /// Ends writing; from now on it is only read.
     pub(super) fn finish(mut self) -> Outcome<Stored> {
         if self.spilled {
             self.hand_over()?;
@@ -173,16 +173,16 @@ impl Drop for SpillBuffer<'_> {
     }
 }
 
-/// A pile that is finished.
+/// A finished spill buffer.
 pub(super) enum Stored {
-    /// It fitted.
+    /// The content fitted into memory.
     Memory {
-        /// Each full but the last.
+        /// All chunks but the last are full.
         chunks: Vec<Chunk>,
         bytes: u64,
         budget: Arc<Budget>,
     },
-    /// It is a file.
+    /// The content is in a file.
     File {
         path: PathBuf,
         mark: Mark,
@@ -200,13 +200,13 @@ impl Drop for Stored {
 }
 
 impl Stored {
-    /// A scratch file that is there.
+    /// Opens an existing scratch file.
     pub(super) fn of_file(path: PathBuf, mark: Mark) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         Self::File { path, mark, number: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Bytes in it.
+    /// Returns the number of bytes.
     pub(super) fn len(&self) -> u64 {
         match self {
             Self::Memory { bytes, .. } => *bytes,
@@ -214,7 +214,7 @@ impl Stored {
         }
     }
 
-    /// The mark of its file, if it is one: what a later run can go on with.
+    /// Returns the mark of its file, if it is one, with which a later run can resume.
     pub(super) fn mark(&self) -> Option<Mark> {
         match self {
             Self::Memory { .. } => None,
@@ -222,7 +222,7 @@ impl Stored {
         }
     }
 
-    /// The byte at `at` will be read soon: where it is in memory it is fetched while other work goes on.
+    /// Prefetches the byte at `at` if it is in memory, while other work continues.
     #[inline]
     pub(super) fn touch(&self, at: u64) {
         if let Self::Memory { chunks, .. } = self {
@@ -233,7 +233,7 @@ impl Stored {
         }
     }
 
-    /// `len` bytes from `at`, fewer only at its end; `spare` may hold them.
+    /// Returns `len` bytes from `at`, fewer only at the end; `spare` may hold them.
     pub(super) fn read<'a>(
         &'a self,
         at: u64,
@@ -272,7 +272,7 @@ impl Stored {
     }
 }
 
-/// Scratch files that are open for reading, a bounded number: each has a place by its number, and the last one that came there has it.
+/// A limited number of scratch files open for reading. Each has a slot by its number, which holds the last file opened in it.
 pub(super) struct OpenFiles(Vec<OpenPlace>);
 
 /// A file with its number.
@@ -285,7 +285,7 @@ impl Default for OpenFiles {
 }
 
 impl OpenFiles {
-    /// A file, opened if it is not.
+    /// Returns a file, opening it if necessary.
     fn get(&self, path: &Path, number: usize) -> Outcome<Arc<ReadFile>> {
         let Some(place) = self.0.get(number % OPEN) else { return open_read(path).map(Arc::new) };
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +300,7 @@ impl OpenFiles {
         }
     }
 
-    /// Closes all of them: what they are is about to be removed.
+    /// Closes all files before they are removed.
     pub(super) fn close(&self) {
         for place in &self.0 {
             *place.lock().unwrap_or_else(PoisonError::into_inner) = None;

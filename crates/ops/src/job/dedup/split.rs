@@ -1,55 +1,55 @@
-//! How the memory of a run, and its work, are divided.
+//! Division of the memory and the work of a run.
 
 use gristmill_dedup::Rule;
 use serde::{Deserialize, Serialize};
 
-/// What the program takes whatever it does, in bytes: its own pages, most of all.
+/// Base memory of the program in bytes, mainly its own pages.
 pub(super) const PROGRAM: u64 = 18 << 20;
-/// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
+/// Minimum memory of a thread in bytes, for reading, decompressing and comparing.
 const LEAST_THREAD: u64 = 4 << 20;
-/// Windows up to this size are usual, and fit beside everything else, in bytes.
+/// Windows up to this size are usual, and fit next to everything else, in bytes.
 const LARGE_WINDOW: u64 = 9 << 20;
-/// More helps a thread no more.
+/// Memory above which a thread does not become faster, in bytes.
 const MAX_THREAD: u64 = 32 << 20;
-/// Bytes of records that a thread looks at together, at most: they stay in its cache.
+/// Limit of record bytes that a thread processes together; they stay in its cache.
 const MAX_PART: u64 = 4 << 20;
-/// Bytes of records that are collected before they are put on a pile: at least, and of each part.
+/// Bytes of records that are collected before they are appended to a spill buffer: the minimum, and the bytes per part.
 const LEAST_RUN: u64 = 256 << 10;
 const RUN_OF_PART: u64 = 32 << 10;
-/// Parts of the keys, at most.
+/// Limit of parts of the keys.
 const MAX_PARTS: u64 = 4_096;
-/// A unit of reading has at least, and at most, so many bytes of input, unless a single file has more.
+/// Minimum and maximum bytes of input in a unit, unless a single file has more.
 const UNIT: (u64, u64) = (4 << 20, 256 << 20);
-/// Units for each thread, where there is enough to be read.
+/// Units per thread, if there is enough input.
 const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input for each of which a few bytes are kept.
 const MARKED: u64 = 64 << 10;
-/// Bytes that are kept of each file: its names, what it came to, its place in the report.
+/// Bytes kept for each file: its names, its results, its entry in the report.
 const OF_A_FILE: u64 = 2 << 10;
-/// So much is kept of files in passing, in bytes.
+/// File data up to this size, in bytes, does not require a minimum memory.
 const FEW_FILES: u64 = 2 << 20;
-/// Units at most, about.
+/// Approximate limit of units.
 const MAX_UNITS: u64 = 2_048;
 
 /// The memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Threads that it is enough for.
+    /// Threads for which it is sufficient.
     pub(super) threads: usize,
-    /// What each of them may take, in bytes.
+    /// Limit of each thread, in bytes.
     pub(super) per_thread: u64,
-    /// What reading takes of each thread beyond that: the window of a decoder.
+    /// Additional memory of each thread for reading: the window of a decoder.
     pub(super) reading: u64,
-    /// What is kept of files, in bytes.
+    /// Memory for the data kept of files, in bytes.
     pub(super) of_files: u64,
-    /// What piles may take together, in bytes.
+    /// Limit of all spill buffers together, in bytes.
     pub(super) piles: u64,
 }
 
 impl Memory {
-    /// Divides `bytes` among up to `threads` threads and what they pile up. Reading and writing take `working` bytes of each thread,
-    /// most of which is usually the window of a decoder; it is taken from what there is, and where that is too little it is more. So is
-    /// what is kept of so many files.
+    /// Divides `bytes` among up to `threads` threads and the spill buffers. Reading and writing use `working` bytes in each thread, usually
+    /// mostly for the window of a decoder. They are taken from `bytes`, and exceed it if it is too small; so is the data kept for `files`
+    /// files.
     pub(super) fn of(bytes: u64, threads: usize, working: u64, files: usize) -> Self {
         let of_files = OF_A_FILE.saturating_mul(files as u64);
         let rest = bytes - PROGRAM.min(bytes / 2);
@@ -62,65 +62,65 @@ impl Memory {
         Self { threads, per_thread, reading: extra, of_files, piles: rest - per_thread * threads as u64 }
     }
 
-    /// The least with which so many files are read of which one takes `working` bytes: with less, a large window of a decoder alone, or
-    /// what is kept of very many files, would be more than there is.
+    /// Returns the minimum memory for reading this many files, one of which uses `working` bytes. With less, a large decoder window alone,
+    /// or the data kept of very many files, would exceed the memory.
     pub(super) fn least(working: u64, files: usize) -> u64 {
         let extra = working.saturating_sub(LEAST_THREAD);
         let of_files = OF_A_FILE.saturating_mul(files as u64);
         let of_threads = match extra > LARGE_WINDOW {
-            // An eighth is for everything else in any case.
+            // An eighth is always reserved for everything else.
             true => (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
             false if of_files > FEW_FILES => 2 * LEAST_THREAD + extra,
             false => return 0,
         };
-        // Of less than this the program takes more than it is given for itself.
+        // Below this the program uses more than its own allowance.
         (PROGRAM + of_files + of_threads).max(2 * PROGRAM)
     }
 
-    /// The most that is taken when so many bytes are piled up.
+    /// Returns the maximum memory used when the spill buffers hold `piled` bytes.
     pub(super) fn most(&self, piled: u64) -> u64 {
         let of_threads = (self.per_thread + self.reading) * self.threads as u64;
         PROGRAM + self.of_files + of_threads + piled.min(self.piles)
     }
 
-    /// Bytes of records that a thread collects before they are put on a pile, sorted into so many parts: few enough to stay in its
-    /// cache where no part gets too few of them.
+    /// Returns the bytes of records that a thread collects before it appends them to a spill buffer, sorted into `parts` parts: few enough
+    /// to stay in its cache, unless a part would then have too few.
     pub(super) fn run_bytes(&self, parts: u32) -> usize {
         let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(LEAST_RUN);
         usize::try_from((self.per_thread / 8).clamp(64 << 10, MAX_PART).min(wanted)).unwrap_or(64 << 10)
     }
 
-    /// Bytes of records of one part that a thread takes up together.
+    /// Returns the bytes of records of one part that a thread processes together.
     pub(super) fn part_bytes(&self) -> u64 {
         (self.per_thread / 8).clamp(64 << 10, MAX_PART)
     }
 }
 
-/// How the work is divided: into units of reading and parts of the keys. Decides no byte of the result; a run that goes on keeps it.
+/// How the work is divided: into units of reading and parts of the keys. Does not affect the result; a resumed run keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Division {
-    /// Bytes of input in a unit, about.
+    /// Approximate bytes of input in a unit.
     pub(super) unit_bytes: u64,
-    /// Parts of the keys.
+    /// Number of parts of the keys.
     pub(super) parts: u32,
-    /// Whether records are the short ones.
+    /// Whether records have the short form.
     pub(super) narrow: bool,
 }
 
 impl Division {
-    /// For so many bytes of input and of text (about).
+    /// Divides this many bytes of input, with approximately this many bytes of text.
     pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
         let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
         let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MAX_UNITS);
-        // Positions in a unit are those of one file at most; whether those in all of the text fit is known after it was read.
+        // Positions in a unit are at most those of one file; whether positions in the whole text fit is only known after reading.
         let narrow = rule.fits_narrow(text_bytes);
         let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
         let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MAX_PARTS)).unwrap_or(1);
         Self { unit_bytes, parts, narrow }
     }
 
-    /// Bytes of the lists that tell where parts begin in each run of records, and units in what each part finds; and of what is kept of
-    /// stretches of files: about, for so many bytes of input, and of text.
+    /// Returns the approximate bytes of the lists for this many bytes of input and text: the starts of parts in each run of records, the
+    /// starts of units in the results of each part, and the data kept of stretches of files.
     pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
         let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
         let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
@@ -131,7 +131,7 @@ impl Division {
     }
 }
 
-/// Anchors of so much text, about (`docs/dedup.md`): two for each window, of which what is hashed covers a part.
+/// Returns the approximate number of anchors in this much text (`docs/dedup.md`): two per window, of which the hashed bytes cover a part.
 pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
     let length = rule.min_length;
     if length < 16 {

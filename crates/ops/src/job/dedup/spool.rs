@@ -1,4 +1,4 @@
-//! Where a line of a packed file lies that is too long to be held.
+//! Scratch file for a line of a compressed file that is too long to be held in memory.
 
 use crate::source::dedup::Spool;
 use gristmill_core::{Failure, Outcome};
@@ -7,7 +7,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scratch file that is made when it is needed, and removed with this.
+/// A scratch file that is created when needed, and removed on drop.
 pub(super) struct ScratchSpool {
     fs: Arc<dyn Fs>,
     path: PathBuf,
@@ -15,7 +15,7 @@ pub(super) struct ScratchSpool {
 }
 
 impl ScratchSpool {
-    /// One at `path`.
+    /// Prepares a file at `path`.
     pub(super) fn new(fs: &Arc<dyn Fs>, path: PathBuf) -> Self {
         Self { fs: Arc::clone(fs), path, open: None }
     }
@@ -56,7 +56,7 @@ impl Spool for ScratchSpool {
 impl Drop for ScratchSpool {
     fn drop(&mut self) {
         if self.open.take().is_some() {
-            // What cannot be removed goes with the folder.
+            // A file that cannot be removed is removed with the folder.
             let _ = self.fs.remove_file(&self.path);
         }
     }

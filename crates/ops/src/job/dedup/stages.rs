@@ -1,4 +1,4 @@
-//! The stages, one after the other.
+//! The stages, in order.
 
 use super::export::{check_table, export_all, PlacedFile, PlacedPart};
 use super::find::find_all;
@@ -28,20 +28,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Passages in the report.
+/// Limit of passages in the report.
 const PASSAGES: usize = 50;
 /// Bytes of a passage that are shown.
 const MAX_SHOWN_BYTES: u64 = 200;
 
-/// What is known once all ranges are: enough to write the result without text or records.
+/// State after all ranges are known: enough to write the result without text or records.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Merged {
-    /// Of each unit those of its files or the part of one.
+    /// For each unit the facts of its files, or of the part of one.
     files: Vec<Vec<FileFacts>>,
     findings: Vec<RecordedProblems>,
-    /// Of each unit; none of units of the earlier set.
+    /// Ranges of each unit; `None` for units of the earlier set.
     ranges: Vec<Option<UnitRanges>>,
-    /// Of each unit those of its lines, where there was memory for them; none for a run that goes on.
+    /// Notes of the lines of each unit, if there was memory for them; `None` in a resumed run.
     #[serde(skip)]
     notes: Vec<Option<Arc<Notes>>>,
     pub(super) passages: Vec<PlacedPassage>,
@@ -49,16 +49,16 @@ pub(super) struct Merged {
     resumed: u64,
 }
 
-/// A passage, and where it is.
+/// A passage with its position.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlacedPassage {
     pub(super) file: usize,
-    /// In the text of the file, separators counted.
+    /// Offset in the text of the file, including separators.
     pub(super) at: u64,
     pub(super) passage: RepeatedPassage,
 }
 
-/// Goes through all stages.
+/// Runs all stages.
 pub(super) fn run_stages(
     job: &Job<'_>,
     lock: &DatasetLock,
@@ -76,7 +76,7 @@ pub(super) fn run_stages(
             merged
         }
     };
-    // What is read back by position is not needed any more: the result may need its space.
+    // Data that is read by position is no longer needed, and the result may need its space.
     job.context.fs.remove_dir_all(&job.layout.scratch)?;
     tell(job, &units, &merged)?;
     let files = placed_files(&units, &merged);
@@ -117,7 +117,7 @@ pub(super) fn run_stages(
     Ok(report)
 }
 
-/// What a stopped run merged, if all of it is still there.
+/// Returns what a stopped run merged, if all of it still exists.
 fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
     for (number, ranges) in merged.ranges.iter().enumerate() {
         if let Some(ranges) = ranges {
@@ -170,7 +170,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
     })
 }
 
-/// Refuses to copy every line of a corpus whose field of text was told wrongly.
+/// Refuses to copy every line of a corpus for which the wrong text field was given.
 fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Outcome<()> {
     let (mut documents, mut lines) = (0, 0);
     for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
@@ -186,7 +186,7 @@ fn check_text(job: &Job<'_>, units: &[Vec<LineRange>], read: &[ReadUnit]) -> Out
     Err(Failure { what: "deduplicating".into(), ..problem.into_failure() })
 }
 
-/// The heaviest passages with their files and how they begin.
+/// Returns the passages with the most repeated bytes, with their files and beginnings.
 fn place(
     job: &Job<'_>,
     units: &[Vec<LineRange>],
@@ -207,7 +207,7 @@ fn place(
     let mut placed = Vec::new();
     let mut spare = Vec::new();
     for passage in passages.shown(PASSAGES, job.plan.min_length.unwrap_or_default()) {
-        // Files without documents take no place: the last that begins there has it.
+        // Files without documents have no length: of several files with the same start the last one contains the position.
         let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
         let Some(&(start, file)) = starts.get(known) else { continue };
         let wanted = usize::try_from(passage.len.min(MAX_SHOWN_BYTES)).unwrap_or_default();
@@ -220,7 +220,7 @@ fn place(
     Ok(placed)
 }
 
-/// Tells what was found in the files, lines counted from the beginning of each.
+/// Reports the problems and notes found in the files, with lines counted from the beginning of each.
 fn tell(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
     let sink = &job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
@@ -255,7 +255,7 @@ fn tell(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()>
     note(file, blank)
 }
 
-/// The files of the set with their ranges.
+/// Returns the files of the set with their ranges.
 fn placed_files(units: &[Vec<LineRange>], merged: &Merged) -> Vec<PlacedFile> {
     let mut placed: Vec<PlacedFile> = Vec::new();
     let mut lines = 0;
@@ -300,7 +300,7 @@ fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Ve
     write_files(job, files, &places)
 }
 
-/// Every file of the result, with the number of what it was made of and its own number in that.
+/// Returns every file of the result, with the index of its input and its own index among the files of that input.
 fn all_files(written: &[WrittenParts]) -> impl Iterator<Item = (usize, usize, &WrittenFile)> {
     written
         .iter()
@@ -319,7 +319,7 @@ fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
     all_files(written).map(report).collect()
 }
 
-/// The passages with the lines that the writing came by.
+/// Returns the passages with the line numbers found during writing.
 fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<RepeatedPassage> {
     let of = |placed: &PlacedPassage| {
         let mut passage = placed.passage.clone();
@@ -342,7 +342,7 @@ fn outputs_of(made: &FinishedFile) -> OutputFile {
     OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
 }
 
-/// What becomes visible. An index may say anything, even that two of its shards hold the same file.
+/// Returns the files to publish. The content of an index is not trusted: two of its shards may name the same file.
 fn made(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
     let mut names = HashSet::new();
     let mut made = Vec::new();

@@ -4,16 +4,16 @@ use super::spill_buffer::{OpenFiles, Stored};
 use gristmill_core::Outcome;
 use gristmill_dedup::{MatchCache, TextAt};
 
-/// The text of every unit, one behind the other.
+/// The concatenated text of all units.
 pub(super) struct Texts<'a> {
-    /// Where each unit begins, and its text; in order.
+    /// Start and text of each unit, in order.
     units: Vec<(u64, &'a Stored)>,
     open: &'a OpenFiles,
     known: Option<MatchCache>,
 }
 
 impl<'a> Texts<'a> {
-    /// Of these units, in order.
+    /// Creates the text of these units, in order.
     pub(super) fn new(units: impl IntoIterator<Item = &'a Stored>, open: &'a OpenFiles) -> Self {
         let mut base = 0;
         let place = |stored: &'a Stored| {
@@ -24,19 +24,19 @@ impl<'a> Texts<'a> {
         Self { units: units.into_iter().map(place).collect(), open, known: None }
     }
 
-    /// Keeps what is known of it in so many bytes of memory, if some of it is on scratch.
+    /// Caches known facts about the text in this many bytes of memory, if some of it is on scratch.
     pub(super) fn knowing(mut self, bytes: u64) -> Self {
         let is_in_memory = self.units.iter().all(|(_, stored)| stored.mark().is_none());
         self.known = if is_in_memory { None } else { MatchCache::new(bytes) };
         self
     }
 
-    /// The number of the unit that holds a position.
+    /// Returns the index of the unit that contains a position.
     fn unit_of(&self, at: u64) -> usize {
         self.units.partition_point(|(base, _)| *base <= at).saturating_sub(1)
     }
 
-    /// Where each unit begins.
+    /// Returns the start of each unit.
     pub(super) fn bases(&self) -> Vec<u64> {
         self.units.iter().map(|(base, _)| *base).collect()
     }
@@ -51,7 +51,7 @@ impl TextAt for Texts<'_> {
         if len as u64 <= here || number + 1 == self.units.len() {
             return stored.read(from, len, spare, self.open);
         }
-        // It reaches into the next units.
+        // The range continues in the next units.
         let mut whole = Vec::with_capacity(len);
         let mut from = from;
         for (_, stored) in self.units.iter().skip(number) {

@@ -1,4 +1,4 @@
-//! Fourth stage: a file is read once more and written without what repeats, or with a list of it.
+//! Fourth stage: reads a file again and writes it without repeated text, or with a list of it.
 
 use super::export::PlacedFile;
 use super::merge::Ranges;
@@ -18,24 +18,24 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::MutexGuard;
 
-/// Lines between two looks at the progress.
+/// Lines between two progress updates.
 const TOLD: u64 = 256;
-/// Bytes of output that wait for their turn, at least and at most.
+/// Minimum and maximum bytes of output that wait to be written in order.
 const MAX_HELD: (usize, usize) = (256 << 10, 4 << 20);
-/// Bytes of ranges that are put down together.
+/// Bytes of ranges that are written together.
 const RANGES: usize = 64 << 10;
 
-/// The line that a place in the text of a file is in.
+/// The line that contains a position in the text of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PlaceInLine {
     pub(super) at: u64,
     /// The file of the result.
     pub(super) file: String,
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub(super) line: u64,
-    /// Where it begins in the unpacked file.
+    /// Offset of the line in the uncompressed file.
     pub(super) start: u64,
-    /// In the document's text.
+    /// Offset in the text of the document.
     pub(super) offset: u64,
 }
 
@@ -44,20 +44,20 @@ pub(super) struct PlaceInLine {
 pub(super) struct WrittenFile {
     pub(super) name: String,
     pub(super) input_bytes: u64,
-    /// None of a file without documents.
+    /// `None` for a file without documents.
     pub(super) mark: Option<Mark>,
     pub(super) figures: Figures,
 }
 
-/// The ranges of a file, for looking at them.
+/// The ranges of a file, for viewing them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct WrittenRanges {
     pub(super) section: SectionFacts,
-    /// None where there are none.
+    /// `None` if there are no ranges.
     pub(super) mark: Option<Mark>,
 }
 
-/// What was written of a file: one, of a shard of an index as many as it was made of.
+/// Output of one input file: one file, or for a shard of an index all files that it was made of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WrittenParts {
     pub(super) files: Vec<WrittenFile>,
@@ -67,13 +67,13 @@ pub(super) struct WrittenParts {
     pub(super) is_resumed: bool,
 }
 
-/// Writes all files that no stopped run wrote. Of the places `wanted`, each in the text of a file, the lines are told.
+/// Writes all files that no stopped run wrote. Records the lines of the `wanted` places, each in the text of a file.
 pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize, u64)]) -> Outcome<Vec<WrittenParts>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
     let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
     let sheets: Vec<OrderedOutput> =
         files.iter().zip(&known).map(|(placed, known)| OrderedOutput::of(job, placed, known.is_none())).collect();
-    // The pieces of a file one behind the other: whoever waits for its turn waits for one that has begun.
+    // The pieces of a file follow each other, so a thread that waits for its turn waits for a piece that has begun.
     let pieces: Vec<(usize, usize)> = sheets
         .iter()
         .enumerate()
@@ -86,13 +86,13 @@ pub(super) fn write_files(job: &Job<'_>, files: &[PlacedFile], wanted: &[(usize,
         }
         _ => Err(missing_piece()),
     })?;
-    // Not collected, which would keep the memory of the sheets.
+    // Not collected in place, which would keep the memory of the sheets.
     let mut all = Vec::with_capacity(sheets.len());
     all.extend(sheets.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
     Ok(all)
 }
 
-/// What a stopped run wrote of a file, if all of it is there.
+/// Returns what a stopped run wrote of a file, if all of it exists.
 fn written_before(job: &Job<'_>, placed: &PlacedFile) -> Outcome<Option<WrittenParts>> {
     let Some(written) = job.noted::<WrittenParts>(&name_of(placed)) else { return Ok(None) };
     if !is_there(job, placed.file, &written)? {
@@ -107,7 +107,7 @@ fn name_of(placed: &PlacedFile) -> String {
     format!("write/{}", placed.file)
 }
 
-/// Whether everything that a stopped run wrote of a file is still what it was.
+/// Whether everything that a stopped run wrote of a file is unchanged.
 fn is_there(job: &Job<'_>, number: usize, written: &WrittenParts) -> Outcome<bool> {
     for (part, file) in written.files.iter().enumerate() {
         if let Some(mark) = file.mark {
@@ -132,23 +132,23 @@ fn changed(path: &Path) -> Failure {
         .with_hint("wait until no program writes to it, then run the same command again")
 }
 
-/// One piece of a file while it is made.
+/// One piece of a file that is being made.
 struct Writing<'a> {
     job: &'a Job<'a>,
     file: usize,
     sheet: &'a OrderedOutput,
     piece: usize,
-    /// Once it is its turn.
+    /// Set once the piece is next in order.
     down: Option<MutexGuard<'a, OutputState>>,
-    /// Output that waits for its turn, and how much may.
+    /// Output that waits for its turn, and its limit.
     held: Vec<u8>,
     most: usize,
-    /// Ranges that wait.
+    /// Ranges that are not yet written.
     gathered: Gathered,
     figures: Figures,
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
-    /// The nearest last.
+    /// In descending order of position.
     wanted: Vec<u64>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Writing<'a> {
         let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Err(missing_piece()) };
         let Some(part) = placed.parts.get(piece.part) else { return Err(missing_piece()) };
         let Some(file) = job.inputs.files.get(placed.file) else { return Err(changed(Path::new(""))) };
-        // Only a packed file needs one, which is one piece.
+        // Only a compressed file needs one, and that is a single piece.
         let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
         let ranges = Ranges::of(job, part.unit, &part.ranges);
         let mut walk = ranges.from(part.base + piece.at)?;
@@ -251,12 +251,12 @@ impl<'a> Writing<'a> {
         context.progress.add(documents - told.0, end.saturating_sub(told.1));
         match at == piece.bytes {
             true => Ok(()),
-            // The stamp is the same, and the text is not.
+            // The stamp is the same, but the text differs.
             false => Err(changed(&file.path)),
         }
     }
 
-    /// Waits for its turn; what waited goes down.
+    /// Waits until the piece is next in order, and writes the output held so far.
     fn take_turn(&mut self) -> Outcome<()> {
         if self.down.is_none() {
             let sheet = self.sheet;
@@ -269,7 +269,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Puts bytes of output down, or by until there is much.
+    /// Writes bytes of output, or holds them up to the limit.
     fn put(&mut self, bytes: &[u8]) -> Outcome<()> {
         if let Some(down) = &mut self.down {
             return down.open(self.job, self.file)?.write(bytes);
@@ -281,7 +281,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Notes ranges for those who look at them later.
+    /// Records ranges for viewing them later.
     fn note_ranges(&mut self, line: &Line<'_>, found: &[Range]) -> Outcome<()> {
         self.gathered.add(line.start(), line.number(), found);
         match &mut self.down {
@@ -290,7 +290,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Goes on to the next file where an index says so; it is always its turn then.
+    /// Begins the next file if the line of an index belongs to one; the piece is always the next in order then.
     fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Err(missing_piece()) };
         if line.file() != down.files.last().map(|file| file.name.as_str()) {
@@ -301,7 +301,7 @@ impl<'a> Writing<'a> {
         entered
     }
 
-    /// Adds what was counted to the file that is being written.
+    /// Adds the counts to the file that is being written.
     fn hand_over(&mut self, down: &mut OutputState) {
         let (figures, input_bytes) = (std::mem::take(&mut self.figures), std::mem::take(&mut self.input_bytes));
         if let Some(file) = down.files.last_mut() {
@@ -311,7 +311,7 @@ impl<'a> Writing<'a> {
         down.lines.append(&mut self.lines);
     }
 
-    /// Notes the line of places that are wanted.
+    /// Records the line of wanted positions.
     fn place(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
         while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);
@@ -328,7 +328,7 @@ impl<'a> Writing<'a> {
             return;
         }
         if line.file().is_some() {
-            // An index does not say how large the file was: its text is told.
+            // An index does not contain the size of the original file, so the bytes of text are counted.
             self.input_bytes += len;
         }
         figures.documents += 1;

@@ -1,7 +1,7 @@
-//! Parts of a sample as files of their own: exported into a folder, or as a copy to look at.
+//! Parts of a sample as separate files: exported into a folder, or copied for viewing.
 //!
-//! Names come from the data, so they are judged before anything is written: what could leave the folder, hide, or hold
-//! control characters is refused, never repaired. Nothing that is there is written over, and a file is there whole or not.
+//! Names come from the data, so they are checked before anything is written: a name that could leave the folder, hide a file, or contain
+//! control characters is refused, never repaired. Existing files are not overwritten, and a file is either complete or does not exist.
 
 use crate::engine::browse::{BrowseSample, Catalog};
 use gristmill_core::text::is_printable;
@@ -11,39 +11,39 @@ use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read and written in one go.
+/// Bytes that are read and written at a time.
 const CHUNK: usize = 1 << 20;
 /// The longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;
-/// Folders that a key may lie in, at most.
+/// Limit of nested folders in a key.
 const MAX_FOLDERS: usize = 32;
-/// The largest part that is copied to be looked at, in bytes.
+/// The largest part that is copied for viewing, in bytes.
 const MAX_COPY_BYTES: u64 = 256 << 20;
 const FILE_MODE: u32 = 0o644;
 const FOLDER_MODE: u32 = 0o755;
 const COPY_MODE: u32 = 0o400;
 
-/// What was exported.
+/// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// The files, in the order of the parts.
+    /// Exported files, in the order of the parts.
     pub files: Vec<PathBuf>,
-    /// Their bytes together.
+    /// Total bytes of the files.
     pub bytes: u64,
 }
 
-/// A copy of a part in a folder of its own, which goes when this is dropped.
+/// A copy of a part in its own folder, which is removed on drop.
 #[derive(Debug)]
 pub struct PartCopy {
-    /// The copy; only its owner may read it, and nobody may write it.
+    /// The copy; readable only by its owner, and writable by no one.
     pub file: PathBuf,
     _folder: Scratch,
 }
 
-/// Writes parts of a sample into `folder`, which is made if it is not there: `KEY.PART` each, in folders of the key's own.
+/// Writes parts of a sample into `folder`, which is created if necessary: each as `KEY.PART`, in the folders of the key.
 ///
-/// An unsafe name, or a file that is there already, is refused before the first byte is written. When a part cannot be read,
-/// those written before it stay.
+/// An unsafe name, or a file that already exists, is refused before the first byte is written. If a part cannot be read, those written
+/// before it are kept.
 pub fn export(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -54,7 +54,7 @@ pub fn export(
     export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
 }
 
-/// [`export`] of several samples, each with the positions of its parts. All names are judged before the first byte is written.
+/// [`export`] of several samples, each with the positions of its parts. All names are checked before the first byte is written.
 pub fn export_all(
     catalog: &dyn Catalog,
     samples: &[(BrowseSample, Vec<usize>)],
@@ -99,7 +99,7 @@ pub fn export_all(
     Ok(exported)
 }
 
-/// A copy of one part, to be looked at in another program. Its name ends like the part's, for programs that go by that.
+/// Copies one part for viewing it in another program. The name of the copy ends like that of the part, for programs that use the extension.
 pub fn copy_of(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -117,14 +117,14 @@ pub fn copy_of(
     let folder = Scratch::create(scratch)?;
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let name: String = format!("sample-{}.{}", sample.key, known.name).chars().map(plain).collect();
-    // The end says of what kind it is.
+    // The end contains the extension.
     let start = name.len().saturating_sub(100);
     let file = folder.path().join(name.get(start..).unwrap_or("sample").trim_start_matches(['-', '.']));
     write_part(catalog, sample, part, &file, COPY_MODE, cancel)?;
     Ok(PartCopy { file, _folder: folder })
 }
 
-/// `KEY.PART` below the folder of an export; refused when anything in it is not fit for a file's name.
+/// Returns `KEY.PART` below the folder of an export; refuses anything that is not suitable as a file name.
 fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
     let whole = format!("{key}.{part}");
     let refused = |why: &str| {
@@ -165,7 +165,7 @@ fn make_folders(folder: &Path) -> Outcome<()> {
     RealFs.create_dir(folder, FOLDER_MODE)
 }
 
-/// Makes the folders of a key; one that is there must not be a link that leads elsewhere.
+/// Creates the folders of a key; an existing one must not be a link that leads elsewhere.
 fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     let mut path = folder.to_owned();
     for piece in target.parent().into_iter().flat_map(Path::components) {
@@ -181,7 +181,7 @@ fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a part beside its place, then moves it there. Returns its bytes.
+/// Writes a part next to its target, then moves it there. Returns its bytes.
 fn write_part(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
@@ -196,7 +196,7 @@ fn write_part(
         Ok(bytes)
     });
     if written.is_err() {
-        // The failure that is on its way says more than one about tidying up.
+        // The original failure is more useful than one from cleaning up.
         let _ = RealFs.remove_file(&beside);
     }
     written

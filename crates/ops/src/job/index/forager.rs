@@ -1,4 +1,4 @@
-//! The plain index of Forager: lock, find the lines, publish the folder by one rename (docs/formats/forager.md §2).
+//! The plain index of Forager: takes the lock, finds the lines, and publishes the folder with one rename (docs/formats/forager.md §2).
 
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
@@ -18,33 +18,33 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of rows that are written in one go.
+/// Bytes of rows that are written at a time.
 const PIECE: usize = 1 << 20;
 
-/// Which folder gets an index.
+/// The folder to index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForagerIndexPlan {
     /// The base folder.
     pub base: PathBuf,
-    /// Name of the index's folder below it; `index` unless somebody says otherwise.
+    /// Name of the index folder below it; `index` by default.
     pub index_folder: String,
-    /// Everything is done but writing.
+    /// Whether everything except writing is done.
     pub is_dry: bool,
 }
 
 impl ForagerIndexPlan {
-    /// As the reference program does it unless it is told otherwise.
+    /// Creates a plan with the defaults of the reference program.
     pub fn new(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), index_folder: INDEX_FOLDER.into(), is_dry: false }
     }
 }
 
-/// Makes the index in the background. A folder that has one already is refused, and so are names that the index cannot hold.
+/// Makes the index in the background. Refuses a folder that already has one, and names that the index cannot contain.
 pub fn start(plan: ForagerIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub(super) fn start_on(plan: ForagerIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
     Task::start("forager-index", options, fs, move |context| run(&plan, context))
 }
@@ -140,7 +140,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     Ok((samples, bytes))
 }
 
-/// Finds every line and hands the rows on, in order.
+/// Finds every line and passes the rows on, in order.
 fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Outcome<()> + Send) -> Outcome<u64> {
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let line = format!("reading {}, {}", count(files.len() as u64, "file"), size(bytes));
@@ -165,7 +165,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
         line.hand_in(*number, (*unit, ends))
     })?;
     drop(line);
-    // Each range looked at its file before; this is for what was written to behind it.
+    // Each range was checked when it was read; this detects bytes appended to the file.
     for file in files {
         handles.cancel.check()?;
         if stamp_at(&file.path)? != file.stamp {

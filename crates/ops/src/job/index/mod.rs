@@ -1,4 +1,4 @@
-//! Indexes beside plain text: the raw index of Modalities and the plain index of Forager.
+//! Indexes next to plain text: the raw index of Modalities and the plain index of Forager.
 
 mod forager;
 mod raw;
@@ -15,12 +15,12 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct IndexReport {
     /// `modalities` or `forager`.
     pub format: &'static str,
-    /// The index: a file, or the folder that holds it.
+    /// The index: a file, or the folder that contains it.
     pub index: PathBuf,
     /// Files that were read and have a sample.
     pub files: u64,
@@ -28,15 +28,15 @@ pub struct IndexReport {
     pub samples: u64,
     /// Bytes that were read.
     pub bytes: u64,
-    /// Lines that are no JSON and were left out.
+    /// Lines that were left out because they are not JSON.
     pub skipped_lines: u64,
-    /// An index was there already and was left alone; nothing was read.
+    /// Whether an existing index was kept; nothing was read.
     pub left_alone: bool,
-    /// What was written, relative to the folder of the index; with a dry run, what would be.
+    /// Files written, relative to the folder of the index; with a dry run, those that would be.
     pub written: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.

@@ -1,4 +1,4 @@
-//! `create_raw_index`: lock, judge the lines, publish the index (docs/formats/modalities.md §2).
+//! `create_raw_index`: takes the lock, checks the lines, and publishes the index (docs/formats/modalities.md §2).
 
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
@@ -16,59 +16,59 @@ use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The index while it is made.
+/// The index while it is being made.
 const DRAFT: &str = "index";
-/// Bytes of the index that are written in one go.
+/// Bytes of the index that are written at a time.
 const PIECE: usize = 1 << 20;
-/// Permission bits of folders that are made for the index.
+/// Permission bits of folders created for the index.
 const FOLDER_MODE: u32 = 0o755;
 
-/// What becomes of an index that is there already.
+/// What to do with an existing index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExistingFile {
-    /// The run is refused.
+    /// Refuse the run.
     #[default]
     Error,
-    /// It stays, and nothing else is done.
+    /// Keep it and do nothing else.
     Skip,
-    /// It is replaced once the new one is whole.
+    /// Replace it once the new one is complete.
     Override,
 }
 
-/// Which file gets an index, and where.
+/// The file to index, and the path of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawIndexPlan {
     /// The JSONL file.
     pub source: PathBuf,
-    /// The index; `None` puts it beside the source.
+    /// Path of the index; `None` puts it next to the source.
     pub index: Option<PathBuf>,
-    /// What becomes of one that is there.
+    /// What to do with an existing index.
     pub existing: ExistingFile,
-    /// Lines that are no JSON are left out, each a problem, in place of a refusal.
+    /// Whether lines that are not JSON are left out, each with a problem, instead of refused.
     pub skip_bad_lines: bool,
-    /// Everything is done but writing.
+    /// Whether everything except writing is done.
     pub is_dry: bool,
 }
 
 impl RawIndexPlan {
-    /// As the reference program does it unless it is told otherwise.
+    /// Creates a plan with the defaults of the reference program.
     pub fn new(source: impl Into<PathBuf>) -> Self {
         Self { source: source.into(), index: None, existing: ExistingFile::Error, skip_bad_lines: false, is_dry: false }
     }
 
-    /// Where the index goes.
+    /// Returns the path of the index.
     pub fn target(&self) -> PathBuf {
         self.index.clone().unwrap_or_else(|| default_path(&self.source))
     }
 }
 
-/// Makes the index in the background. Lines that are no JSON are reported as problems; unless they are to be skipped they end in a data
-/// failure, and nothing is written.
+/// Makes the index in the background. Lines that are not JSON are reported as problems; unless they are skipped, they end the run with a
+/// data failure, and nothing is written.
 pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub(super) fn start_on(plan: RawIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
     Task::start("raw-index", options, fs, move |context| run(&plan, context))
 }
@@ -151,7 +151,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     Ok((counts, written))
 }
 
-/// Judges every line and hands the bytes of the index on; lines that are no JSON end it unless they are to be skipped.
+/// Checks every line and passes on the bytes of the index; lines that are not JSON end the run unless they are skipped.
 fn judge(
     file: &ReadFile,
     plan: &RawIndexPlan,
@@ -166,7 +166,7 @@ fn judge(
     let threads = context.options.threads;
     let line = InOrder::new(threads, |unit: UnitIndex| merge.take(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
-    // As many as there are threads, used again and again.
+    // One buffer per thread, reused.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     run_units(&numbered, threads, handles.cancel, |(number, unit)| {
@@ -192,7 +192,7 @@ fn judge(
     Ok(counts)
 }
 
-/// Makes a folder and those it lies in, as far as they are missing.
+/// Creates a folder and its missing parents.
 fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
     let missing: Vec<&Path> = folder
         .ancestors()

@@ -1,4 +1,4 @@
-//! Both indexes against the reference programs' own, for any number of threads, and what must never be left behind.
+//! Compares both indexes with those of the reference programs for any number of threads, and checks what must never be left on disk.
 
 use super::*;
 use crate::formats::modalities::raw_index::lines;
@@ -8,7 +8,7 @@ use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// What an index says.
+/// Returns the content of an index.
 fn items(index: &Path) -> Vec<(u64, u64)> {
     let index = open_read(index).unwrap();
     let mut reader = lines(&index);
@@ -66,7 +66,7 @@ fn many_ranges_make_the_same_index_as_one_look() {
     let mut wanted = Vec::new();
     for number in 0..40_000_u64 {
         let line = match number {
-            // Longer than a range, and longer than what is held of a line.
+            // Longer than a range, and longer than the part of a line that is held.
             77 => format!("\"{}\"", "x".repeat(5 << 20)),
             78 => format!("\"{}\"", "é".repeat(1 << 20)),
             _ => format!("{{\"n\": {number}, \"text\": \"{}\"}}", "y".repeat((number % 97) as usize)),
@@ -173,7 +173,7 @@ fn forager_indexes_are_those_of_the_reference() {
             }
             assert_eq!(names(&dir.path().join("index")).len(), 2);
             assert!(!dir.path().join("index.gristmill").exists());
-            // A second one is refused.
+            // A second index is refused.
             let failure = forager(dir.path(), threads).unwrap_err();
             assert_eq!(failure.class, ExitClass::Data);
             assert!(report.samples > 0);

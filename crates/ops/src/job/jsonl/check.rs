@@ -10,7 +10,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Makes the index anew in memory's reach, piece by piece, and compares it with the one on disk. One without index is a failure.
+/// Rebuilds the index piece by piece within the memory limit, and compares it with the one on disk. A file without an index is a failure.
 pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
     let file = open(path)?;
     let Some(compare) = index_of(path)? else {
@@ -23,7 +23,7 @@ pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> O
     Ok(checked(&file, &counts))
 }
 
-/// Compares the index, then parses every line. Without an index that is a problem, and the lines are parsed all the same.
+/// Compares the index, then parses every line. A missing index is a problem, and the lines are still parsed.
 pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
     let file = open(path)?;
     let compare = index_of(path)?;
@@ -55,7 +55,7 @@ fn checked(file: &ReadFile, counts: &Counts) -> Checked {
     Checked { shards: 1, samples: counts.samples, parts: 0, bytes: file.len() }
 }
 
-/// Scans the file, compares its index, and reports what differs and lines that are no objects.
+/// Scans the file, compares its index, and reports differences and lines that are not objects.
 fn compared(
     file: &ReadFile,
     compare: Option<IndexCompare>,

@@ -1,4 +1,4 @@
-//! `prepare --skip-bad-lines`: a copy without the lines that `lint` reports, and its index.
+//! `prepare --skip-bad-lines`: makes a copy without the lines that `lint` reports, and indexes it.
 
 use super::run::{begin_scan, ended, index, look, report, write_draft};
 use super::JsonlReport;
@@ -13,19 +13,19 @@ use gristmill_storage::publish::Publication;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
-/// The lines and their index while they are made.
+/// The lines and their index while they are being made.
 const DRAFTS: [&str; 2] = ["lines", "index"];
 const WHAT: &str = "leaving out the bad lines";
 
-/// What the lines are written through before they reach the disk, in bytes.
+/// Size of the write buffer for the lines, in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// The name of the copy: `NAME.clean.jsonl` of `NAME.jsonl`.
+/// Returns the name of the copy: `NAME.clean.jsonl` for `NAME.jsonl`.
 pub fn clean_path(path: &Path) -> PathBuf {
     path.with_extension("clean.jsonl")
 }
 
-/// Indexes the file; where lines of it are bad, a copy without them. `overwrite` replaces another copy.
+/// Indexes the file; if it has bad lines, makes and indexes a copy without them. `overwrite` replaces a different copy.
 pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
@@ -62,7 +62,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     Ok(ended(report, context))
 }
 
-/// Does everything but write.
+/// Does everything except writing.
 pub(super) fn look_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);

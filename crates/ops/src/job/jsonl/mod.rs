@@ -1,4 +1,4 @@
-//! `prepare` of a JSONL file: lock, scan its ranges, publish the index. And `lint` and `verify` of one.
+//! `prepare` of a JSONL file: takes the lock, scans its ranges, and publishes the index. Also `lint` and `verify` of such a file.
 
 mod check;
 mod clean;
@@ -19,25 +19,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct JsonlReport {
-    /// Lines that are samples.
+    /// Number of lines that are samples.
     pub samples: u64,
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Lines of white space only: no samples.
+    /// Lines that only contain white space and are not samples.
     pub blank_lines: u64,
-    /// Lines that were left out of the copy that was indexed in place of the file; 0 where the file itself was.
+    /// Lines left out of the copy that was indexed instead of the file; 0 if the file itself was indexed.
     #[serde(skip_serializing_if = "is_zero")]
     pub lines_left_out: u64,
-    /// The same index was there already; nothing was written.
+    /// Whether the same index already existed and nothing was written.
     pub nothing_to_do: bool,
-    /// The index, as written; with a dry run, as it would be.
+    /// The index as written; with a dry run, as it would be written.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -54,13 +54,13 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// Indexes a file, or a copy of it without its bad lines, in the background. A plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines)
-/// asks for the latter.
+/// Indexes a file in the background or, for a plan with [`skip_bad_lines`](PreparePlan::skip_bad_lines), a copy of it without its bad
+/// lines.
 pub fn start_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     start_plan_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start_plan`], writing through `fs`: tests let it fail.
+/// Like [`start_plan`], but writes through `fs`, which lets tests inject failures.
 pub fn start_plan_on(plan: &PreparePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
     let path = PathBuf::from(&plan.path);
     if !plan.skip_bad_lines {
@@ -70,7 +70,7 @@ pub fn start_plan_on(plan: &PreparePlan, options: RunOptions, fs: Arc<dyn Fs>) -
     Task::start("jsonl", options, fs, move |context| clean::index_clean(&path, overwrite, context))
 }
 
-/// Does everything that [`start_plan`] does but write.
+/// Does everything that [`start_plan`] does except writing.
 pub fn look_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = PathBuf::from(&plan.path);
     if !plan.skip_bad_lines {
@@ -85,13 +85,13 @@ pub fn start(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     start_on(path, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(path: &Path, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<JsonlReport>> {
     let path = path.to_path_buf();
     Task::start("jsonl", options, fs, move |context| run::index(&path, context))
 }
 
-/// Does everything but write.
+/// Does everything except writing.
 pub fn start_dry(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = path.to_path_buf();
     Task::start("jsonl", options, Arc::new(RealFs), move |context| run::look(&path, context))

@@ -1,4 +1,4 @@
-//! Ranges of a file scanned by several threads and put together in order, as soon as all before are done.
+//! Scans ranges of a file with several threads and joins the results in order, each as soon as all earlier ones are done.
 
 use crate::engine::jsonl::{index_unit, units, Counts, Merge};
 use crate::job::exclusive_output::still_the_same;
@@ -8,7 +8,7 @@ use crate::source::jsonl::{Unit, UnitLines};
 use gristmill_core::{Failure, Handles, Outcome, RunOptions};
 use gristmill_storage::read::ReadFile;
 
-/// Scans a file and hands the bytes of its index to `sink`, in order. A file that changed meanwhile is a failure.
+/// Scans a file and passes the bytes of its index to `sink`, in order. A file that changes in the meantime is a failure.
 pub(super) fn scan(
     file: &ReadFile,
     options: &RunOptions,
@@ -18,7 +18,7 @@ pub(super) fn scan(
     scan_counted(file, options, handles, sink).map(|(counts, _)| counts)
 }
 
-/// [`scan`], and how many line ends come before each of the [`units`].
+/// [`scan`] that also returns the number of line ends before each of the [`units`].
 pub(super) fn scan_counted(
     file: &ReadFile,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! The run itself: everything from the lock to the last sync.
+//! The run itself, from the lock to the last sync.
 
 use super::pooled;
 use super::JsonlReport;
@@ -13,7 +13,7 @@ use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// The index while it is made, in the folder for work in progress.
+/// The index while it is being made, in the work folder.
 const DRAFT: &str = "index";
 
 /// Indexes a file.
@@ -40,7 +40,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     Ok(ended(report, context))
 }
 
-/// Does everything but write.
+/// Does everything except writing.
 pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
@@ -64,7 +64,7 @@ pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &Ta
     Ok(counts)
 }
 
-/// Reports what was found; lines that are no objects, or no line at all, end the run.
+/// Reports the findings; lines that are not objects, or a file without lines, end the run.
 fn judge(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
     for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
         context.problems.report(note)?;
@@ -107,7 +107,7 @@ fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
     fs.sync_dir(folder_of(draft))
 }
 
-/// Whether the very same index is there already, with these permissions.
+/// Whether an identical index with these permissions already exists.
 fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
     let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
     if !is_file {

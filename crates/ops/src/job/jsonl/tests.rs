@@ -33,7 +33,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// What `prepare` refuses, and all that it found.
+/// Returns the failure of a refused `prepare`, and all problems found.
 fn refused(bytes: &[u8]) -> (Failure, Vec<Problem>) {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", bytes);

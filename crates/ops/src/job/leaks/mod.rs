@@ -1,4 +1,4 @@
-//! The leak check: every shard of a split is looked at by a pool of workers, then what they found is merged.
+//! The leak check: a pool of workers examines every shard of a split, then their results are merged.
 
 #[cfg(test)]
 mod tests;
@@ -17,12 +17,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a check found. The leaks are its result, not problems of the run; see [`Leaks::sure`].
+/// Result of a check. The leaks are its result, not problems of the run; see [`Leaks::sure`].
 #[derive(Clone, Debug, Serialize)]
 pub struct LeakReport {
-    /// Contents were compared, not only names.
+    /// Whether contents were compared, not only names.
     pub content: bool,
-    /// What was looked at.
+    /// What was compared.
     #[serde(flatten)]
     pub compared: ShardTotals,
     /// Bytes that were read.
@@ -30,12 +30,12 @@ pub struct LeakReport {
     /// The leaks.
     #[serde(flatten)]
     pub found: Leaks,
-    /// Nothing is written; for whoever shows all jobs alike.
+    /// Always empty, as nothing is written; it makes the report uniform with those of other jobs.
     #[serde(skip)]
     pub files: Vec<OutputFile>,
     /// Shards that could not be compared, and other findings.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -43,13 +43,13 @@ pub struct LeakReport {
     pub elapsed: Duration,
 }
 
-/// Looks for leaks in the background. `layout` says which shard is in which split and what is excluded, so that edits that are
-/// not written yet can be checked. Writes nothing but scratch files.
+/// Searches for leaks in the background. `layout` contains the splits of the shards and the excludes, so that unsaved edits can be checked.
+/// Only writes scratch files.
 pub fn start(root: &Path, layout: SplitLayout, leaks: LeakOptions, options: RunOptions) -> Outcome<Task<LeakReport>> {
     start_on(root, layout, leaks, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing scratch files through `fs`: tests let it fail.
+/// Like [`start`], but writes scratch files through `fs`, which lets tests inject failures.
 pub fn start_on(
     root: &Path,
     layout: SplitLayout,
@@ -61,7 +61,7 @@ pub fn start_on(
     Task::start("leaks", options, fs, move |context| run(&root, &layout, leaks, context))
 }
 
-/// Refuses to call clean what was never compared.
+/// Refuses to report data as clean that was never compared.
 fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context: &TaskContext) -> Outcome<()> {
     let missing: Vec<String> = compared.missing(parts).map(|part| format!("`{}`", display_safe(part))).collect();
     if !missing.is_empty() {
@@ -87,7 +87,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let threads = context.options.threads.max(1).min(units.len().max(1));
     let memory = usize::try_from(context.options.memory_bytes).unwrap_or(usize::MAX) / threads;
     let sack = |number| search.sack(Arc::clone(&context.fs), scratch.path(), number, memory);
-    // A worker takes a sack for each shard and gives it back, so there are no more sacks than workers.
+    // A worker takes a buffer for each shard and gives it back, so there are no more buffers than workers.
     let sacks: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(sack).collect());
     let taking = if content { "reading the shards" } else { "reading the names" };
     context.phase_of(Phase::Scan, "shard", taking);

@@ -15,7 +15,7 @@ struct Set {
 }
 
 impl Set {
-    /// Prepares these shards, the first named part of each name (`train/a.tar`) being its split.
+    /// Prepares these shards; the first component of each name (`train/a.tar`) is its split.
     fn new(shards: &[(&str, Entries<'_>)]) -> Self {
         Self::with(shards, Scope::Full)
     }
@@ -70,12 +70,12 @@ fn archive(entries: Entries<'_>) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// A content of its own for each number, long enough to count.
+/// Returns distinct content for each number, long enough to be compared.
 fn content(number: u32) -> Vec<u8> {
     format!("content {number} ").repeat(16).into_bytes()
 }
 
-/// `split: shard/key[.part]` of every place, one line a leak.
+/// Returns `split: shard/key[.part]` for every place, one line per leak.
 fn lines(report: &LeakReport) -> Vec<String> {
     let place = |leak: &Leak| -> Vec<String> {
         let text = |place: &crate::engine::leaks::LeakPlace| {
@@ -147,7 +147,7 @@ fn texts_are_compared_where_there_is_nothing_else() {
         ("val/b.tar", &[("v1.txt", &a), ("v1.json", b"{}")]),
         ("test/c.tar", &[("u1.jpg", &b), ("u1.txt", &a)]),
     ]);
-    // The third has a picture, so its text says nothing; but its picture is what another's text is.
+    // The third sample has an image, so its text is not evidence; but its image equals the text of another one.
     let mut found = lines(&set.contents());
     found.sort_unstable();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Rows into a private copy of the database, and that copy into its place.
+//! Writes rows into a private copy of the database, and publishes that copy.
 
 use super::target::Target;
 use super::MediaReport;
@@ -17,12 +17,12 @@ use gristmill_storage::space;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// From this size on it is said that the database is copied first, in bytes.
+/// Size of the database in bytes from which the log mentions the size of the copy.
 const WORTH_TELLING: u64 = 256 << 20;
-/// Free space that is left over beside the copy, in bytes.
+/// Free space that must remain next to the copy, in bytes.
 const SPARE: u64 = 16 << 20;
 
-/// Puts the rows into a copy of the database, and hands back where that is.
+/// Writes the rows into a copy of the database, and returns its path.
 pub(super) fn fill(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
@@ -41,7 +41,7 @@ pub(super) fn fill(
     let mut still_there = |connection: &rusqlite::Connection, key: &str| match target {
         Target::Files(files) => Ok(is_in_folder(root, files, key)),
         Target::Shards(_) if has_samples => is_in_samples(connection, &draft, key),
-        // Without sample tables nothing says what is there.
+        // Without sample tables there is no record of the existing entries.
         Target::Shards(_) => Ok(true),
     };
     let old = OldRows { still_there: &mut still_there, prune: plan.prune };
@@ -50,10 +50,10 @@ pub(super) fn fill(
     Ok((draft, written))
 }
 
-/// Copies the database as it is now; `rows` are written into the copy later. Where there is none, nothing. Answers whether it has sample tables.
+/// Copies the current database, if there is one; `rows` are written into the copy later. Returns whether it has sample tables.
 fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> Outcome<bool> {
     let Ok(facts) = std::fs::metadata(database) else { return Ok(false) };
-    // Refuses what is no database, and one whose last change was not finished.
+    // Refuses a file that is not a database, and a database whose last change is incomplete.
     let connection = open_readonly(database)?;
     let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     looked.map_err(|error| failure(database, &error))?;
@@ -95,7 +95,7 @@ fn tell_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Out
     context.problems.report(note.with_hint("--prune removes them"))
 }
 
-/// Puts the finished database in its place, with the mode that belongs there.
+/// Moves the finished database to its place, with the mode that applies there.
 pub(super) fn publish(
     context: &TaskContext,
     plan: &PrepareMediaPlan,

@@ -1,5 +1,5 @@
-//! `prepare-media` as a job: look at the entries of a prepared WebDataset, or at the files of a folder, and put their rows into
-//! the media tables of its database. Nothing is visible before the very end; a run that was stopped begins anew.
+//! `prepare-media` as a job: examines the entries of a prepared WebDataset, or the files of a folder, and writes their rows into the media
+//! tables of its database. Nothing is visible before the end; a stopped run starts again.
 
 mod apply;
 mod preview;
@@ -16,41 +16,41 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct MediaReport {
-    /// Entries that the filter picked and that were looked at.
+    /// Entries that the filter selected and that were examined.
     pub entries: u64,
-    /// Pictures that were described.
+    /// Images that were described.
     pub images: u64,
-    /// Sounds and videos that were described.
+    /// Audio and video files that were described.
     pub av: u64,
-    /// Rows written, new and replaced ones.
+    /// Number of rows written, both new and replaced.
     pub rows_written: u64,
-    /// Rows there are now, those of earlier runs included.
+    /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of entries that are gone, left where they are.
+    /// Rows of missing entries that were kept.
     pub stale: u64,
-    /// Rows of entries that are gone, removed.
+    /// Rows of missing entries that were removed.
     pub pruned: u64,
     /// Files as written.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
     pub elapsed: Duration,
 }
 
-/// Starts a plan in the background. What is wrong with its path is told at the end of the task, like everything else.
+/// Starts a plan in the background. Errors in its path are also reported at the end of the task.
 pub fn start(plan: PrepareMediaPlan, options: RunOptions) -> Outcome<Task<MediaReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail. SQLite writes the rows into a private copy by itself, not through `fs`;
-/// whatever goes before and comes after, the finished file included, goes through it.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures. SQLite writes the rows directly into a private copy, not
+/// through `fs`; everything before and after that goes through it, including the finished file.
 pub fn start_on(plan: PrepareMediaPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MediaReport>> {
     Task::start("prepare-media", options, fs, move |context| run::run(context, &plan))
 }

@@ -14,24 +14,24 @@ use std::time::Duration;
 /// What a run would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct MediaPreview {
-    /// What would be looked at; of a WebDataset as far as the names of its parts and its first samples tell.
+    /// What would be examined; for a WebDataset as far as the names of its parts and its first samples show.
     pub outlook: MediaOutlook,
-    /// Rows that are there already.
+    /// Number of existing rows.
     pub rows_before: u64,
     /// Files that would be written; their size is an estimate.
     pub files: Vec<OutputFile>,
-    /// What would be reported.
+    /// Problems that would be reported.
     pub problems: Vec<Problem>,
 }
 
-/// About the bytes that a row takes.
+/// Approximate bytes of a row.
 const ROW_BYTES: u64 = 180;
-/// An empty database with its tables, in bytes.
+/// Size of an empty database with its tables, in bytes.
 const EMPTY_BYTES: u64 = 28_672;
-/// How often the state of a scan is read.
+/// Interval at which the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What `plan` would do. Walks the folder, or opens the data set; reads headers of the first few entries.
+/// Returns what `plan` would do. Walks the folder, or opens the data set; reads headers of the first few entries.
 pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaPreview> {
     let root = Path::new(&plan.path);
     let (progress, problems) = (Progress::default(), ProblemLog::default());

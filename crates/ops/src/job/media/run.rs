@@ -20,7 +20,7 @@ use std::path::Path;
 /// Permission bits of our own record.
 const RECORD_MODE: u32 = 0o644;
 
-/// Carries out a plan. An error leaves the data set as it was.
+/// Executes a plan. An error leaves the data set unchanged.
 pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
     let root = Path::new(&plan.path);
     context.phase_of(Phase::Open, "file", "looking for media");
@@ -28,7 +28,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
     roll_forward(&*context.fs, root, &context.problems)?;
     let target = target::open(plan, context.options.threads, &context.handles())?;
     let result = locked(context, plan, &own, &target);
-    // A folder that has no results has no folder for them either.
+    // A folder without results has no run folder either.
     own.remove_if_empty(&*context.fs);
     result
 }
@@ -37,15 +37,15 @@ fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, targe
     let fs = &*context.fs;
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     let result = work(context, plan, own, target, &lock);
-    // What is left over is only ours, so trouble with it is logged and not reported.
+    // Only our own files are left over, so errors here are logged and not reported.
     if let Err(error) = fs.remove_dir_all(&own.media_work()) {
         context.log(format!("cleaning up: {error}"));
     }
     result
 }
 
-/// Makes the folder of the work. A run that did not get the lock takes away the folder above while it is empty, so that the
-/// two are made again a few times.
+/// Creates the work folder. A run that did not get the lock removes the run folder while it is empty, so creating both is tried several
+/// times.
 fn make_work(fs: &dyn Fs, own: &RunFolder, dir: &Path) -> Outcome<()> {
     for _ in 0..4 {
         if own.create(fs).and_then(|()| fs.create_dir(dir, 0o700)).is_ok() {
@@ -101,10 +101,10 @@ fn work(
     Ok(report)
 }
 
-/// Bytes of a shard for each entry, where nothing is known of it.
+/// Assumed bytes of a shard per entry if nothing is known.
 const ENTRY_BYTES: u64 = 20_000;
 
-/// What looking, and then writing, is thought to take.
+/// Returns the forecast for examining and for writing.
 fn forecast(plan: &PrepareMediaPlan, target: &Target) -> Forecast {
     let (read, entries) = match target {
         Target::Files(files) => (files.len() as f64 * cost::FILE_READ, files.len() as u64),
@@ -134,7 +134,7 @@ fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &
     target::probe(target, Path::new(&plan.path), &probing, &context.options, &context.handles())
 }
 
-/// Our own record: the plan, and the report. The result is visible already, so trouble with it is logged and not reported.
+/// Writes our own record: the plan and the report. The result is already visible, so errors here are logged and not reported.
 fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, report: &MediaReport) {
     #[derive(serde::Serialize)]
     struct Saved<'a> {

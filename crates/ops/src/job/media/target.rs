@@ -1,4 +1,4 @@
-//! What a plan for media is about: the shards of a prepared WebDataset, or the files of a folder.
+//! The target of a plan for media: the shards of a prepared WebDataset, or the files of a folder.
 
 use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
@@ -16,23 +16,23 @@ use gristmill_core::{
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// What is looked at.
+/// What is examined.
 pub(super) enum Target {
-    /// Shards in index order, with their place in the index; those that are gone are left out.
+    /// Shards in index order, with their place in the index, without missing ones.
     Shards(Shards),
-    /// The files of a folder that the filter may pick.
+    /// The files of a folder that the filter may select.
     Files(FileList),
 }
 
 /// The shards of a prepared WebDataset.
 pub(super) struct Shards {
-    /// Shard, and its `tar_file_id`.
+    /// Shard and its `tar_file_id`.
     pub(super) list: Vec<(Shard, u32)>,
-    /// Names of those that are not what was indexed.
+    /// Names of shards that changed since they were indexed.
     changed: HashSet<String>,
 }
 
-/// Finds out what there is. A path that the command is not for is a usage failure that says what is.
+/// Opens the target. A path of the wrong kind is a usage failure that names the right command.
 pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_>) -> Outcome<Target> {
     let root = Path::new(&plan.path);
     let refused =
@@ -98,12 +98,12 @@ fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards>
     Ok(Shards { list, changed: prepared.changed_shards.into_iter().collect() })
 }
 
-/// Files of one unit: enough units for all threads, and none so large that little moves for long.
+/// Returns the files per unit: enough units for all threads, and none so large that the progress stops for long.
 fn slice_of(files: usize, threads: usize) -> usize {
     (files / (threads.max(1) * 16)).clamp(64, 4096)
 }
 
-/// Looks at everything. Rows come back in the order of shards or files.
+/// Examines everything. Rows are returned in the order of shards or files.
 pub(super) fn probe(
     target: &Target,
     root: &Path,
@@ -141,7 +141,7 @@ pub(super) fn probe(
     }
 }
 
-/// The entries of a shard: out of the index, or by reading its headers where the index does not tell.
+/// Returns the entries of a shard: from the index, or by reading its headers if the index does not have them.
 fn spooled(
     root: &Path,
     shard: &Shard,
@@ -164,13 +164,13 @@ fn spooled(
             return Ok(spool);
         }
     }
-    // What is odd about the archive itself was told when it was indexed.
+    // Findings about the archive itself were reported when it was indexed.
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let quiet = Handles { progress: &progress, cancel: handles.cancel, problems: &problems };
     index::scan_unit(shard, id, probing.dir, probing.fs, memory, &quiet)
 }
 
-/// A shard that cannot be read costs its own rows; what cannot be written ends the run.
+/// Skips the rows of a shard that cannot be read; a write error ends the run.
 fn skip_unreadable(shard: &Shard, failure: Failure, handles: &Handles<'_>) -> Outcome<MediaRows> {
     let is_about_shard = failure.subject.shard.is_some()
         || failure.subject.path.as_deref().is_some_and(|path| Path::new(path) == shard.path);

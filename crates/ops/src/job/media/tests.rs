@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// A PNG of that size, complete.
+/// Returns a complete PNG of this size.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let picture = image::DynamicImage::new_rgb8(width, height);
     let mut bytes = std::io::Cursor::new(Vec::new());
@@ -128,7 +128,7 @@ fn modes_are_those_of_the_reference_program() {
         let result = run(plan(&root, MediaFilter::Extension));
         RealFs.set_mode(&root, 0o700).unwrap();
         if result.is_err() {
-            continue; // 0o500 for anybody but root
+            continue; // Mode 0o500 fails unless run as root.
         }
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o7777;
         assert_eq!(mode(&root.join(".nv-meta")), folder, "{given:o}");
@@ -204,7 +204,7 @@ fn a_run_that_is_cancelled_leaves_nothing() {
             assert!(failure.is_cancelled(), "{failure}");
             assert!(!dir.path().join(".nv-meta").exists());
         }
-        // It may have been faster.
+        // The run may have ended before it was cancelled.
         Ok(report) => assert_eq!(report.entries, 500),
     }
 }

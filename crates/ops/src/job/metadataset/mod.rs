@@ -1,4 +1,4 @@
-//! `prepare` of a metadataset: every member is opened, and the index of every join is made and published. And `verify` of one.
+//! `prepare` of a metadataset: opens every member, and makes and publishes the index of every join. Also `verify` of one.
 
 mod run;
 #[cfg(test)]
@@ -13,41 +13,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One join and what it came to.
+/// Result of one join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JoinReport {
-    /// The metadataset it is written in.
+    /// The metadataset that contains it.
     pub file: PathBuf,
     /// The split of that file. Raw.
     pub split: String,
     /// Samples of its first member.
     pub samples: u64,
-    /// Joined samples.
+    /// Number of joined samples.
     pub rows: u64,
     /// Samples left out because a member with `nonmatch: skip` lacks them.
     pub skipped: u64,
-    /// Member as written, and rows with nothing from it (`nonmatch: none`); members that lack none are left out. Raw.
+    /// Member as written, and the number of rows without a sample of it (`nonmatch: none`); complete members are left out. Raw.
     pub filled: Vec<(String, u64)>,
     /// Size of the index in bytes.
     pub bytes: u64,
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetadatasetReport {
-    /// Splits of the file.
+    /// Number of splits of the file.
     pub splits: u64,
-    /// In the order of the file; those of nested files that are used, too.
+    /// Joins in the order of the file, including those of nested files that are used.
     pub joins: Vec<JoinReport>,
-    /// Everything was there already, or there is no join; nothing was written.
+    /// Whether everything already existed or there is no join; nothing was written.
     pub nothing_to_do: bool,
-    /// Indexes as written; with a dry run, as they would be.
+    /// Indexes as written; with a dry run, as they would be written.
     pub files: Vec<OutputFile>,
-    /// Indexes of joins that are no more, removed.
+    /// Removed indexes of joins that no longer exist.
     pub removed: Vec<String>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -59,14 +59,14 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// What to do with the indexes that were made.
+/// What to do with the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Aim {
-    /// Make them visible.
+    /// Publish them.
     Publish,
-    /// Say what would be written.
+    /// Report what would be written.
     Look,
-    /// Compare them with those that are there.
+    /// Compare them with the existing ones.
     Compare,
 }
 
@@ -75,17 +75,17 @@ pub fn start(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<Met
     start_on(path, compat, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(path: &Path, compat: bool, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MetadatasetReport>> {
     start_with(path, compat, options, fs, Aim::Publish)
 }
 
-/// Does everything but write.
+/// Does everything except writing.
 pub fn start_dry(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
     start_with(path, compat, options, Arc::new(RealFs), Aim::Look)
 }
 
-/// Makes every index anew and compares it with the one that is there; differences are problems.
+/// Rebuilds every index and compares it with the existing one; differences are problems.
 pub fn start_verify(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
     start_with(path, compat, options, Arc::new(RealFs), Aim::Compare)
 }

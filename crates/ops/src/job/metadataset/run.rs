@@ -1,4 +1,4 @@
-//! The run itself: from the first look at the file to the last sync.
+//! The run itself, from opening the file to the last sync.
 
 use super::{Aim, JoinReport, MetadatasetReport};
 use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Does what the aim says.
+/// Executes the aim.
 pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) -> Outcome<MetadatasetReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
@@ -39,7 +39,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
     let forecast = Forecast::new(cost::rows(samples), cost::publishing(found.plans.len() as u64));
     context.stage(Phase::Tables, "sample", forecast, "looking at the joins");
     context.progress.expect(samples, 0);
-    // By file: each has a cache and a lock of its own. The outermost file comes along even without a join, to tidy its cache.
+    // Grouped by file, as each has its own cache and lock. The outermost file is included even without a join, to clean up its cache.
     let mut by_file: BTreeMap<&Path, Vec<&JoinPlan>> =
         found.files.iter().map(|file| (file.as_path(), Vec::new())).collect();
     for plan in &found.plans {
@@ -69,11 +69,11 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
     Ok(report)
 }
 
-/// Reports what is wrong; what the loader stops at ends the run.
+/// Reports problems; those at which the loader would stop end the run.
 fn tell(path: &Path, found: &Joins, context: &TaskContext) -> Outcome<()> {
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
-    // The only one is the failure itself; twice on the screen it would look like two.
+    // A single refusal becomes the failure itself and would otherwise be shown twice.
     let is_told = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
     for problem in found.problems.iter().filter(|problem| !is_told(problem)) {
         context.problems.report(problem.clone())?;
@@ -101,7 +101,7 @@ struct FileWork<'a> {
 impl FileWork<'_> {
     fn build(&self, plan: &JoinPlan, path: &Path) -> Outcome<JoinCounts> {
         let split = gristmill_core::text::display_safe(&plan.split);
-        // Of all files together: the progress goes on.
+        // The progress covers all files and continues.
         self.context.rename(Phase::Tables, "sample", format!("joining split {split}"));
         let memory = usize::try_from(self.context.options.memory_bytes).unwrap_or(usize::MAX);
         let work = JoinWork { fs: &*self.context.fs, scratch: self.scratch, memory, compat: self.compat };
@@ -139,13 +139,13 @@ impl FileWork<'_> {
         });
     }
 
-    /// As written below the folder of the outermost file.
+    /// Returns a path relative to the folder of the outermost file.
     fn name(&self, path: &Path) -> String {
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    /// Makes the indexes in the folder for work, then makes those visible that differ, and takes stale ones away.
+    /// Makes the indexes in the work folder, publishes those that differ, and removes stale ones.
     fn publish(&mut self, plans: &[&JoinPlan], keep: &HashSet<&Path>) -> Outcome<()> {
         let cache = cache_folder(self.file);
         if plans.is_empty() && stale(&cache, keep).is_empty() && !has_own_folder(self.file) {
@@ -173,7 +173,7 @@ impl FileWork<'_> {
         }
         let done = self.put(&place, &made, &cache, keep, mode);
         if done.is_err() && is_new_folder {
-            // Only when nothing is in it.
+            // Only succeeds if the folder is empty.
             let _ = fs.raw_rmdir(&cache);
         }
         done
@@ -283,7 +283,7 @@ fn has_own_folder(file: &Path) -> bool {
     gristmill_storage::run_folder::RunFolder::for_output(file).exists()
 }
 
-/// Whether the very same index is there already.
+/// Whether an identical index already exists.
 fn is_same(draft: &Path, target: &Path, context: &TaskContext) -> Outcome<bool> {
     let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
     // An index that cannot be read is replaced.
@@ -291,7 +291,7 @@ fn is_same(draft: &Path, target: &Path, context: &TaskContext) -> Outcome<bool> 
     Ok(JoinIdx::open(draft)?.first_difference(&old, &context.cancel)?.is_none())
 }
 
-/// Indexes in the cache of a file that no join of it names.
+/// Returns the indexes in the cache of a file that belong to none of its joins.
 fn stale(cache: &Path, keep: &HashSet<&Path>) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
     let mut stale: Vec<PathBuf> = entries

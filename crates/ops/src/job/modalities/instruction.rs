@@ -1,4 +1,4 @@
-//! Preparing instruction data: conversations through a chat template, dealt to partitions, each with its index and packed.
+//! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
 use super::rewrite::make_parent;
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
@@ -20,23 +20,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Permission bits of what is written.
+/// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
-/// Bytes that are handed to the system at once.
+/// Bytes that are written at a time.
 const BUFFER: usize = 1 << 20;
-/// How often the progress of packing is read.
+/// Interval at which the progress of packing is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct InstructionReport {
-    /// The folder of everything that was made.
+    /// The folder of all output.
     pub folder: String,
-    /// Partitions that got lines.
+    /// Partitions that have lines.
     pub partitions: Vec<PartitionReport>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -44,24 +44,24 @@ pub struct InstructionReport {
     pub elapsed: Duration,
 }
 
-/// What a partition got.
+/// Result for one partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartitionReport {
     /// `train`, `val` or `test`.
     pub name: &'static str,
-    /// Its lines.
+    /// Number of lines.
     pub lines: u64,
     /// Documents in its packed file.
     pub documents: u64,
-    /// Tokens in it.
+    /// Tokens in its packed file.
     pub tokens: u64,
-    /// The packed file.
+    /// Path of the packed file.
     pub packed: String,
 }
 
-/// Carries out a configuration in the background. What an earlier run of the same configuration made is replaced.
+/// Executes a configuration in the background. Files that an earlier run of the same configuration made are replaced.
 ///
-/// In the drop-in, or with `compat`, the unknown token ends documents where the tokenizer lacks the end token.
+/// In the drop-in, or with `compat`, the unknown token ends documents if the tokenizer lacks the end token.
 pub fn start_instruction(
     config: &Path,
     compat: bool,
@@ -76,7 +76,7 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     let fs = &*context.fs;
     context.phase_of(Phase::Open, "file", "reading the configuration");
     let settings = Settings::read(config)?;
-    // Everything that can be wrong with packing is said before any work.
+    // All errors in the settings for packing are reported before any work.
     let mut plans = Vec::new();
     for partition in settings.partitions() {
         plans.push(packing_plan(&settings, partition, compat)?);
@@ -91,7 +91,7 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
     let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
-    // In seconds: the lines are about as many bytes as the conversations.
+    // In seconds, assuming as many bytes of lines as of conversations.
     let packing = std::fs::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
     context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
@@ -146,7 +146,7 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     })
 }
 
-/// The plan of packing a partition, and the configuration that says the same.
+/// Returns the plan for packing a partition, and the equivalent configuration.
 fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outcome<(PackPlan, String)> {
     let (tree, text) = settings.packing_of(partition)?;
     let named = |failure: Failure| {
@@ -158,7 +158,7 @@ fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outc
     Ok((plan, text))
 }
 
-/// Writes the lines of all partitions as drafts; gives the lengths of each one's lines.
+/// Writes the lines of all partitions as drafts; returns the lengths of the lines of each.
 fn write_lines(
     settings: &Settings,
     compat: bool,
@@ -167,7 +167,7 @@ fn write_lines(
 ) -> Outcome<Vec<Vec<u64>>> {
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
-        // They are packed next.
+        // Kept in the page cache because they are packed next.
         let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER).kept_cached();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
@@ -180,7 +180,7 @@ fn write_lines(
     Ok(lengths)
 }
 
-/// Makes the raw index of lines whose lengths are known.
+/// Makes the raw index of lines with known lengths.
 fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContext) -> Outcome<()> {
     let mut file = BufferedFile::new(context.fs.create_file(draft)?, BUFFER);
     let mut offset = 0;
@@ -195,7 +195,7 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
     place_file(&*context.fs, draft, &index, FILE_MODE)
 }
 
-/// Packs and waits for it; what it finds is found by this run too.
+/// Packs and waits for the end; its findings become findings of this run.
 fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
     let task = pack::start(plan, context.options.clone())?;
     while !task.ends_within(POLL_INTERVAL) {

@@ -1,4 +1,4 @@
-//! Jobs on the files of Modalities that are not packing: everything that makes one file out of others, and repairing one.
+//! Jobs on the files of Modalities other than packing: making files out of others, and repairing one.
 
 mod instruction;
 mod repair;

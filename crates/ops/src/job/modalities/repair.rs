@@ -1,4 +1,4 @@
-//! Repairing a packed file whose index was merged wrongly: its offsets are made anew from the lengths.
+//! Repairs a packed file whose index was merged incorrectly: recomputes its offsets from the lengths.
 
 use super::rewrite::make_parent;
 use crate::engine::modalities::repair::{write_repaired, Repair};
@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes that are handed to the system at once.
+/// Bytes that are written at a time.
 const BUFFER: usize = 1 << 20;
 
-/// What a repair did.
+/// Result of a repair.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairReport {
     /// Documents in the file.
     pub documents: u64,
-    /// Documents whose place was put right; 0 when nothing was wrong.
+    /// Documents whose offset was repaired; 0 if there was no error.
     pub repaired: u64,
     /// The first of them, counted from 0.
     pub first: u64,
-    /// Where the file as it was is kept.
+    /// Path of the backup of the original file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
     /// The file as written.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -41,13 +41,13 @@ pub struct RepairReport {
     pub elapsed: Duration,
 }
 
-/// Repairs a packed file in the background. With `is_dry` it only tells what would be done. A file that is right is left alone;
-/// one with other damage is a failure.
+/// Repairs a packed file in the background. With `is_dry` it only reports what would be done. A correct file is left unchanged; one with
+/// other damage is a failure.
 pub fn start_repair(path: &Path, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
     start_repair_on(path, is_dry, options, Arc::new(RealFs))
 }
 
-/// As [`start_repair`], writing through `fs`: tests let it fail.
+/// Like [`start_repair`], but writes through `fs`, which lets tests inject failures.
 pub(super) fn start_repair_on(
     path: &Path,
     is_dry: bool,
@@ -82,7 +82,7 @@ fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport
 
 fn write(path: &Path, repair: &Repair, context: &TaskContext, report: &mut RepairReport) -> Outcome<()> {
     let fs = &*context.fs;
-    // What a symbolic link leads to is repaired, and keeps its place.
+    // The target of a symbolic link is repaired in its place.
     let target = std::fs::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
     make_parent(fs, &target)?;
     let place = ExclusiveOutput::take(fs, &target, &context.options)?;
@@ -106,7 +106,7 @@ fn write(path: &Path, repair: &Repair, context: &TaskContext, report: &mut Repai
     Ok(())
 }
 
-/// A name beside a file that nothing has yet.
+/// Returns an unused name next to a file.
 fn free_name(path: &Path) -> Outcome<PathBuf> {
     for number in 0..1_000 {
         let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Making one packed file or text file out of others: merged, shuffled, cut into a chunk, filtered.
+//! Makes one packed file or text file out of others: merged, shuffled, reduced to a chunk, or filtered.
 
 use crate::engine::modalities::assembly::{AssembledFile, Assembly};
 use crate::engine::modalities::chunk::Chunk;
@@ -18,63 +18,63 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Permission bits of what is written.
+/// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
-/// Permission bits of folders that are made on the way.
+/// Permission bits of folders that are created.
 const FOLDER_MODE: u32 = PRIVATE_FOLDER | 0o055;
-/// Bytes that are handed to the system at once.
+/// Bytes that are written at a time.
 const BUFFER: usize = 1 << 20;
 
-/// What is made.
+/// The operation.
 #[derive(Clone, Debug)]
 pub enum Rewrite {
-    /// All packed files one after the other; folders stand for every `.pbin` in them.
+    /// Concatenates all packed files; a folder includes every `.pbin` in it.
     Merge(Vec<PathBuf>),
-    /// The documents of a packed file in another order.
+    /// Reorders the documents of a packed file.
     ShufflePacked(PathBuf, Seed),
-    /// The lines of a text file in another order.
+    /// Reorders the lines of a text file.
     ShuffleLines(PathBuf, Seed),
-    /// A part of each packed file, shuffled together; the seed is the chunk's own.
+    /// Takes a part of each packed file and shuffles them together; the seed is that of the chunk.
     ChunkPacked(Vec<PathBuf>, Chunk, u64),
-    /// A part of each text file, shuffled together; the seed is the chunk's own.
+    /// Takes a part of each text file and shuffles them together; the seed is that of the chunk.
     ChunkLines(Vec<PathBuf>, Chunk, u64),
-    /// Some documents of a packed file.
+    /// Selects some documents of a packed file.
     Filter(PathBuf, Keep),
 }
 
-/// What happens to an output that is there already.
+/// What to do with an existing output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It is kept, and the run fails with this class of failure.
+    /// Keep it and fail with this class of failure.
     Refuse(ExitClass),
-    /// It is replaced at the end.
+    /// Replace it at the end.
     Replace,
 }
 
-/// What is made, and where.
+/// The operation and its output.
 #[derive(Clone, Debug)]
 pub struct RewritePlan {
-    /// What is made.
+    /// The operation.
     pub what: Rewrite,
     /// The file that is written.
     pub output: PathBuf,
-    /// What happens to one that is there.
+    /// What to do with an existing output.
     pub existing: Existing,
-    /// Write the reference's bytes even where they lose or misplace data.
+    /// Write the bytes of the reference even where they lose or misplace data.
     pub compat: bool,
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RewriteReport {
-    /// What was written.
+    /// Data about the written file.
     #[serde(flatten)]
     pub written: AssembledFile,
-    /// The file.
+    /// The written file, as a list of one.
     pub files: Vec<OutputFile>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -82,12 +82,12 @@ pub struct RewriteReport {
     pub elapsed: Duration,
 }
 
-/// Carries out a plan in the background. After a failure nothing was written.
+/// Executes a plan in the background. After a failure nothing is written.
 pub fn start(plan: RewritePlan, options: RunOptions) -> Outcome<Task<RewriteReport>> {
     start_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<RewriteReport>> {
     Task::start("modalities", options, fs, move |context| run(&plan, context))
 }
@@ -122,7 +122,7 @@ fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
     })
 }
 
-/// Refuses an output that must not be replaced; tells whether there is one.
+/// Refuses an output that must not be replaced; returns whether there is one.
 fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     let is_there = std::fs::symlink_metadata(output).is_ok();
     match plan.existing {
@@ -135,7 +135,7 @@ fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     }
 }
 
-/// Refuses to write over what is read.
+/// Refuses to overwrite an input.
 fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
     let sources: Vec<&PathBuf> = match &plan.what {
         Rewrite::Merge(paths) | Rewrite::ChunkPacked(paths, ..) | Rewrite::ChunkLines(paths, ..) => {
@@ -152,7 +152,7 @@ fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
     }
 }
 
-/// Makes the folder of an output, and those above it.
+/// Creates the folder of an output and its missing parents.
 pub(super) fn make_parent(fs: &dyn Fs, output: &Path) -> Outcome<()> {
     let mut missing = Vec::new();
     let mut folder = output.parent();
@@ -224,7 +224,7 @@ fn write(
     }
 }
 
-/// The part of each file that belongs to a chunk.
+/// Returns the part of each file that belongs to a chunk.
 fn parts(paths: &[PathBuf], chunk: Chunk, open: impl Fn(&PathBuf) -> Outcome<Source>) -> Outcome<Vec<Source>> {
     let mut sources = Vec::with_capacity(paths.len());
     for path in paths {
@@ -235,7 +235,7 @@ fn parts(paths: &[PathBuf], chunk: Chunk, open: impl Fn(&PathBuf) -> Outcome<Sou
     Ok(sources)
 }
 
-/// Says that the last line has no line end, and what comes of it.
+/// Reports that the last line has no line end, and the consequences.
 fn note_glue(source: &Source, compat: bool, handles: &Handles<'_>) -> Outcome<()> {
     if !source.lacks_line_end() {
         return Ok(());

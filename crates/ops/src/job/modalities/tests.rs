@@ -1,4 +1,4 @@
-//! Whatever breaks while a file is made of others or repaired: the output is what it was, or what it should be, whole.
+//! After any failure while a file is made from others or repaired, the output is complete: either the old or the new one.
 
 use super::repair::start_repair_on;
 use super::*;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A packed file of two-byte tokens; each document ends with 0. `early` bytes are taken from the offsets of the second half.
+/// A packed file of two-byte tokens; each document ends with 0. `early` bytes are subtracted from the offsets of the second half.
 fn packed(documents: &[Vec<u16>], early: u64) -> Vec<u8> {
     let (mut data, mut items) = (Vec::new(), Vec::new());
     for document in documents {
@@ -61,7 +61,7 @@ fn plan(what: Rewrite, output: PathBuf) -> RewritePlan {
     RewritePlan { what, output, existing: Existing::Replace, compat: false }
 }
 
-/// A run in a folder, on a file system that may break.
+/// A run in a folder, on a file system that may fail.
 type Run = dyn Fn(&Path, Arc<dyn Fs>) -> gristmill_core::Outcome<()>;
 
 fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {

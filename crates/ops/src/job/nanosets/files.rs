@@ -1,4 +1,4 @@
-//! Merging token files, and shuffling their windows.
+//! Merges token files, and shuffles their windows.
 
 use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::merge::inputs;
@@ -20,29 +20,29 @@ use std::time::Duration;
 pub struct FilesReport {
     /// Folder of the result.
     pub output: PathBuf,
-    /// Files read.
+    /// Number of files read.
     pub inputs: u64,
-    /// Files as written; of a dry run of a merge none, since how it splits is not known before.
+    /// Files as written; empty for a dry run of a merge, whose division into files is not known in advance.
     pub files: Vec<OutputFile>,
     /// Tokens written, or to be written.
     pub tokens: u64,
-    /// Documents, chunks or windows.
+    /// Number of documents, chunks or windows.
     pub units: u64,
     /// Tokens of the input that are in none of the files.
     pub left_tokens: u64,
-    /// What the units are, in the singular.
+    /// Name of a unit, in the singular.
     #[serde(skip)]
     pub unit: &'static str,
-    /// What was done, and what would be: `Merged`, `merge`.
+    /// Verbs for what was done, and for what would be done: `Merged`, `merge`.
     #[serde(skip)]
     pub verbs: (&'static str, &'static str),
-    /// Bytes of one token.
+    /// Size of a token in bytes.
     pub token_bytes: u64,
-    /// The very same files were there already; nothing was written.
+    /// Whether identical files already existed and nothing was written.
     pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -91,7 +91,7 @@ impl Report for FilesReport {
     }
 }
 
-/// Refuses an output that is the input: readers would take the new files for old ones.
+/// Refuses an output that is the input: readers would mistake the new files for old ones.
 fn apart(what: &str, input: &Path, output: &Path) -> Outcome<()> {
     let is_same = matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if is_same {
@@ -101,7 +101,7 @@ fn apart(what: &str, input: &Path, output: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether a name is one of a merge called `name`: `000_NAME.ds`, what stands beside it, and the total.
+/// Whether a file belongs to a merge called `name`: `000_NAME.ds`, the files next to it, and the total.
 fn is_of_merge(file: &str, name: &str) -> bool {
     if file == merged_total(name) {
         return true;
@@ -112,8 +112,8 @@ fn is_of_merge(file: &str, name: &str) -> bool {
     is_numbered && rest.strip_prefix(name).is_some_and(|end| ends.contains(&end))
 }
 
-/// Merges the token files of a folder, or finds out what that would take. A merge of the same name is refused unless the plan says to
-/// replace it; then all of its files go.
+/// Merges the token files of a folder, or determines the result of a merge. Refuses to overwrite a merge of the same name unless the plan
+/// allows it; then all of its files are removed.
 pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
@@ -124,7 +124,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     apart(WHAT, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name));
     let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
-    // How a merge splits is known when it is made; one without its total is none.
+    // The division of a merge into files is only known when it is made; a merge without its total is incomplete.
     let total = output.join(merged_total(&plan.name));
     if before.is_kept() && !total.is_file() {
         return Err(before.refusal());
@@ -160,7 +160,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         report.left_tokens = done.left_tokens;
         context.phase_of(Phase::Publish, "file", "making the result visible");
         let is_published = publish(context, &place, &before, |publication, mode| {
-            // The files of the new merge take the place of old ones; old ones beyond its end go.
+            // The files of the new merge replace old ones; further old ones are removed.
             let new: Vec<String> = done.files.iter().flat_map(FinishedFile::files).map(|(name, _)| name).collect();
             for name in before.names.iter().filter(|name| !new.contains(name) && output.join(name) != total) {
                 publication.remove(&output.join(name))?;
@@ -178,14 +178,14 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     Ok(end(report, context))
 }
 
-/// Shuffles the windows of each token file of a folder, or finds out what that would take. Files of the same names are refused unless
-/// the plan says to replace them.
+/// Shuffles the windows of each token file of a folder, or determines the result. Refuses to overwrite files of the same names unless the
+/// plan allows it.
 pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "shuffling windows";
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
-    // What is odd about the files is told when they are shuffled.
+    // Findings about the files are reported when they are shuffled.
     let quiet = gristmill_core::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
     let old = names_there(output, |name| found.iter().any(|file| file.name == name));

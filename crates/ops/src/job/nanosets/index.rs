@@ -20,23 +20,23 @@ use std::time::Duration;
 pub struct IndexReport {
     /// Folder of the index.
     pub output: PathBuf,
-    /// The files.
+    /// Files of the index.
     pub files: Vec<OutputFile>,
     /// Names of the data sets, in the order of their numbers.
     pub names: Vec<String>,
-    /// What the index comes to.
+    /// Facts about the resulting index.
     #[serde(flatten)]
     pub outlook: Outlook,
-    /// Tokens of a sample, where data sets are folders.
+    /// Tokens of a sample, if the data sets are folders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
     /// Seed of the shuffle.
     pub seed: u32,
-    /// The very same index was there already; nothing was written.
+    /// Whether an identical index already existed and nothing was written.
     pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     #[serde(skip)]
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
@@ -44,17 +44,17 @@ pub struct IndexReport {
     pub elapsed: Duration,
 }
 
-/// Makes an index and writes it, in the background. Another index that is there is refused without `overwrite`.
+/// Makes an index and writes it, in the background. Refuses to replace a different index without `overwrite`.
 pub fn start_index(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
     start_index_on(plan, options, Arc::new(RealFs))
 }
 
-/// As [`start_index`], writing through `fs`: tests let it fail.
+/// Like [`start_index`], but writes through `fs`, which lets tests inject failures.
 pub fn start_index_on(plan: IndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
     Task::start("mix-index", options, fs, move |context| run(&plan, true, context))
 }
 
-/// Says what an index would come to: exactly for a small epoch, else nearly.
+/// Returns facts about the resulting index: exact for a small epoch, otherwise approximate.
 pub fn start_index_dry(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
     Task::start("mix-index", options, Arc::new(RealFs), move |context| run(&plan, false, context))
 }
@@ -105,7 +105,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
     })
 }
 
-/// Writes both files and makes them visible together, unless they are there already; returns whether it did.
+/// Writes both files and publishes them together, unless they already exist; returns whether it did.
 fn write(index: &MixtureIndex, before: &PreviousOutput, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;

@@ -1,4 +1,4 @@
-//! Work on token folders as jobs: merging them, shuffling their windows, and making the index of a mixture.
+//! Jobs on token folders: merging them, shuffling their windows, and making the index of a mixture.
 
 mod files;
 mod index;
@@ -18,12 +18,12 @@ use gristmill_storage::space::free_bytes;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A path as nobody else can write it: what comes out of it never depends on the current folder any more.
+/// Returns an absolute path, so that the result does not depend on the current folder.
 fn absolute(path: &Path) -> Outcome<PathBuf> {
     std::path::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
 }
 
-/// Makes a folder and what is missing above it, readable for others.
+/// Creates a folder and its missing parents, readable for others.
 fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
     if folder.is_dir() {
         return Ok(());
@@ -34,7 +34,7 @@ fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
     fs.create_dir(folder, 0o755)
 }
 
-/// Names in a folder that `is_ours` knows; none where there is no folder.
+/// Returns the names in a folder that `is_ours` accepts; empty if the folder does not exist.
 fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -43,8 +43,8 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
     names
 }
 
-/// Fails when so many bytes do not fit on the disk of the output: asked before the work, so that a disk does not fill up after hours of
-/// it.
+/// Fails if this many bytes do not fit on the disk of the output. Checked before the work, so that the disk does not become full after
+/// hours.
 fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
     let free = free_bytes(output)?;
     if needed <= free {
@@ -56,24 +56,24 @@ fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
         .with_hint("free some space, or name an --output on another disk"))
 }
 
-/// What is in the output before a run, and what may become of it.
+/// Existing files in the output before a run, and whether they may be replaced.
 struct PreviousOutput {
     /// The run, for messages.
     what: &'static str,
     output: PathBuf,
-    /// Names that the run would use.
+    /// Existing names that the run would use.
     names: Vec<String>,
-    /// The plan says to replace them.
+    /// Whether the plan allows replacing them.
     overwrite: bool,
 }
 
 impl PreviousOutput {
-    /// Whether there is something that stays unless it is the same.
+    /// Whether there are existing files, which must not be replaced by different ones.
     fn is_kept(&self) -> bool {
         !self.overwrite && !self.names.is_empty()
     }
 
-    /// Refuses to go over what is there, where it cannot be the same: some of these files are missing, or have other sizes.
+    /// Refuses to overwrite existing files that cannot be identical, because some are missing or have other sizes.
     fn refuse_others(&self, files: &[(String, u64)]) -> Outcome<()> {
         let is_like = |(name, bytes): &(String, u64)| {
             std::fs::metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
@@ -91,7 +91,7 @@ impl PreviousOutput {
             .with_hint("--force-overwrite replaces it")
     }
 
-    /// What a dry run says of files that may be the same.
+    /// Reports in a dry run that existing files may be identical.
     fn told(&self, context: &TaskContext) -> Outcome<()> {
         let Some(first) = self.names.first().filter(|_| self.is_kept()) else { return Ok(()) };
         let path = Subject::path(self.output.join(first));
@@ -101,8 +101,8 @@ impl PreviousOutput {
     }
 }
 
-/// Makes files visible in the output as one set, unless they are there already; returns whether it did. `stage` adds them and names the
-/// file that comes last.
+/// Publishes files in the output as one set, unless they already exist; returns whether it did. `stage` adds them and names the file that
+/// comes last.
 fn publish(
     context: &TaskContext,
     place: &ExclusiveOutput<'_>,
@@ -126,7 +126,7 @@ fn publish(
         }
     });
     if done.is_err() && is_new {
-        // Only when nothing is in it.
+        // Only succeeds if the folder is empty.
         let _ = fs.raw_rmdir(output);
     }
     done

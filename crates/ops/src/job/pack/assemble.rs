@@ -1,4 +1,4 @@
-//! Pieces put together: the spools of each format, what was counted, and the journal.
+//! Assembles blocks: the spools of each format, the counts, and the journal.
 
 mod findings;
 mod formats;
@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Text between two records of the journal, in bytes, at most.
+/// Limit of text between two records of the journal, in bytes.
 pub(super) const COMMIT_BYTES: u64 = 64 << 20;
-/// Time between them, at most.
+/// Limit of time between them.
 const COMMIT_EVERY: Duration = Duration::from_secs(2);
 
 /// Names of spools in the work folder.
@@ -45,7 +45,7 @@ pub(super) mod name {
     }
 }
 
-/// Bytes at the start of a spool that are left free.
+/// Returns the bytes that are reserved at the start of a spool.
 pub(super) fn head_of(name: &str) -> usize {
     if name.ends_with(".pbin") {
         HEADER_BYTES as usize
@@ -54,12 +54,12 @@ pub(super) fn head_of(name: &str) -> usize {
     }
 }
 
-/// Whether this run will read a spool again, here and there; of the others it makes files as they are.
+/// Whether this run reads parts of a spool again; other spools become files unchanged.
 fn is_read_again(name: &str, plan: &PackPlan, recipes: &[EncodingSpec]) -> bool {
     match Path::new(name).extension().and_then(|end| end.to_str()) {
         Some("pbin") => false,
         Some("ds") => plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled),
-        // Masks are put between the tokens.
+        // Masks are interleaved with the tokens.
         Some("tokens") => recipes.iter().any(|recipe| matches!(recipe.kind, Kind::Parts(_))),
         _ => true,
     }
@@ -73,10 +73,10 @@ pub(super) struct Assembler<'a> {
     dir: PathBuf,
     journal: Journal,
     commit_bytes: u64,
-    /// The pass at work, and the recipes in it.
+    /// The current pass and its recipes.
     pass: Option<&'a Pass>,
     place: ResumePosition,
-    /// The file that is being put together.
+    /// The file that is being assembled.
     begun: Option<usize>,
     spools: BTreeMap<String, Spool>,
     marks: BTreeMap<String, Mark>,
@@ -85,19 +85,19 @@ pub(super) struct Assembler<'a> {
     totals: Totals,
     tasks: BTreeMap<u32, TaskCounts>,
     problems: Vec<Problem>,
-    /// Problems written down so far, by severity.
+    /// Problems recorded so far, by severity.
     kept: BTreeMap<Severity, usize>,
     more: Vec<(Severity, ProblemKind, u64)>,
-    /// With `--compat`: where the batch at work began, and whether the file has lost its rest.
+    /// With `--compat`: the start of the current batch, and whether the rest of the file is lost.
     batch: Batch,
-    /// Forager: where the last whole sample of a spool ends.
+    /// Forager: the end of the last whole sample of a spool.
     whole: BTreeMap<String, Snapshot>,
     since: u64,
     committed: Instant,
-    /// Findings of pieces before this place are known.
+    /// Findings of blocks before this position have already been reported.
     told: Option<ResumePosition>,
     is_quiet: bool,
-    /// A piece was begun and not finished: nothing may be recorded any more.
+    /// A block was begun and not finished; nothing may be recorded any more.
     is_torn: bool,
 }
 
@@ -106,7 +106,7 @@ fn missing_file() -> Failure {
 }
 
 impl<'a> Assembler<'a> {
-    /// Goes on from `record`. `None` when the spools are not what it says.
+    /// Resumes from `record`. `None` if the spools do not match it.
     pub(super) fn new(
         context: &'a TaskContext,
         plan: &'a PackPlan,
@@ -168,22 +168,22 @@ impl<'a> Assembler<'a> {
         &self.tasks
     }
 
-    /// How long each spool is.
+    /// Returns the length of each spool.
     pub(super) fn marks(&self) -> &BTreeMap<String, Mark> {
         &self.marks
     }
 
-    /// What was found before this place was reported already.
+    /// Suppresses findings before this position, which have already been reported.
     pub(super) fn suppress_problems_before(&mut self, told: Option<ResumePosition>) {
         self.told = told;
     }
 
-    /// Takes up a pass.
+    /// Begins a pass.
     pub(super) fn enter(&mut self, pass: &'a Pass) {
         self.pass = Some(pass);
     }
 
-    /// A pass is done; the next begins at its first file.
+    /// Ends a pass; the next one begins at its first file.
     pub(super) fn leave(&mut self, pass: &Pass, ranks: &[u32]) -> Outcome<()> {
         let recipes = self.recipes;
         for recipe in pass.recipes.iter().filter_map(|number| recipes.get(*number)) {
@@ -199,7 +199,7 @@ impl<'a> Assembler<'a> {
                     }
                 }
                 PackFormat::Nanosets => {
-                    // A task without a file has its files all the same.
+                    // A task without input files also has output files.
                     let ends: &[&str] =
                         if recipe.kind == Kind::LossMask { &["ds", "index", "loss"] } else { &["ds", "index"] };
                     for name in ranks.iter().flat_map(|rank| ends.iter().map(|end| name::task(*rank, end))) {
@@ -217,7 +217,7 @@ impl<'a> Assembler<'a> {
         self.commit()
     }
 
-    /// Adds the next piece.
+    /// Adds the next block.
     pub(super) fn take(&mut self, fed: &Fed, packed: &PackedPiece) -> Outcome<()> {
         self.is_torn = true;
         let Some(pass) = self.pass else { return Err(missing_file()) };
@@ -283,7 +283,7 @@ impl<'a> Assembler<'a> {
         self.context.progress.add_tokens(packed.tokens);
         self.since += fed.piece.block.bytes.len() as u64;
         let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
-        // What is lost with a batch is only known at its end.
+        // The documents lost with a batch are only known at its end.
         let may = fed.is_last || !recipes.iter().any(|recipe| recipe.wants_lines);
         if is_due && may {
             self.commit()?;
@@ -291,7 +291,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Writes down how far the spools are.
+    /// Records the current length of the spools.
     pub(super) fn commit(&mut self) -> Outcome<()> {
         if self.is_torn {
             return Ok(());
@@ -317,7 +317,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Shows how far the outputs are whose spools there are already.
+    /// Shows the state of the outputs whose spools already exist.
     pub(super) fn show_outputs(&self) {
         self.marks.keys().for_each(|name| self.show_output(name));
     }
@@ -328,7 +328,7 @@ impl<'a> Assembler<'a> {
         self.context.outputs.update(name, state, bytes.unwrap_or(0));
     }
 
-    /// Whether a spool will grow. Those that a stopped run has finished are opened again all the same.
+    /// Whether a spool can still grow. Spools that a stopped run finished are also opened again.
     fn is_open(&self, name: &str) -> bool {
         let Some(pass) = self.pass.filter(|_| self.spools.contains_key(name)) else { return false };
         let role = self.begun.and_then(|file| pass.roles.get(file));
@@ -376,7 +376,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// Keeps no more than the mark of a spool that is finished.
+    /// Keeps only the mark of a finished spool.
     fn settle(&mut self, name: &str) {
         if let Some(spool) = self.spools.remove(name) {
             self.marks.insert(name.to_owned(), spool.mark());

@@ -1,4 +1,4 @@
-//! Is there room for what a run writes? Asked before the work, so that a disk does not fill up after hours of it.
+//! Checks before the work that there is enough space for what a run writes, so that the disk does not become full after hours.
 
 use super::inputs::Inputs;
 use super::layout::Layout;
@@ -9,14 +9,14 @@ use gristmill_core::pack::SampleSize;
 use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::space::free_bytes;
 
-/// How many times larger than its file packed text is, generously.
+/// Generous ratio of text to the size of its compressed file.
 const UNPACKED: u64 = 24;
-/// An estimate from a sample may be this much too high, as a share.
+/// Possible overestimate of a sample, as a fraction.
 const ESTIMATE_MARGIN: f64 = 0.1;
 
-/// Fails when what a plan writes does not fit on the disk of the output.
+/// Fails if the output of a plan does not fit on its disk.
 ///
-/// Documents are only sampled where the disk could be too small for the worst: every byte of the text a token.
+/// Documents are only sampled if the disk might be too small for the worst case: every byte of the text is a token.
 pub(super) fn check(
     context: &TaskContext,
     plan: &PackPlan,
@@ -28,7 +28,7 @@ pub(super) fn check(
         Some(free) => free,
         None => free_bytes(&layout.output)?,
     };
-    // What a stopped run has written is used, or makes room.
+    // Files written by a stopped run are reused, or their space is freed.
     let free = free.saturating_add(bytes_in(&layout.spools()) + bytes_in(&layout.finished()));
     let worst = worst(plan, inputs);
     if worst <= free {
@@ -51,7 +51,7 @@ pub(super) fn check(
         .with_hint("free some space, or name an --output on another disk"))
 }
 
-/// More than a plan can need: a token and an entry of an index for each byte of text, all of it twice.
+/// Returns an upper bound of the space of a plan: a token and an index entry for each byte of text, all of it twice.
 fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
     let masks = plan.forager.as_ref().map_or(0, |target| u64::from(target.masks.is_some()));
     let forager = plan.forager.as_ref().map_or(0, |target| match target.sample_size {
@@ -64,7 +64,7 @@ fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
 }
 
 impl Inputs {
-    /// Bytes of the text of all passes, as it may be when it is unpacked.
+    /// Returns the estimated bytes of the uncompressed text of all passes.
     fn text_bytes(&self) -> u64 {
         let files = self.passes.iter().flat_map(|pass| &pass.files);
         files.map(|file| if file.packing.is_plain() { file.bytes } else { file.bytes.saturating_mul(UNPACKED) }).sum()

@@ -1,4 +1,4 @@
-//! Pieces of the text of a pass, one after the other, for whichever thread asks next.
+//! Provides the blocks of the text of a pass in order, to whichever thread requests the next.
 
 use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
@@ -10,27 +10,27 @@ use gristmill_pycompat::pickle::IndexReader;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// A piece, and what belongs to its place in the file.
+/// A block with data about its place in the file.
 pub(super) struct Fed {
     pub(super) piece: FileBlock,
-    /// Bytes of the file on disk since the piece before.
+    /// Bytes of the file on disk since the previous block.
     pub(super) consumed: u64,
-    /// From where a run goes on when this piece is done.
+    /// Where a run resumes after this block.
     pub(super) next: ResumePosition,
-    /// Nothing more comes of this file.
+    /// Whether it is the last block of its file.
     pub(super) is_last: bool,
-    /// The file ends before its time.
+    /// Set if the file ends early.
     pub(super) damage: Option<Problem>,
 }
 
-/// The files of a pass.
+/// Reads the files of a pass.
 pub(super) struct Feed<'a> {
     pass: &'a Pass,
     number: usize,
     index: Option<&'a ReadFile>,
     block_bytes: usize,
     cancel: &'a Cancel,
-    /// The file that is read, or comes next.
+    /// The file that is being read, or is read next.
     file: usize,
     from: Position,
     open: Option<Open<'a>>,
@@ -41,7 +41,7 @@ enum Open<'a> {
         blocks: Box<Blocks>,
         consumed: u64,
     },
-    /// By the items of an index, of which `next` comes next; those before it end at `end`.
+    /// Reads by the items of an index: `next` is the next item, and the items before it end at `end`.
     Spans {
         text: ReadFile,
         items: IndexReader<'a>,
@@ -50,11 +50,11 @@ enum Open<'a> {
     },
 }
 
-/// So many bytes behind the last item of an index are looked at.
+/// Bytes that are examined after the last item of an index.
 const BEHIND: usize = 1 << 16;
 
 impl<'a> Feed<'a> {
-    /// From a place of this pass on. `index` is the pass's, opened.
+    /// Starts at a position of this pass. `index` is the opened index of the pass.
     pub(super) fn new(
         pass: &'a Pass,
         index: Option<&'a ReadFile>,
@@ -66,7 +66,7 @@ impl<'a> Feed<'a> {
         Self { pass, number: place.pass, index, block_bytes, cancel, file: place.file, from, open: None }
     }
 
-    /// The next piece, in the memory of `spare`; `None` when all files are read. Every file has a last piece, be it empty.
+    /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which may be empty.
     pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<Fed>> {
         let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
         if self.open.is_none() {
@@ -123,13 +123,13 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Whether an index was written before its text was. What one made later leaves out, it leaves out on purpose.
+/// Whether an index was written before its text. An index made later leaves out text on purpose.
 fn is_older(index: &Path, text: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
     time(index).zip(time(text)).is_some_and(|(index, text)| index < text)
 }
 
-/// Tells of text behind the last item of an index: it was written after the index was made, and is not packed.
+/// Reports text after the last item of an index: it was written after the index and is not packed.
 fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     let left = text.len().saturating_sub(end);
     let mut behind = vec![0; usize::try_from(left).unwrap_or(BEHIND).min(BEHIND)];
@@ -142,7 +142,7 @@ fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
 }
 
-/// The spans of the next items of an index.
+/// Returns the spans of the next items of an index.
 fn spans(
     pass: usize,
     file: usize,
@@ -156,7 +156,7 @@ fn spans(
     let first = *next;
     let mut found = Vec::new();
     let mut is_last = false;
-    // A span takes room in the list too.
+    // A span also uses memory in the list.
     while spare.len() + found.len() * 16 < most {
         let Some((start, length)) = items.next_item()? else {
             is_last = true;

@@ -1,4 +1,5 @@
-//! What is known only once all texts are packed: documents that the tokenizer file truncates or pads, special tokens in texts.
+//! Findings that are only known after all texts are packed: documents that the tokenizer file truncates or pads, and special tokens in
+//! texts.
 
 use super::journal::{LengthChange, Totals};
 use crate::engine::pack::EncodingSpec;
@@ -6,11 +7,11 @@ use gristmill_core::text::{agree, count, count_verb, display_safe, grouped};
 use gristmill_core::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::Tokenizer;
 
-/// Special tokens that are named, at most.
+/// Limit of special tokens that are named.
 const MAX_NAMED: usize = 3;
 
-/// The problems of a format whose documents the tokenizer file truncates or pads. What a plan itself asks for is none, as with
-/// Modalities, which leaves the tokenizer file's own out.
+/// Returns the problems of a format whose documents the tokenizer file truncates or pads. Truncation and padding requested by the plan
+/// itself are not problems, as with Modalities, which ignores those of the tokenizer file.
 pub(super) fn length_changes(
     plan: &PackPlan,
     recipe: &EncodingSpec,
@@ -46,7 +47,7 @@ pub(super) fn length_changes(
     problems
 }
 
-/// The note that texts have special tokens in them.
+/// Returns the note that texts contain special tokens.
 pub(super) fn special_tokens(totals: &Totals, tokenizer: &Tokenizer) -> Option<Problem> {
     let found = &totals.special;
     if found.documents == 0 {

@@ -1,4 +1,4 @@
-//! From spools to finished files: heads, indexes, shuffles, sample locations. Each step can be done again.
+//! Turns spools into finished files: heads, indexes, shuffles, sample locations. Each step can be repeated.
 
 use super::assemble::name;
 use super::inputs::Inputs;
@@ -17,19 +17,19 @@ use gristmill_storage::fs::BufferedFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Bytes collected before they are written.
+/// Bytes buffered before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// A file that is ready to become visible.
+/// A file that is ready for publication.
 #[derive(Debug)]
 pub(super) struct FinishedFile {
     pub(super) written: PathBuf,
     pub(super) target: PathBuf,
-    /// Without it readers see nothing of what it belongs to, so it comes last.
+    /// Whether it comes last because readers need it to see the files that it belongs to.
     pub(super) completes: bool,
 }
 
-/// What a format's files hold.
+/// Totals of the files of a format.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     pub(super) documents: u64,
@@ -39,16 +39,16 @@ pub(super) struct Sums {
     pub(super) padded: LengthChange,
 }
 
-/// What the steps work with.
+/// Input of the finishing steps.
 pub(super) struct Finishing<'a> {
     pub(super) context: &'a TaskContext,
     pub(super) plan: &'a PackPlan,
     pub(super) layout: &'a Layout,
     pub(super) inputs: &'a Inputs,
-    /// How long each spool is.
+    /// Length of each spool.
     pub(super) marks: &'a BTreeMap<String, Mark>,
     pub(super) totals: &'a Totals,
-    /// How the tokenizer file fills texts up, for Nanosets.
+    /// Padding of the tokenizer file, for Nanosets.
     pub(super) padding: Option<gristmill_tokenizer::Padding>,
 }
 
@@ -178,7 +178,7 @@ impl Finishing<'_> {
         Ok((made, sums))
     }
 
-    /// Puts each sample's tokens and mask behind each other.
+    /// Writes the tokens of each sample followed by its mask.
     fn interleave(&self, number: usize, size: u64, width: u64) -> Outcome<PathBuf> {
         let path = self.layout.finished().join(format!("f{number}.bin"));
         let mut out = self.create(&path)?;
@@ -193,7 +193,7 @@ impl Finishing<'_> {
         Ok(path)
     }
 
-    /// A file in the folder of finished ones; what a stopped run left there is replaced.
+    /// Creates a file in the folder of finished files; one left there by a stopped run is replaced.
     pub(super) fn create(&self, path: &Path) -> Outcome<BufferedFile> {
         let fs = &*self.context.fs;
         fs.remove_file(path)?;
@@ -230,7 +230,7 @@ impl Row<'_> {
     }
 }
 
-/// A line of `file_location.txt`.
+/// Returns a line of `file_location.txt`.
 fn listed_name(sample_file: &str) -> Outcome<String> {
     if sample_file.contains('\n') {
         return Err(Failure::data("packing for forager", "its index cannot hold a name with a line break in it")

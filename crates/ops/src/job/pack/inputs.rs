@@ -1,7 +1,7 @@
-//! Which files are read, in which order, for which formats.
+//! Which files are read, in which order, and for which formats.
 //!
-//! Every format has rules of its own for finding files and for their order. Formats that agree share one pass over the text; the others
-//! read it again.
+//! Every format has its own rules for finding and ordering files. Formats that agree share one pass over the text; the others read it
+//! again.
 
 use crate::engine::pack::{forager_names, pbin_names};
 use crate::source::text::{list, Listing, Selection, TextFile};
@@ -11,30 +11,30 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Tasks there are at most when nobody says how many.
+/// Default limit of tasks.
 const MAX_TASKS: usize = 64;
 
-/// One reading of a list of files, for one or several formats.
+/// One pass over a list of files, for one or several formats.
 #[derive(Debug)]
 pub(super) struct Pass {
-    /// In the order in which they are read.
+    /// In reading order.
     pub(super) files: Vec<TextFile>,
-    /// Positions among the recipes.
+    /// Indexes of the recipes.
     pub(super) recipes: Vec<usize>,
-    /// Spans of this raw index are read in place of lines.
+    /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
-    /// What a file is for each format; one for each of `files`.
+    /// Outputs of each file for each format; parallel to `files`.
     pub(super) roles: Vec<Role>,
 }
 
-/// What a file is for each of the formats of its pass.
+/// Outputs of a file for each format of its pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Role {
-    /// Position among the `.pbin` files.
+    /// Index among the `.pbin` files.
     pub(super) pbin: usize,
     /// The task of Nanosets.
     pub(super) rank: u32,
-    /// Position among Forager's sample files.
+    /// Index among the sample files of Forager.
     pub(super) samples: usize,
 }
 
@@ -44,21 +44,21 @@ pub(super) struct Inputs {
     pub(super) passes: Vec<Pass>,
     /// Relative names of the `.pbin` files.
     pub(super) pbins: Vec<String>,
-    /// The ranks of Nanosets that are run.
+    /// Ranks of Nanosets that this run processes.
     pub(super) ranks: Vec<u32>,
-    /// How many there are in all.
+    /// Total number of tasks.
     pub(super) tasks: u32,
-    /// Names of Forager's sample files.
+    /// Names of the sample files of Forager.
     pub(super) samples: Vec<String>,
-    /// What is left out though it looks like data.
+    /// Files that are left out although they look like data.
     pub(super) problems: Vec<Problem>,
-    /// Where this program itself writes.
+    /// Folders that this program itself writes to.
     own: Vec<PathBuf>,
 }
 
-/// Finds all files of a plan and deals them to passes. `is_done` says which ranks of Nanosets are finished already.
+/// Finds all files of a plan and assigns them to passes. `is_done` reports which ranks of Nanosets have already finished.
 ///
-/// Files below one of `own` are none of the input, wherever the output lies.
+/// Files below one of `own` are never input, wherever the output is.
 pub(super) fn find(
     plan: &PackPlan,
     own: &[PathBuf],
@@ -68,7 +68,7 @@ pub(super) fn find(
     let mut inputs = Inputs { own: own.to_vec(), ..Inputs::default() };
     let formats = plan.formats();
     let position = |wanted: PackFormat| formats.iter().position(|format| *format == wanted).unwrap_or(0);
-    // The order of Forager is the strictest: the end of one file is carried into the next.
+    // Forager has the strictest order: the end of one file is carried into the next.
     if plan.forager.is_some() {
         let files = inputs.listed(plan, PackFormat::Forager, cancel)?;
         let target = plan.forager.as_ref();
@@ -133,8 +133,8 @@ pub(super) fn find(
     Ok(inputs)
 }
 
-/// Whether every task gets its files in its own order when they are read in the order of `found`: positions in that order, by file of
-/// the format's own order.
+/// Whether reading in the order of `found` gives every task its files in its own order. `found` contains positions in the reading order, by
+/// file in the order of the format.
 fn follows_tasks(found: &[usize], roles: &[Role]) -> bool {
     let mut last: HashMap<u32, usize> = HashMap::new();
     found.iter().zip(roles).all(|(at, role)| last.insert(role.rank, *at).is_none_or(|before| before < *at))
@@ -162,7 +162,7 @@ impl Inputs {
         }
     }
 
-    /// Adds a format to the pass that reads the same files in an order that suits it, else a pass of its own.
+    /// Adds a format to a pass that reads the same files in a suitable order, or otherwise to a new pass.
     fn add(
         &mut self,
         recipe: usize,
@@ -174,7 +174,7 @@ impl Inputs {
         for pass in self.passes.iter_mut().filter(|pass| pass.index.is_none() && pass.files.len() == files.len()) {
             let places: HashMap<&Path, usize> =
                 pass.files.iter().enumerate().map(|(at, file)| (file.path.as_path(), at)).collect();
-            // A file that is named twice is in two places, which a table cannot say.
+            // A file that is named twice has two positions, which a table cannot represent.
             let found: Vec<usize> = files.iter().filter_map(|file| places.get(file.path.as_path()).copied()).collect();
             if places.len() != files.len() || found.len() != files.len() || !suits(&found, &roles) {
                 continue;
@@ -191,20 +191,20 @@ impl Inputs {
         self.passes.push(Pass { files, recipes: vec![recipe], index: None, roles });
     }
 
-    /// Every file once.
+    /// Returns every file once.
     pub(super) fn files(&self) -> Vec<&TextFile> {
         let mut seen = BTreeSet::new();
         self.passes.iter().flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
-    /// Every file that is read line by line, once.
+    /// Returns every file that is read line by line, once.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
         let mut seen = BTreeSet::new();
         let passes = self.passes.iter().filter(|pass| pass.index.is_none());
         passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
-    /// Relative names of the files of a task of Nanosets, in its order.
+    /// Returns the relative names of the files of a task of Nanosets, in its order.
     pub(super) fn files_of_rank(&self, plan: &PackPlan, rank: u32) -> Vec<&str> {
         let recipe = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
         let pass = recipe.and_then(|recipe| self.passes.iter().find(|pass| pass.recipes.contains(&recipe)));
@@ -212,12 +212,12 @@ impl Inputs {
         files.filter(|(_, role)| role.rank == rank).map(|(file, _)| file.name.as_str()).collect()
     }
 
-    /// Bytes on disk that all passes read.
+    /// Returns the bytes on disk that all passes read.
     pub(super) fn bytes(&self) -> u64 {
         self.passes.iter().flat_map(|pass| &pass.files).map(|file| file.bytes).sum()
     }
 
-    /// A fingerprint of the files as they are, and of how they are dealt: the same from every folder.
+    /// Returns a hash of the current state of the files and of their assignment; it is the same from every folder.
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
@@ -233,18 +233,18 @@ impl Inputs {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Fails when a file is no longer what it was when it was found.
+    /// Fails if a file has changed since it was found.
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
         self.files().into_iter().try_for_each(check_unchanged)
     }
 }
 
-/// A path that does not depend on the current folder.
+/// Returns a path that does not depend on the current folder.
 pub(super) fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Fails when a file is no longer what it was when it was found.
+/// Fails if a file has changed since it was found.
 pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
     let why = match stamp_at(&file.path) {
         Ok(stamp) if stamp == file.stamp => return Ok(()),

@@ -1,7 +1,7 @@
-//! How far a run is: written at borders of pieces, read by the run that goes on.
+//! Progress of a run: written at boundaries of blocks, and read by a resumed run.
 //!
-//! The same file and the same kind of line as the journal of other jobs (a checksum and a JSON object, the first line says which plan),
-//! with records of its own: each says what changed since the one before.
+//! The file and its lines have the same form as the journal of other jobs (a checksum and a JSON object; the first line identifies the
+//! plan), but its own records: each contains the changes since the previous one.
 
 use super::spool::Mark;
 use crate::engine::pack::SpecialTokenCounts;
@@ -17,33 +17,33 @@ use std::time::{Duration, Instant};
 
 /// The largest journal that is read back, in bytes.
 const MAX_JOURNAL_BYTES: u64 = 1 << 30;
-/// How often the journal is made durable at most.
+/// Minimum interval between syncs of the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// The place from which a run goes on: pieces before it are in the spools.
+/// Position from which a run resumes; blocks before it are in the spools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ResumePosition {
-    /// Which pass over the text.
+    /// Index of the pass over the text.
     pub(super) pass: usize,
-    /// Which of its files.
+    /// Index of the file in the pass.
     pub(super) file: usize,
-    /// Bytes of its unpacked text before it.
+    /// Bytes of its uncompressed text before the position.
     pub(super) offset: u64,
-    /// Lines before it; with an index, its items.
+    /// Lines before the position; with an index, items.
     pub(super) line: u64,
 }
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Totals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
     pub(super) bytes: u64,
-    /// One for each recipe.
+    /// One entry per recipe.
     pub(super) targets: Vec<TargetTotals>,
-    /// Forager: tokens behind the last whole sample.
+    /// Forager: tokens after the last whole sample.
     pub(super) dropped_samples: u64,
-    /// Keys of the first line whose text was missing.
+    /// Keys of the first line without the text.
     pub(super) keys: Vec<String>,
     /// Documents with special tokens in their texts.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(super) struct Totals {
     pub(super) special_file: String,
 }
 
-/// Documents whose length the tokenizer file changes, and the tokens by which it does.
+/// Documents whose length the tokenizer file changes, and the number of tokens removed or added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LengthChange {
     pub(super) documents: u64,
@@ -61,14 +61,14 @@ pub(super) struct LengthChange {
 }
 
 impl LengthChange {
-    /// Adds documents by the number of tokens that each lost or got.
+    /// Adds documents by the number of tokens that each lost or gained.
     pub(super) fn add(&mut self, tokens: &[u64]) {
         self.documents += tokens.iter().filter(|tokens| **tokens > 0).count() as u64;
         self.tokens += tokens.iter().sum::<u64>();
     }
 }
 
-/// What was counted for a recipe: documents with text, and the tokens of their texts.
+/// Counts of a recipe: documents with text, and the tokens of their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TargetTotals {
     pub(super) documents: u64,
@@ -76,10 +76,10 @@ pub(super) struct TargetTotals {
     /// Documents that are truncated.
     #[serde(default)]
     pub(super) truncated: LengthChange,
-    /// Documents that are padded as they are packed.
+    /// Documents that are padded while they are packed.
     #[serde(default)]
     pub(super) padded: LengthChange,
-    /// Reason, whether by design, how many.
+    /// Reason, whether it is by design, number of documents.
     pub(super) skipped: Vec<(String, bool, u64)>,
 }
 
@@ -93,22 +93,22 @@ impl TargetTotals {
     }
 }
 
-/// What a task of Nanosets has counted.
+/// Counts of a task of Nanosets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TaskCounts {
-    /// Usable documents, left out or not by `skip` and `limit`.
+    /// Usable documents, including those left out by `skip` and `limit`.
     pub(super) usable: u64,
-    /// Characters of the documents that were packed.
+    /// Characters of the packed documents.
     pub(super) chars: Spread,
     /// Files that were begun.
     pub(super) files: u64,
-    /// Documents of each file that was ended.
+    /// Documents of each finished file.
     pub(super) documents: Spread,
-    /// Documents of the file at work.
+    /// Documents of the current file.
     pub(super) in_file: u64,
 }
 
-/// Figures of many values.
+/// Statistics of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spread {
     pub(super) count: u64,
@@ -128,21 +128,21 @@ impl Spread {
     }
 }
 
-/// A record: the whole state is all of them, one laid over the other.
+/// A record. The whole state results from applying all records in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) place: ResumePosition,
     /// Spools that grew.
     pub(super) marks: BTreeMap<String, Mark>,
-    /// All of it.
+    /// The complete totals.
     pub(super) totals: Totals,
-    /// Tasks that went on.
+    /// Tasks that progressed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) tasks: BTreeMap<u32, TaskCounts>,
-    /// Found since the record before.
+    /// Problems found since the previous record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) problems: Vec<Problem>,
-    /// Only counted, since the record before.
+    /// Problems that are only counted, since the previous record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) more: Vec<(Severity, ProblemKind, u64)>,
 }
@@ -158,28 +158,28 @@ impl Record {
     }
 }
 
-/// What a run works on, beside its plan.
+/// What a run works on, in addition to its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// Fingerprint of all inputs as they were.
+    /// Hash of the state of all inputs.
     pub(super) inputs: String,
-    /// Why the reference tokenizer is used.
+    /// Why the reference tokenizer is used; `None` while the fast one is used.
     pub(super) reference: Option<String>,
 }
 
-/// The journal of a run at work.
+/// The journal of an active run.
 pub(super) struct Journal {
     file: Box<dyn WriteFile>,
     synced: Instant,
 }
 
 impl Journal {
-    /// What a stopped run of this plan on these inputs left, and the journal to go on in; without one, a new journal and nothing.
+    /// Opens the journal and returns what a stopped run of this plan on these inputs recorded; without such a run, creates a new journal.
     pub(super) fn open(fs: &dyn Fs, path: &Path, plan: &str, inputs: &str) -> Outcome<(Self, Begin, Option<Record>)> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         match read(&bytes, plan).filter(|(begin, _)| begin.inputs == inputs) {
             Some((begin, record)) => {
-                // Written anew as one record: a line that was cut would stand in the way of all that come behind it.
+                // Rewritten as one record, because a truncated line would make all later lines unreadable.
                 let mut whole = line(&Header::of(plan))?;
                 whole.extend(line(&begin)?);
                 if let Some(record) = &record {
@@ -195,7 +195,7 @@ impl Journal {
         }
     }
 
-    /// A new one in the place of whatever is there.
+    /// Creates a new journal, replacing an existing one.
     pub(super) fn create(fs: &dyn Fs, path: &Path, plan: &str, begin: &Begin) -> Outcome<Self> {
         fs.remove_file(path)?;
         let mut file = fs.create_file(path)?;
@@ -209,14 +209,14 @@ impl Journal {
         Ok(Self { file, synced: Instant::now() })
     }
 
-    /// Bytes of text that a stopped run of this plan has done; nothing is changed.
+    /// Returns the bytes of text that a stopped run of this plan has done. Changes nothing.
     pub(super) fn peek(path: &Path, plan: &str) -> Outcome<u64> {
         let bytes = read_whole(path, MAX_JOURNAL_BYTES)?.unwrap_or_default();
         let record = read(&bytes, plan).and_then(|(_, record)| record);
         Ok(record.map_or(0, |record| record.totals.bytes))
     }
 
-    /// Adds a record. It survives a kill at once; what a power cut takes is found out by the marks.
+    /// Adds a record. It survives a kill immediately; losses in a power failure are detected by the marks.
     pub(super) fn record(&mut self, record: &Record) -> Outcome<()> {
         self.file.write_all(&line(record)?)?;
         if self.synced.elapsed() >= SYNC_EVERY {
@@ -227,7 +227,7 @@ impl Journal {
     }
 }
 
-/// `None` when the journal belongs to something else.
+/// Returns the state in a journal; `None` if it belongs to another plan or format.
 fn read(bytes: &[u8], plan: &str) -> Option<(Begin, Option<Record>)> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map_while(checked);
     let header: Header = serde_json::from_slice(lines.next()?).ok()?;
@@ -237,7 +237,7 @@ fn read(bytes: &[u8], plan: &str) -> Option<(Begin, Option<Record>)> {
     let begin: Begin = serde_json::from_slice(lines.next()?).ok()?;
     let mut all: Option<Record> = None;
     for json in lines {
-        // A record that cannot be read ends what can be relied on: those behind it say only what changed since.
+        // A record that cannot be read makes all later ones unusable, as they only contain changes.
         let Ok(record) = serde_json::from_slice::<Record>(json) else { break };
         match &mut all {
             Some(all) => all.lay_over(record),

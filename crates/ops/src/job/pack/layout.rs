@@ -1,14 +1,14 @@
-//! Where everything goes.
+//! Paths of all files of a run.
 
 use super::inputs::Inputs;
 use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// Forager's folder of samples.
+/// Sample folder of Forager.
 const SAMPLES: &str = "tokenized-samples";
 
-/// Where a plan's files go.
+/// Paths of the files of a plan.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The output, absolute.
@@ -19,14 +19,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Of a plan alone, before its inputs are looked for.
+    /// Returns the layout of a plan before its inputs are searched for.
     pub(super) fn of(plan: &PackPlan) -> Outcome<Self> {
         let refuse = |why: &str| Failure::usage("packing", why).on(Subject::field("--output"));
         if plan.output.is_empty() {
             return Err(refuse("where the tokens go is not said"));
         }
         let given = std::path::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
-        // `x/..` and `.` have no name beside which our folder could lie.
+        // `x/..` and `.` have no name for a run folder next to them.
         let output = match given.file_name() {
             Some(_) => given.components().collect(),
             None => std::fs::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
@@ -63,12 +63,12 @@ impl Layout {
         Ok(())
     }
 
-    /// The folder below which everything lies that becomes visible.
+    /// Returns the folder that contains everything that becomes visible.
     pub(super) fn root(&self) -> &Path {
         self.output.parent().unwrap_or(&self.output)
     }
 
-    /// What readers of a format open.
+    /// Returns the path that readers of a format open.
     pub(super) fn place(&self, format: PackFormat) -> PathBuf {
         if self.formats.len() > 1 {
             self.output.join(format.word())
@@ -93,7 +93,7 @@ impl Layout {
         self.place(PackFormat::Forager).join(SAMPLES).join(name)
     }
 
-    /// A sample file as the index names it.
+    /// Returns the name of a sample file in the index.
     pub(super) fn samples_in_index(name: &str) -> String {
         format!("{SAMPLES}/{name}")
     }
@@ -103,7 +103,8 @@ impl Layout {
         self.place(PackFormat::Forager).join(folder).join(name)
     }
 
-    /// Places in which only this program writes: never input. A `.pbin`, and the folders of Forager, may lie beside the text.
+    /// Returns the places that only this program writes to, which are never input. A `.pbin`, and the folders of Forager, may be next to
+    /// the text.
     pub(super) fn own_places(&self, plan: &PackPlan) -> Vec<PathBuf> {
         let logs = plan.nanosets.as_ref().and_then(|target| target.logging_dir.as_deref());
         let mut own: Vec<PathBuf> = logs.and_then(|logs| std::path::absolute(logs).ok()).into_iter().collect();
@@ -130,7 +131,7 @@ impl Layout {
     }
 }
 
-/// Whether the plan names one input that is a file.
+/// Whether the plan names a single input that is a file.
 fn is_one_file(plan: &PackPlan) -> bool {
     plan.paths_file.is_none() && plan.inputs.len() == 1 && plan.inputs.iter().all(|input| !Path::new(input).is_dir())
 }

@@ -1,6 +1,6 @@
-//! What datatrove's own tools ask a log folder beside its statistics: `executor.json` says how many tasks there are, `logs/` what became
-//! of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a run that is
-//! stopped can be told from one that never was.
+//! The files that datatrove's own tools read in a log folder in addition to its statistics: `executor.json` contains the number of tasks,
+//! `logs/` the result of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a stopped run can be
+//! distinguished from one that never began.
 
 use super::inputs::Inputs;
 use super::publish::{make_folder, Text};
@@ -16,12 +16,12 @@ use std::time::SystemTime;
 
 /// The largest `executor.json` that is read, in bytes.
 const MAX_LOG_BYTES: u64 = 16 << 20;
-/// Permission bits of files and folders of the log folder.
+/// Permission bits of files and folders in the log folder.
 const MODES: (u32, u32) = (0o644, 0o755);
-/// Files whose names a log lists.
+/// Limit of file names in a log.
 const MAX_LISTED_FILES: usize = 1_000;
 
-/// The log folder of a run at work; without one nothing is written.
+/// The log folder of an active run; nothing is written without one.
 pub(super) struct Logs<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
@@ -41,7 +41,7 @@ impl<'a> Logs<'a> {
         Self { context, plan, inputs, folder: folder(plan) }
     }
 
-    /// Says that the tasks have begun.
+    /// Records that the tasks have begun.
     pub(super) fn begin(&self) -> Outcome<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let fs = &*self.context.fs;
@@ -50,7 +50,7 @@ impl<'a> Logs<'a> {
         self.write(folder, &End::Open)
     }
 
-    /// Says why the tasks did not end. Trouble with it changes nothing about the failure.
+    /// Records why the tasks did not finish. Errors while writing do not affect the failure.
     pub(super) fn failed(&self, failure: &Failure) {
         let Some(folder) = &self.folder else { return };
         if let Err(error) = self.write(folder, &End::Failed(failure)) {
@@ -58,7 +58,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// The log of a finished task, to be published with its statistics.
+    /// Returns the log of a finished task, which is published with its statistics.
     pub(super) fn done(&self, rank: u32, documents: u64, tokens: u64) -> Option<Text> {
         let folder = self.folder.as_ref()?;
         let bytes = self.text(rank, &End::Done { documents, tokens }).into_bytes();
@@ -71,7 +71,7 @@ impl<'a> Logs<'a> {
         ranks.try_for_each(|rank| write_file(fs, &log(folder, *rank), self.text(*rank, end).as_bytes(), MODES.0))
     }
 
-    /// In the form that datatrove gives its lines.
+    /// Returns the log in the line format of datatrove.
     fn text(&self, rank: u32, end: &End<'_>) -> String {
         let mut lines = String::new();
         let mut say = |when: SystemTime, level: &str, what: &str| {
@@ -100,7 +100,7 @@ impl<'a> Logs<'a> {
         lines
     }
 
-    /// The facts of the run under datatrove's names; its tools read `world_size`.
+    /// Returns the facts of the run under the names of datatrove; its tools read `world_size`.
     fn executor(&self, folder: &Path) -> Value {
         let plan = self.plan;
         let target = plan.nanosets.clone().unwrap_or_default();
@@ -155,14 +155,14 @@ fn log(folder: &Path, rank: u32) -> PathBuf {
     folder.join("logs").join(format!("task_{rank:05}.log"))
 }
 
-/// Refuses to take the ranks of another division for ours: with another number of tasks each has other files, and those that seem
-/// finished would be missing. The reference program skips them all the same, and so does `--compat`.
+/// Refuses a log folder written with a different number of tasks: the ranks then have other files, and files of ranks that seem finished
+/// would be missing. The reference program skips such ranks, and so does `--compat`.
 pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     let Some(folder) = folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
     let Some(bytes) = read_whole(&folder.join("executor.json"), MAX_LOG_BYTES)? else { return Ok(()) };
     let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
     let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };
-    // Where none is finished there is nothing to confuse.
+    // If no rank is finished, none can be mistaken for one of this run.
     if !std::fs::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! `pack` as a job: text in, the token files of one or several frameworks out, from one pass over the text.
+//! `pack` as a job: turns text into the token files of one or several frameworks, in one pass over the text.
 //!
-//! Files are read in pieces of whole lines; threads turn pieces into the bytes of every format, and these are put together in the order
-//! of the text, so that neither threads nor memory nor the size of pieces change a byte. What is made grows in spools in the work folder
-//! and a journal says how far they are; nothing is visible before all of it is finished.
+//! Files are read in blocks of whole lines. Threads turn blocks into the bytes of every format, which are assembled in the order of the
+//! text, so that the threads, the memory and the block size do not affect the output. The output grows in spools in the work folder, whose
+//! lengths are recorded in a journal; nothing is visible before all of it is finished.
 
 mod assemble;
 mod disk_space;
@@ -37,25 +37,25 @@ use gristmill_core::{Outcome, PackPlan, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;
 
-/// Starts a plan in the background. What is wrong with it is told at the end of the task, like everything else.
+/// Starts a plan in the background. Errors in the plan are also reported at the end of the task.
 ///
-/// The same plan on the same output goes on where it was stopped, or does nothing where it was finished.
+/// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
 pub fn start(plan: PackPlan, options: RunOptions) -> Outcome<Task<PackReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
 }
 
-/// Sizes that change no byte of the result; tests set them.
+/// Sizes that do not change the result; set by tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
-    /// Text in a piece, in bytes.
+    /// Text in a block, in bytes.
     pub(crate) block_bytes: Option<usize>,
     /// Text between two records of the journal, in bytes.
     pub(crate) commit_bytes: Option<u64>,
-    /// Free space that is taken for granted, in bytes.
+    /// Assumed free space, in bytes.
     pub(crate) free_bytes: Option<u64>,
 }
 
-/// As [`start`], writing through `fs`: tests let it fail.
+/// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub(crate) fn start_on(
     plan: PackPlan,
     options: RunOptions,

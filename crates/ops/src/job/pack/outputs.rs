@@ -1,4 +1,4 @@
-//! The list of the files of a run: how far each of them is.
+//! The list of the files of a run and their states.
 
 use super::assemble::name;
 use super::finish::FinishedFile;
@@ -12,7 +12,8 @@ use gristmill_core::{PackFormat, PackPlan};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// Lists the files that a plan writes by the spools that they are made of. Into how many files a task is shuffled is known at its end.
+/// Lists the files that a plan writes, by the spools that they are made of. The number of files of a shuffled task is only known at its
+/// end.
 pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inputs: &Inputs, recipes: &[EncodingSpec]) {
     let files = recipes.iter().flat_map(|recipe| match (recipe.format, &plan.nanosets) {
         (PackFormat::Modalities, _) => {
@@ -49,7 +50,7 @@ fn task(layout: &Layout, recipe: &EncodingSpec, target: &NanosetsTarget, rank: u
     files.into_iter().map(|(end, path)| (name::task(rank, end), shown(layout, &path))).collect()
 }
 
-/// Lists the files that are ready to become visible.
+/// Lists the files that are ready for publication.
 pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<FinishedFile>]) {
     let bytes = |made: &FinishedFile| std::fs::metadata(&made.written).map_or(0, |facts| facts.len());
     board.complete(made.iter().flatten().map(|made| (shown(layout, &made.target), bytes(made))));
@@ -63,13 +64,13 @@ pub(super) fn leave(board: &OutputBoard, layout: &Layout) {
     }
 }
 
-/// Bytes of the files in a folder and those below it; what cannot be read counts for nothing.
+/// Returns the bytes of the files in a folder and its subfolders; files that cannot be read are not counted.
 pub(super) fn bytes_in(folder: &Path) -> u64 {
     let entries = WalkDir::new(folder).into_iter().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.is_file()).map(|facts| facts.len()).sum()
 }
 
-/// A path from the folder that the output is in.
+/// Returns a path relative to the folder of the output.
 fn shown(layout: &Layout, path: &Path) -> String {
     path.strip_prefix(layout.root()).unwrap_or(path).to_string_lossy().into_owned()
 }

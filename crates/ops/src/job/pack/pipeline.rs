@@ -1,4 +1,4 @@
-//! Threads take pieces as they come, and hand their tokens in, in the order of the text.
+//! Threads take blocks as they become available, and pass on their tokens in the order of the text.
 
 use super::assemble::Assembler;
 use super::feed::{Fed, Feed};
@@ -11,34 +11,34 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a thread that waits for room checks for cancellation.
+/// Interval at which a thread waiting for memory checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Memory that a piece takes in all, as a multiple of its text, until it is known.
+/// Assumed total memory of a block as a multiple of its text, until it is known.
 const FACTOR: usize = 3;
-/// Memory of pieces larger than this many blocks is given back.
+/// Buffers larger than this many blocks are freed.
 const MAX_KEPT_BLOCKS: usize = 4;
 
-/// How a pass is cut and what it may take.
+/// Sizes and memory limits of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) threads: usize,
-    /// Bytes of text in a piece, about.
+    /// Approximate bytes of text in a block.
     pub(super) block_bytes: usize,
-    /// Bytes that pieces and their tokens may take together; one piece is always let in.
+    /// Limit of bytes of all blocks and their tokens; a single block is always admitted.
     pub(super) memory: usize,
-    /// Bytes that the words which a thread knows may take beyond the first few.
+    /// Limit of bytes for the words that a thread caches, beyond the first few.
     pub(super) words: usize,
 }
 
 /// How a pass ended.
 pub(super) enum PassEnd {
-    /// All is in the spools.
+    /// Everything is in the spools.
     Done,
     /// The fast tokenizer and the reference differ.
     Mismatch(Box<Mismatch>),
 }
 
-/// Runs a pass from where `feed` stands.
+/// Runs a pass from the position of `feed`.
 pub(super) fn run(
     feed: Feed<'_>,
     assembler: &mut Assembler<'_>,
@@ -56,7 +56,7 @@ pub(super) fn run(
         moved: Condvar::new(),
         limits,
     };
-    // A worker that stops the others because of a mismatch does so through a flag of its own: the run goes on.
+    // A worker that stops the others because of a mismatch uses a separate flag, because the run continues.
     let stop = Cancel::default();
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
     let is_fast = tokenizer.is_fast();
@@ -73,7 +73,7 @@ pub(super) fn run(
             pipeline.work(&mut packer, cancel, &stop)
         })
     };
-    // The readers are compared while texts are packed; the pass is over when both is done.
+    // The tokenizers are compared while texts are packed; the pass ends when both are done.
     together(&mut verify_against_reference, &mut pack);
     let waiting = pipeline.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
@@ -84,7 +84,7 @@ pub(super) fn run(
 }
 
 struct Pipeline<'a, 'b> {
-    /// Where pieces come from, and the number of the next.
+    /// Source of blocks, and the number of the next one.
     feed: Mutex<(Feed<'a>, u64)>,
     flow: Mutex<Flow>,
     line: Mutex<ReorderBuffer<'a, 'b>>,
@@ -93,7 +93,7 @@ struct Pipeline<'a, 'b> {
 }
 
 struct Flow {
-    /// Bytes of pieces that were begun and not assembled.
+    /// Bytes of blocks that were begun and not assembled.
     in_flight: usize,
     spares: Vec<(Vec<u8>, PackedPiece)>,
 }
@@ -103,7 +103,7 @@ struct ReorderBuffer<'a, 'b> {
     next: u64,
     early: BTreeMap<u64, (Fed, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
-    /// A piece was not put in whole: none may come behind it.
+    /// A block was only assembled in part; no further block may follow.
     has_failed: bool,
 }
 
@@ -141,13 +141,14 @@ impl Pipeline<'_, '_> {
         }
     }
 
-    /// Ends the pass, as what was packed may be wrong.
+    /// Ends the pass, as the packed tokens may be wrong.
     fn differs(&self, mismatch: Mismatch) -> Failure {
         locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
         Failure::cancelled()
     }
 
-    /// Waits until little enough is in flight. What is in flight is being worked on or waits for what is, so it always moves.
+    /// Waits until there is memory for another block. Every block in flight is being worked on or waits for one that is, so there is always
+    /// progress.
     fn wait_for_room(&self, wanted: usize, cancel: &Cancel, stop: &Cancel) -> Outcome<(Vec<u8>, PackedPiece)> {
         let mut flow = locked(&self.flow);
         while flow.in_flight > 0 && flow.in_flight.saturating_add(wanted) > self.limits.memory {
@@ -169,7 +170,7 @@ impl Pipeline<'_, '_> {
         self.moved.notify_all();
     }
 
-    /// Puts a piece in line, and takes out all whose turn has come.
+    /// Stores a block, and assembles all blocks whose predecessors are done.
     fn hand_in(&self, number: u64, fed: Fed, packed: PackedPiece, taken: usize) -> Outcome<()> {
         let mut line = locked(&self.line);
         line.early.insert(number, (fed, packed, taken));

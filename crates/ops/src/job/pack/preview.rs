@@ -1,4 +1,4 @@
-//! What a plan would make, without making it: from documents spread over the inputs.
+//! Estimates what a plan would make, from documents spread over the inputs.
 
 use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
@@ -25,12 +25,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Time spent on them, at most.
+/// Limit of the time spent on them.
 const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
 
-/// What `plan` would do. Reads and encodes some documents of the inputs; writes nothing.
+/// Estimates the result of `plan`. Reads and encodes some documents of the inputs; writes nothing.
 ///
-/// A plan that must not run as it is gives a preview with a refusal among its problems; fails where not even that can be told.
+/// A plan that must not run returns a preview with a refusal among its problems. Fails if no preview is possible.
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
     let mut layout = Layout::of(plan)?;
     let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
@@ -106,7 +106,7 @@ fn input_file(file: &TextFile) -> InputFile {
     InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.packing.title() }
 }
 
-/// Space for the output, and once more for what is sorted.
+/// Returns the space for the output, plus the same again for what is sorted.
 fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
     let is_sorted = plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled) as u64;
     let one = |target: &TargetPreview| match target.format {
@@ -116,20 +116,20 @@ fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
     targets.iter().map(one).sum()
 }
 
-/// What a recipe got of the sample.
+/// Results of a recipe in the sample.
 #[derive(Clone, Debug, Default)]
 struct Row {
     documents: u64,
     tokens: u64,
     mask: u64,
     skipped: Vec<Skipped>,
-    /// Text looked at, and text there is, in bytes.
+    /// Bytes of text in the sample, and in total.
     seen: u64,
     text: u64,
 }
 
 impl Row {
-    /// A figure of the sample, for all of the text.
+    /// Scales a figure of the sample to the whole text.
     fn scaled(&self, figure: u64) -> u64 {
         if self.seen == 0 {
             return 0;
@@ -154,7 +154,7 @@ impl Row {
     }
 }
 
-/// What was looked at: bytes on disk, and tokens in them.
+/// Totals of the sample: bytes on disk, and tokens in them.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadTotals {
     on_disk: u64,
@@ -168,8 +168,8 @@ impl ReadTotals {
     }
 }
 
-/// What long lines there may be in a file: its first line is always looked at, and where that and no other gave a document, places in
-/// which no line begins are in lines that give none either.
+/// Detects long lines in a file. Its first line is always examined. If only that one contained a document, places in which no line begins
+/// are assumed to be inside lines without documents.
 #[derive(Debug, Default)]
 struct Long {
     has_documents: bool,
@@ -179,15 +179,15 @@ struct Long {
 
 struct Sampling {
     sample: PackSample,
-    /// Of each file, and of all.
+    /// Totals of each file, and of all files.
     looked: HashMap<PathBuf, ReadTotals>,
     looked_at: ReadTotals,
     took: Duration,
     rows: Vec<Row>,
-    /// Text of all passes, in bytes, about.
+    /// Approximate text of all passes, in bytes.
     text_bytes: f64,
     keys: Vec<String>,
-    /// Lines that cannot be used: where the first of them is, what they are about, why, how many.
+    /// Unusable lines: place of the first one, kind, reason, number.
     left_out: Vec<(Subject, ProblemKind, &'static str, u64)>,
 }
 
@@ -218,7 +218,7 @@ impl Sampling {
         }
     }
 
-    /// What the run would tell line by line.
+    /// Returns what the run would report line by line.
     fn left_out(&self) -> impl Iterator<Item = Problem> + '_ {
         self.left_out.iter().map(|(subject, kind, reason, lines)| {
             let of = text::count(self.sample.lines, "line");
@@ -252,14 +252,14 @@ impl Sampling {
             let clock = Instant::now();
             packer.run(&piece, &mut packed)?;
             self.took += clock.elapsed();
-            // What differs here would be found at once by the run, which then works by the reference.
+            // The run would detect a mismatch at once and switch to the reference.
             packed.mismatch = None;
             let long = long.entry(file).or_default();
             long.has_documents |= packed.documents > 0;
             let mut bytes = piece.block.bytes.len() as u64;
             let mut on_disk = on_disk;
             if packed.documents == 0 {
-                // A line that is longer than a place and gives nothing counts for this one; others are in it as well.
+                // A line that is longer than the place and contains no document counts only for this place; it also covers others.
                 (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
             }
             if bytes == 0 && input.packing.is_plain() {
@@ -287,7 +287,7 @@ impl Sampling {
             seen_on_disk += without_line;
             seen += without_line;
             self.sample.bytes += without_line;
-            // Nothing follows for files that were not looked at.
+            // The result does not apply to files that were not examined.
             if let Some(file) = pass.files.get(file) {
                 self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
             }
@@ -302,18 +302,18 @@ impl Sampling {
         Ok(())
     }
 
-    /// Tokens of a file, about: by what was seen of it, or of all files.
+    /// Returns the approximate tokens of a file, from its own sample or otherwise from all files.
     fn expected(&self, file: &TextFile) -> u64 {
         let ReadTotals { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
         share(tokens, file.bytes, on_disk)
     }
 
-    /// A figure of the sample, for a text of so many bytes.
+    /// Scales a figure of the sample to a text of this many bytes.
     fn scaled(&self, figure: u64, text: u64) -> u64 {
         (figure as f64 * text as f64 / self.sample.bytes.max(1) as f64).round() as u64
     }
 
-    /// Bytes of text a second and thread.
+    /// Returns the bytes of text per second and thread.
     fn rate(&self) -> f64 {
         self.sample.bytes as f64 / self.took.as_secs_f64().max(1e-6)
     }
@@ -322,7 +322,7 @@ impl Sampling {
         PackSample { bytes_per_second: if self.sample.bytes == 0 { 0.0 } else { self.rate() }, ..self.sample }
     }
 
-    /// No line, or none that is a document.
+    /// Returns the refusal for inputs without lines or without documents.
     fn refusal(&self, plan: &PackPlan, inputs: &Inputs) -> Option<Problem> {
         if self.sample.documents > 0 {
             return None;
@@ -394,7 +394,7 @@ impl Sampling {
     }
 }
 
-/// Of so many documents, dealt to tasks, those that each of them takes up.
+/// Returns how many of these documents are packed when they are distributed to tasks with `skip` and `limit`.
 fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
     let tasks = tasks.max(1);
     (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)

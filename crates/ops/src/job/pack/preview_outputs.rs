@@ -1,4 +1,4 @@
-//! The files that a plan would write, and how large they would be.
+//! The files that a plan would write, and their sizes.
 
 use super::inputs::Inputs;
 use super::layout::Layout;
@@ -8,11 +8,11 @@ use crate::source::text::TextFile;
 use gristmill_core::{PackFormat, PackPlan};
 use std::path::Path;
 
-/// Rows of a list that are handed out.
+/// Limit of rows in a list.
 pub(super) const MAX_LISTED: usize = 1_000;
 
-/// Files that are written, each with its part of all bytes: as much as what it is made of has of all tokens that are expected. Those of one
-/// entry of `names` are made of the same, in equal parts.
+/// Returns the files that are written, each with its share of all bytes: the share of its input in all expected tokens. The files of one
+/// entry of `names` have the same input and equal shares.
 pub(super) fn outputs(names: Vec<Vec<String>>, tokens: &[u64], bytes: u64) -> Vec<OutputFile> {
     let all: u64 = tokens.iter().sum();
     let files = names.into_iter().zip(tokens).flat_map(|(names, tokens)| {
@@ -23,7 +23,7 @@ pub(super) fn outputs(names: Vec<Vec<String>>, tokens: &[u64], bytes: u64) -> Ve
     files.take(MAX_LISTED).map(file).collect()
 }
 
-/// Tokens of each output of a recipe, in the order of its outputs, as they are expected of each file that is read for it.
+/// Returns the tokens of each output of a recipe, in the order of the outputs, from the expected tokens of each of its input files.
 pub(super) fn expected(number: usize, format: PackFormat, inputs: &Inputs, of: &dyn Fn(&TextFile) -> u64) -> Vec<u64> {
     let count = match format {
         PackFormat::Modalities => inputs.pbins.len(),
@@ -46,7 +46,7 @@ pub(super) fn expected(number: usize, format: PackFormat, inputs: &Inputs, of: &
     tokens
 }
 
-/// The `.ds` files of each task, as many as the tokens fill.
+/// Returns the names of the `.ds` files of each task, as many as the tokens fill.
 pub(super) fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, tokens: u64) -> Vec<Vec<String>> {
     let Some(target) = &plan.nanosets else { return Vec::new() };
     let each = tokens / (inputs.ranks.len().max(1) as u64);
@@ -66,7 +66,7 @@ pub(super) fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, toke
     inputs.ranks.iter().map(of_rank).collect()
 }
 
-/// `part` parts of `whole` of a number.
+/// Returns `number` multiplied by `part / whole`.
 pub(super) fn share(number: u64, part: u64, whole: u64) -> u64 {
     (u128::from(number) * u128::from(part) / u128::from(whole.max(1))) as u64
 }

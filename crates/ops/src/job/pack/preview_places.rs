@@ -1,4 +1,4 @@
-//! Which parts of the inputs a preview looks at.
+//! The parts of the inputs that a preview reads.
 
 use super::inputs::Pass;
 use crate::engine::pack::FileBlock;
@@ -9,13 +9,13 @@ use gristmill_storage::read::open_read;
 
 /// Bytes of text read at a place.
 const STRETCH: u64 = 128 << 10;
-/// Places that are looked at in a pass.
+/// Number of places in a pass.
 const PLACES: u64 = 24;
-/// Bytes of a packed file by which its packing is measured.
+/// Bytes of a compressed file used to measure its compression ratio.
 const MEASURED: u64 = 1 << 20;
 
-/// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes, the first of them moved to where the
-/// file begins. Everything, if it is not more.
+/// Returns the places of a pass: the files that contain evenly spread bytes and, for plain files, those bytes, with the first moved to the
+/// beginning of the file. Returns everything if it is not more than that.
 pub(super) fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
     let mut places = Vec::new();
     if total <= PLACES * STRETCH {
@@ -44,7 +44,7 @@ pub(super) fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
     places
 }
 
-/// Some lines of a file, and how many of its bytes on disk they are.
+/// Returns some lines of a file, and their bytes on disk.
 pub(super) fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(FileBlock, u64)> {
     if input.packing.is_plain() {
         let block = read_unit(&open_read(&input.path)?, unit, Vec::new(), cancel)?;

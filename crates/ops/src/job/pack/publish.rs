@@ -1,4 +1,4 @@
-//! Makes everything visible in one publication.
+//! Publishes all files in one publication.
 
 use super::finish::FinishedFile;
 use super::inputs::Inputs;
@@ -15,25 +15,25 @@ use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::publish::make_folder;
 
-/// What Forager's index says about samples with masks.
+/// File in which Forager's index describes samples with masks.
 const SCHEMA: &str = "sample_schema.json";
 
-/// One text that belongs to the set, and whether it comes last.
+/// A text file of the set, and whether it comes last.
 pub(super) struct Text {
     pub(super) target: PathBuf,
     pub(super) bytes: Vec<u8>,
     pub(super) completes: bool,
 }
 
-/// Everything that becomes visible together.
+/// Everything that is published together.
 pub(super) struct Outputs<'a> {
-    /// Files of each format, in the order of the report's targets.
+    /// Files of each format, in the order of the targets in the report.
     pub(super) made: &'a [Vec<FinishedFile>],
     pub(super) texts: Vec<Text>,
     pub(super) plan_hash: &'a str,
 }
 
-/// Stages all files and makes them visible. Fills the outputs of the report.
+/// Stages all files and publishes them. Fills the outputs of the report.
 pub(super) fn publish(
     context: &TaskContext,
     plan: &PackPlan,
@@ -58,7 +58,7 @@ fn stage(
     folders: &mut Folders<'_>,
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
-    // With the report and the plan.
+    // Two more files: the report and the plan.
     let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.texts.len() + 2;
     let publication = Publication::begin(fs, layout.root(), &layout.own)?;
     let mut publication = publication.counting(&context.progress, expected as u64);
@@ -95,7 +95,7 @@ fn stage(
     if !goes_by_ranks(plan) {
         remove_old(&layout.own, &recorded, &[&layout.output], &mut publication)?;
     }
-    // What describes samples of another shape would describe these wrongly.
+    // An old schema describes samples of another shape.
     let schema = layout.index(plan, SCHEMA);
     let is_stale = plan.forager.is_some() && !recorded.outputs.iter().any(|output| output.path == schema);
     if is_stale && schema.symlink_metadata().is_ok() {

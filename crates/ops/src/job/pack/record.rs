@@ -1,4 +1,4 @@
-//! What a finished pack leaves for the next one, and what the next one makes of it.
+//! The record that a finished pack leaves, and how the next run uses it.
 
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::record::{Decision, RecordedOutput};
 
-/// The part of `report.json` that later runs read. Its hash is one of plan and tokenizer.
+/// The part of `report.json` that later runs read. Its hash covers the plan and the tokenizer.
 pub(super) type Recorded = record::Recorded<PackPlan>;
 
 impl RecordedPlan for PackPlan {
@@ -32,11 +32,11 @@ impl RecordedPlan for PackPlan {
     }
 }
 
-/// The plan with paths that do not depend on the current folder: plans can be compared, and a run that was stopped goes on from
-/// anywhere. What metadata files say of the tokenizer stays as it was given.
+/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared and a stopped run can be resumed
+/// from any folder. The tokenizer name for metadata files stays as given.
 pub fn settled(plan: &PackPlan) -> PackPlan {
     let mut plan = plan.clone();
-    // A name of the hub is no path.
+    // A name on the hub is not a path.
     if Path::new(&plan.tokenizer).exists() {
         let given = plan.tokenizer.clone();
         settle(&mut plan.tokenizer);
@@ -51,7 +51,7 @@ pub fn settled(plan: &PackPlan) -> PackPlan {
     plan
 }
 
-/// What has no absolute name in UTF-8 is left as it was said.
+/// Makes a path absolute. A path without an absolute name in UTF-8 stays as given.
 fn settle(path: &mut String) {
     let whole = std::path::absolute(&*path).ok();
     if let Some(whole) = whole.as_deref().and_then(Path::to_str) {
@@ -65,7 +65,7 @@ impl Recorded {
     }
 }
 
-/// Whether a plan may run where it wants to, and whether it has run already.
+/// Decides whether a plan may run on its output, and whether it has already run.
 pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
     if inputs.passes.is_empty() && inputs.ranks.is_empty() {
         return Ok(Decision::Nothing);
@@ -80,11 +80,11 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(why, "--force-overwrite replaces it; or name another output");
         }
-        // The hash of a record with paths from some folder says nothing here.
+        // The hash of a record with paths relative to another folder cannot be compared.
         if recorded.plan_hash != hash && settled(&recorded.plan) == recorded.plan {
             return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
         }
-        // Ranks that were left to somebody else may come to be done here.
+        // Ranks that were left to other runs may be processed here.
         if !goes_by_ranks(plan) {
             if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
                 return refuse(why, "--force-overwrite makes it anew");
@@ -104,13 +104,13 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     }
 }
 
-/// Whether completion files, and nothing else, say what is done.
+/// Whether only completion files decide what is done.
 pub(super) fn goes_by_ranks(plan: &PackPlan) -> bool {
     plan.formats() == [PackFormat::Nanosets]
         && plan.nanosets.as_ref().is_some_and(|target| target.logging_dir.is_some())
 }
 
-/// A file of somebody else that stands where one would be written, if there is one.
+/// Returns a foreign file at a path that would be written, if there is one.
 fn existing(
     plan: &PackPlan,
     layout: &Layout,
@@ -120,7 +120,7 @@ fn existing(
     let mut wanted: Vec<PathBuf> = inputs.pbins.iter().map(|name| layout.pbin(name)).collect();
     wanted.extend(inputs.samples.iter().map(|name| layout.samples(name)));
     if plan.forager.is_some() {
-        // An index of whatever files; an empty folder may be what a run left that was killed while it published.
+        // An index of any files counts; an empty folder may have been left by a run that was killed during publication.
         let index = layout.index(plan, "x");
         let first =
             index.parent().and_then(|folder| std::fs::read_dir(folder).ok()).and_then(|mut entries| entries.next());
@@ -129,7 +129,7 @@ fn existing(
     if let Some(found) = wanted.into_iter().find(|path| is_foreign(path)) {
         return Some(found);
     }
-    // A rank without its completion file is done again there, whatever it left.
+    // A rank without its completion file is processed again, regardless of the files it left.
     let target = plan.nanosets.as_ref().filter(|target| target.logging_dir.is_none())?;
     let folder = layout.place(PackFormat::Nanosets);
     let is_shuffled = target.shuffle == DocumentShuffle::Documents || target.chunk_size.is_some();

@@ -1,159 +1,159 @@
-//! What a run of `pack` did, and what one would do.
+//! What a run of `pack` did, or would do.
 
 use crate::job::prepare::OutputFile;
 use gristmill_core::{text, PackFormat, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackReport {
-    /// Input files that were read; one that was read for two formats counts once.
+    /// Input files that were read; a file read for two formats counts once.
     pub files: u64,
-    /// Documents whose text became tokens of the format that has most of them.
+    /// Documents whose text became tokens, of the format with most of them.
     pub documents: u64,
-    /// Tokens of these texts, without what formats put around them; with it where only some documents were wanted.
+    /// Tokens of these texts, without those added by formats; with them if only some documents were selected.
     pub tokens: u64,
-    /// Bytes of text read, unpacked.
+    /// Bytes of uncompressed text read.
     pub bytes: u64,
-    /// One for each format, in the order of [`PackPlan::formats`](gristmill_core::PackPlan::formats).
+    /// One entry per format, in the order of [`PackPlan::formats`](gristmill_core::PackPlan::formats).
     pub targets: Vec<TargetReport>,
-    /// Everything was there already; nothing was written. The figures are those of the run that made it.
+    /// Everything existed already and nothing was written. The figures are those of the run that made it.
     pub nothing_to_do: bool,
-    /// Bytes of text that an earlier run that was stopped had done already.
+    /// Bytes of text that an earlier, stopped run had already done.
     pub resumed_bytes: u64,
-    /// Why the reference tokenizer was used in place of the fast one, where the two differed.
+    /// Why the reference tokenizer was used instead of the fast one; `None` if the two did not differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switched_to_reference: Option<String>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
 
-/// What was made for one format.
+/// Result for one format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TargetReport {
     /// The format.
     pub format: PackFormat,
-    /// The folder, or with a single `.pbin` the file, that readers open.
+    /// The path that readers open: a folder, or the file if there is a single `.pbin`.
     pub path: String,
-    /// Files as written, paths as they are opened.
+    /// Files as written, with the paths that readers open.
     pub outputs: Vec<OutputFile>,
-    /// Documents in them; of Forager, samples.
+    /// Documents in them; for Forager, samples.
     pub documents: u64,
-    /// Tokens in them, end tokens and whatever else was added included.
+    /// Tokens in them, including end tokens and other added tokens.
     pub tokens: u64,
     /// Forager: tokens at the end that filled no sample. Nanosets: tokens that filled no chunk.
     pub dropped_tokens: u64,
-    /// Bytes of one token.
+    /// Size of a token in bytes.
     pub token_bytes: u8,
-    /// Nanosets: tokens of the tokenizer, those added included. nanotron requires this number as the `vocab_size` of the model.
+    /// Nanosets: tokens of the tokenizer, including added ones. nanotron requires this number as the `vocab_size` of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Documents that are not in them, by reason.
+    /// Documents that were left out, by reason.
     pub skipped: Vec<Skipped>,
 }
 
-/// Documents that a format does without.
+/// Documents that a format leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Why, in a user's words.
+    /// The reason, worded for users.
     pub reason: String,
-    /// The reference program passes over them too, so that nothing is wrong.
+    /// Whether the reference program also leaves them out, so that it is no problem.
     pub is_by_design: bool,
-    /// How many.
+    /// Number of documents.
     pub documents: u64,
 }
 
 /// What a run would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct PackPreview {
-    /// Input files in the order of the first format, the first 1,000 of them.
+    /// The first 1,000 input files, in the order of the first format.
     #[serde(rename = "inputs")]
     pub files: Vec<InputFile>,
-    /// How many there are; called as in the report of a run.
+    /// Number of all input files; named as in the report of a run.
     #[serde(rename = "files")]
     pub file_count: u64,
     /// Size of all of them on disk, in bytes.
     pub bytes: u64,
-    /// What was read and encoded to tell the rest.
+    /// The sample that was read and encoded for the estimate.
     pub sample: PackSample,
-    /// One for each format.
+    /// One entry per format.
     pub targets: Vec<TargetPreview>,
-    /// Documents with text, about.
+    /// Approximate number of documents with text.
     pub documents: u64,
-    /// Tokens of their texts, about.
+    /// Approximate number of tokens in their texts.
     pub tokens: u64,
-    /// Time that a run takes with the threads that were asked for, about.
+    /// Approximate time of a run with the requested threads.
     #[serde(rename = "estimated_seconds", serialize_with = "crate::job::as_seconds")]
     pub estimated: Duration,
-    /// Space needed beside the output while it is made, in bytes, about; it is the output itself and what is sorted.
+    /// Approximate space needed next to the output during the run, in bytes: the output itself and what is sorted.
     pub needed_bytes: u64,
-    /// Space that is free there, in bytes.
+    /// Free space there, in bytes.
     pub free_bytes: u64,
-    /// What a tokenizer file says that one should know.
+    /// Warnings about the tokenizer file.
     pub warnings: Vec<String>,
-    /// A run that was stopped is there and will be gone on with: bytes of text it has done.
+    /// Bytes of text done by a stopped run that will be resumed; 0 if there is none.
     pub resumable_bytes: u64,
-    /// The same plan has run on the same files already.
+    /// Whether the same plan has already run on the same files.
     pub nothing_to_do: bool,
-    /// What stands in the way, and what was found in the sample.
+    /// What prevents a run, and problems found in the sample.
     pub problems: Vec<Problem>,
 }
 
 /// One input file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFile {
-    /// Relative to the folder that was given.
+    /// Path relative to the given folder.
     pub name: String,
     /// Size on disk, in bytes.
     pub bytes: u64,
-    /// How it is packed, in a user's words.
+    /// Its compression, worded for users.
     pub packing: &'static str,
 }
 
 /// Documents that were encoded to estimate a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PackSample {
-    /// How many lines were looked at.
+    /// Number of lines read.
     pub lines: u64,
-    /// How many of them have text.
+    /// Number of them that have text.
     pub documents: u64,
     /// Bytes of these lines.
     pub bytes: u64,
     /// Tokens of their texts.
     pub tokens: u64,
-    /// Bytes of text a second and thread.
+    /// Bytes of text per second and thread.
     pub bytes_per_second: f64,
 }
 
-/// What would be made for one format.
+/// Estimate for one format.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetPreview {
     /// The format.
     pub format: PackFormat,
-    /// The folder, or with a single `.pbin` the file, that readers open.
+    /// The path that readers open: a folder, or the file if there is a single `.pbin`.
     pub path: String,
-    /// Files that would be written with their sizes, about; the first 1,000 of them.
+    /// Files that would be written with approximate sizes; the first 1,000 of them.
     pub outputs: Vec<OutputFile>,
-    /// Documents in them, about; of Forager, samples.
+    /// Approximate documents in them; for Forager, samples.
     pub documents: u64,
-    /// Tokens in them, about.
+    /// Approximate tokens in them.
     pub tokens: u64,
-    /// Their size, about, in bytes.
+    /// Their approximate size, in bytes.
     pub bytes: u64,
-    /// Bytes of one token.
+    /// Size of a token in bytes.
     pub token_bytes: u8,
-    /// Documents of the sample that it would do without, by reason.
+    /// Documents of the sample that would be left out, by reason.
     pub skipped: Vec<Skipped>,
 }
 
 impl PackPreview {
-    /// How much it is and how long it takes, in a line.
+    /// Returns the size and the time of a run, in one line.
     pub fn outlook(&self) -> String {
         format!(
             "{}, {}: about {} and {}, in about {}",

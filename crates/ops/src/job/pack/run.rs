@@ -1,4 +1,4 @@
-//! The course of one `pack`, from opening to the published files.
+//! The course of one `pack`, from opening to publication.
 
 use super::assemble::{Assembler, COMMIT_BYTES};
 use super::feed::Feed;
@@ -30,13 +30,13 @@ use gristmill_storage::publish::{recover as recover_publish, recover_at_start, w
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 
-/// Text in a piece, in bytes, unless memory is short.
+/// Text in a block, in bytes, unless memory is limited.
 const BLOCK: u64 = 512 << 10;
-/// The least of it.
+/// Minimum text in a block, in bytes.
 const LEAST_BLOCK: u64 = 64 << 10;
-/// What pieces may take together for each thread, in bytes: more than that only piles up behind a slow one.
+/// Memory of blocks per thread, in bytes; more would only accumulate after a slow block.
 const IN_FLIGHT: u64 = 32 << 20;
-/// Permission bits of the folders that are missing above the output.
+/// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
 
 /// Everything that is decided before the text is read.
@@ -51,7 +51,7 @@ struct Job<'a> {
     tuning: Tuning,
 }
 
-/// Carries out a plan. An error leaves what was there as it was.
+/// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let mut job = Job::open(context, plan, tuning)?;
@@ -67,7 +67,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     }
     let result = job.locked();
     job.layout.own.remove_if_empty(&*context.fs);
-    // That of a run without results holds nothing once its work is gone.
+    // The run folder of a run without results is empty once its work is removed.
     let _ = context.fs.raw_rmdir(job.layout.own.path());
     if result.is_err() {
         outputs::leave(&context.outputs, &job.layout);
@@ -82,7 +82,7 @@ impl<'a> Job<'a> {
     fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
         let mut layout = Layout::of(plan)?;
         recover(context, &layout)?;
-        // It is proven while the first texts are packed.
+        // The tokenizer is verified while the first texts are packed.
         let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
         let recipes = recipes(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
@@ -99,7 +99,7 @@ impl<'a> Job<'a> {
         Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
     }
 
-    /// Refuses files that hold no lines of JSON, and reports empty ones.
+    /// Refuses files that do not contain lines of JSON, and reports empty ones.
     fn check_layouts(&self) -> Outcome<()> {
         let context = self.context;
         if self.plan.follows_reference() {
@@ -109,7 +109,7 @@ impl<'a> Job<'a> {
         notes.into_iter().try_for_each(|note| context.problems.report(note))
     }
 
-    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.own);
         if !own.journal().exists() && !own.work().exists() {
@@ -124,9 +124,9 @@ impl<'a> Job<'a> {
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
         let lock = DatasetLock::acquire(fs, &self.layout.own, context.options.break_lock)?;
-        // What was staged and never moved has second names of spools in it.
+        // Staged files that were never moved are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.own)?;
-        // Another run may have been faster.
+        // Another run may have finished in the meantime.
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.own.remove_work(fs)?;
             return self.nothing();
@@ -139,7 +139,7 @@ impl<'a> Job<'a> {
         if let Err(failure) = &result {
             self.logs().failed(failure);
         }
-        // What is refused because of the data does not go on by itself; what is finished needs nothing more.
+        // A run refused because of its data cannot be resumed, and a finished one needs nothing more.
         let is_over = match &result {
             Ok(_) => true,
             Err(failure) => matches!(failure.class, ExitClass::Data | ExitClass::Usage),
@@ -199,7 +199,7 @@ impl<'a> Job<'a> {
         Logs::new(self.context, self.plan, &self.inputs)
     }
 
-    /// The journal, and what a stopped run has done.
+    /// Opens the journal and returns what a stopped run has done.
     fn journal(&self) -> Outcome<(Journal, Begin, Option<Record>)> {
         let (context, fs) = (self.context, &*self.context.fs);
         let path = self.layout.own.journal();
@@ -217,7 +217,7 @@ impl<'a> Job<'a> {
         Ok((journal, begin, record))
     }
 
-    /// A new journal, and no spools.
+    /// Creates a new journal, and removes all spools.
     fn begin_again(&self, begin: &Begin) -> Outcome<Journal> {
         let fs = &*self.context.fs;
         let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
@@ -263,7 +263,7 @@ impl<'a> Job<'a> {
                 Ok(PassEnd::Done) => assembler.leave(pass, &self.inputs.ranks)?,
                 Ok(mismatch) => return Ok(mismatch),
                 Err(failure) => {
-                    // What is whole so far need not be done again.
+                    // Complete blocks need not be done again.
                     let _ = assembler.rest().and_then(|()| assembler.commit());
                     return Err(failure);
                 }
@@ -273,23 +273,23 @@ impl<'a> Job<'a> {
         Ok(PassEnd::Done)
     }
 
-    /// What packing and everything after it is thought to take.
+    /// Returns the forecast for packing and the later stages.
     fn forecast(&self, totals: &Totals) -> Forecast {
         let bytes = self.inputs.bytes().saturating_sub(totals.bytes);
         Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.made_files()))
     }
 
-    /// Finishing the files, in seconds: tokens are about as many bytes as the text.
+    /// Returns the seconds for finishing the files, assuming as many bytes of tokens as of text.
     fn finishing(&self) -> f64 {
         cost::reading(self.made_files(), 0) + cost::copying(self.inputs.bytes())
     }
 
-    /// Files that are finished one by one.
+    /// Returns the number of files that are finished individually.
     fn made_files(&self) -> u64 {
         (self.inputs.pbins.len() + self.inputs.ranks.len() + self.inputs.samples.len()) as u64
     }
 
-    /// Bytes on disk before a place.
+    /// Returns the bytes on disk before a position.
     fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
         let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
         let files = self.inputs.passes.get(pass).map_or(&[][..], |pass| pass.files.get(..file).unwrap_or_default());
@@ -360,7 +360,7 @@ impl<'a> Job<'a> {
         Ok(report)
     }
 
-    /// Refuses a run without a document: there is no text at all, or the field is another one.
+    /// Refuses a run without documents: there is no text, or the field is wrong.
     fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
         if totals.documents > 0 {
             return Ok(());
@@ -390,7 +390,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The report of a run that has nothing to do, once what the run before found is told.
+    /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<PackReport> {
         let inputs = Recorded::inputs_of(&self.inputs);
         tell_again::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
@@ -428,7 +428,7 @@ impl<'a> Job<'a> {
         debug_assert_eq!(self.recipes.len(), plan.formats().len());
         PackReport {
             files: self.inputs.files().len() as u64,
-            // What is read for two formats is counted for both.
+            // Text read for two formats is counted for both.
             documents: totals.targets.iter().map(|target| target.documents).max().unwrap_or(0),
             tokens: totals.targets.iter().map(|target| target.tokens).max().unwrap_or(0),
             bytes: totals.bytes,
@@ -443,16 +443,16 @@ impl<'a> Job<'a> {
     }
 }
 
-/// One task of many may have nothing, and what watches over tasks as datatrove does waits for the files of each.
+/// Whether a task may be empty: one of many tasks may have no input, and tools that watch tasks as datatrove does expect the files of each.
 fn is_watched(plan: &PackPlan) -> bool {
     plan.nanosets.as_ref().is_some_and(|target| target.rank.is_some() || target.logging_dir.is_some())
 }
 
-/// The way out of a run without any text.
+/// Hint for a run without any text.
 pub(super) const NO_TEXT_HINT: &str =
     "name files that have documents; loaders fail at the first sample of an empty set";
 
-/// Where and why a run without a line is refused; `None` where an empty result is what is asked for.
+/// Returns where and why a run without lines is refused; `None` if an empty result is allowed.
 pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, String)> {
     let files = inputs.line_files();
     let first = files.first().filter(|_| !plan.follows_reference() && !is_watched(plan))?;
@@ -463,7 +463,7 @@ pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, Stri
     Some((Subject::path(&first.path), why))
 }
 
-/// Whether only some documents are wanted of each task.
+/// Whether only some documents of each task are selected.
 pub(super) fn wants_some(plan: &PackPlan) -> bool {
     plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some())
 }

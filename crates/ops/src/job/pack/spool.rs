@@ -1,4 +1,4 @@
-//! Files that grow while a run works: what is in them is known to the byte, so that a run that was stopped goes on in them.
+//! Files that grow while a run works. Their content is known to the byte, so that a stopped run can be resumed.
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -11,16 +11,16 @@ use xxhash_rust::xxh3::Xxh3;
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// How far a spool is.
+/// Length and hash of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
-    /// Bytes, the head counted.
+    /// Bytes, including the head.
     pub(super) bytes: u64,
-    /// XXH3 (64 bits) over what comes behind the head.
+    /// XXH3 (64 bits) over the bytes after the head.
     pub(super) xxh3: u64,
 }
 
-/// A file that is appended to. Its head, whose content is only known at the end, is left free. It is open only while it is written to.
+/// A file that is appended to. Space is reserved for its head, whose content is only known at the end. It is only open while it is written.
 pub(super) struct Spool {
     path: PathBuf,
     file: Option<Box<dyn WriteFile>>,
@@ -29,7 +29,7 @@ pub(super) struct Spool {
     is_read_again: bool,
 }
 
-/// How a spool was before, to go back to.
+/// An earlier state of a spool, which can be restored.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     bytes: u64,
@@ -37,7 +37,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// How a spool without a head was when it had this many bytes.
+    /// Returns the state of a spool without a head when it had this many bytes.
     pub(super) fn of(path: &Path, bytes: u64) -> Outcome<Self> {
         let mut hasher = Xxh3::new();
         each_chunk(path, 0, bytes, &mut |bytes| {
@@ -52,7 +52,7 @@ impl Snapshot {
 }
 
 impl Spool {
-    /// A new one; what a stopped run left under its name is removed.
+    /// Creates a new spool; one of the same name left by a stopped run is removed.
     pub(super) fn create(fs: &dyn Fs, path: &Path, head: usize) -> Outcome<Self> {
         fs.remove_file(path)?;
         let mut file = fs.create_file(path)?;
@@ -68,7 +68,7 @@ impl Spool {
         })
     }
 
-    /// One that a stopped run left, as far as its mark goes; `None` when it is not what the mark says.
+    /// Opens the spool of a stopped run, cut to its mark; `None` if it does not match the mark.
     pub(super) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
         let hasher = verify(path, mark, head)?;
         Ok(hasher.map(|hasher| Self {
@@ -80,7 +80,7 @@ impl Spool {
         }))
     }
 
-    /// The same, of a spool that this run will read again: it stays in the system's cache ([`WriteFile::keep_in_page_cache`]).
+    /// Sets whether this run will read the spool again, so that it stays in the page cache ([`WriteFile::keep_in_page_cache`]).
     pub(super) fn read_again(mut self, is_read_again: bool) -> Self {
         self.is_read_again = is_read_again;
         if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
@@ -121,7 +121,7 @@ impl Spool {
         Snapshot { bytes: self.bytes, hasher: self.hasher.clone() }
     }
 
-    /// Forgets what was appended since.
+    /// Discards what was appended since the snapshot.
     pub(super) fn go_back(&mut self, to: Snapshot) -> Outcome<()> {
         self.rest()?;
         self.bytes = to.bytes;
@@ -135,9 +135,9 @@ impl Spool {
     }
 }
 
-/// Reads what a mark speaks of; `None` when it is not there, or no longer what it was.
+/// Reads and hashes the bytes covered by a mark; `None` if they are missing or changed.
 pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
-    // A second name means that it was published: it must never be written to again.
+    // A second hard link means that it was published and must never be written to again.
     let is_ours = std::fs::symlink_metadata(path)
         .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() >= mark.bytes);
     if !is_ours {
@@ -151,7 +151,7 @@ pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh
     Ok((hasher.digest() == mark.xxh3).then_some(hasher))
 }
 
-/// Hands out the bytes of a file from `from` to `to`, in pieces.
+/// Passes the bytes of a file from `from` to `to` to a callback, in chunks.
 pub(super) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
     let file = open_read(path)?;
     let mut buffer = vec![0; CHUNK.min(usize::try_from(to.saturating_sub(from)).unwrap_or(CHUNK))];
@@ -197,7 +197,7 @@ mod tests {
         drop(spool);
         assert_eq!(std::fs::read(&path).unwrap(), b"\0\0\0\0hello world");
         assert!(verify(&path, end, 4).unwrap().is_some());
-        // The head is free; anything else that changed is found.
+        // Changes in the head are ignored; any other change is detected.
         put(&path, b"headhello world");
         assert!(verify(&path, end, 4).unwrap().is_some());
         put(&path, b"headhallo world");

@@ -1,4 +1,4 @@
-//! The log folder of datatrove: which ranks are finished, and what they counted (docs/formats/nanosets.md §10).
+//! The log folder of datatrove: the finished ranks and their counts (docs/formats/nanosets.md §10).
 
 use super::assemble::name;
 use super::finish::Finishing;
@@ -13,12 +13,12 @@ use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What datatrove calls the step that reads.
+/// Datatrove's name of the reading step.
 const READER: &str = "📖 - READER: 🐿 Jsonl";
-/// What it calls the step that writes tokens.
+/// Datatrove's name of the step that writes tokens.
 const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
 
-/// The log folder of a plan, absolute.
+/// Returns the log folder of a plan, absolute.
 pub(super) fn folder(plan: &PackPlan) -> Option<PathBuf> {
     let folder = plan.nanosets.as_ref()?.logging_dir.as_deref()?;
     std::path::absolute(folder).ok()
@@ -33,7 +33,7 @@ fn completion(folder: &Path, rank: u32) -> PathBuf {
     folder.join("completions").join(format!("{rank:05}"))
 }
 
-/// The files of the log folder: what each rank counted and that it is finished, and the sum.
+/// Returns the files of the log folder: the counts and completion of each rank, and the sum.
 pub(super) fn texts(
     plan: &PackPlan,
     inputs: &Inputs,
@@ -56,7 +56,7 @@ pub(super) fn texts(
     }
     let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64());
     texts.push(Text { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
-    // A rank is finished when its completion file is there, so these come last.
+    // A rank is finished when its completion file exists, so these come last.
     for rank in &inputs.ranks {
         texts.push(Text { target: completion(&folder, *rank), bytes: Vec::new(), completes: true });
     }
@@ -78,7 +78,7 @@ impl Sum {
     }
 }
 
-/// How long the documents of a task are, in tokens.
+/// Returns the lengths of the documents of a task, in tokens.
 fn tokens_of(finishing: &Finishing<'_>, rank: u32) -> Outcome<Spread> {
     let index = name::task(rank, "index");
     let (mut spread, mut last, mut left) = (Spread::default(), 0, Vec::new());
@@ -115,7 +115,7 @@ fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
     ])
 }
 
-/// As Python's `json.dumps(…, indent=4)` lays it out.
+/// Formats JSON like Python's `json.dumps(…, indent=4)`.
 pub(super) fn to_json(value: &Value) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
@@ -142,7 +142,7 @@ impl Spread {
         }
     }
 
-    /// As datatrove writes figures: one number where it says everything.
+    /// Formats statistics like datatrove: as a single number where that is sufficient.
     fn to_value(self, unit: Option<&str>) -> Value {
         if self.total == 0 {
             return json!(0);

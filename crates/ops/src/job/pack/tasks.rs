@@ -1,4 +1,4 @@
-//! Tasks of Nanosets: filled up, shuffled, described.
+//! Finishes tasks of Nanosets: pads, shuffles and describes them.
 
 use super::assemble::name;
 use super::finish::{FinishedFile, Finishing, Sums};
@@ -13,7 +13,7 @@ use gristmill_core::Outcome;
 use gristmill_tokenizer::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
 
-/// Documents that are filled up together (docs/formats/nanosets.md §2).
+/// Documents that are padded together (docs/formats/nanosets.md §2).
 const BATCH: usize = 10_000;
 
 /// Finishes all tasks.
@@ -81,7 +81,7 @@ impl Task<'_> {
         let step = if options.chunk.is_some() { names::Step::Chunks } else { names::Step::Documents };
         let name = |sub: u64| names::shuffled(self.target.names, self.target.prefix.as_deref(), self.rank, sub, step);
         let (fs, folder) = (&*self.finishing.context.fs, self.finishing.layout.finished());
-        // Its progress is in documents and chunks, this job's in tasks.
+        // Its progress is in documents and chunks, that of this job in tasks.
         let progress = gristmill_core::Progress::default();
         let handles = gristmill_core::Handles { progress: &progress, ..self.finishing.context.handles() };
         let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, &folder), &name, &handles)?;
@@ -137,7 +137,7 @@ impl Task<'_> {
         Metadata { tokenizer: self.tokenizer().to_owned(), token_size: self.token_size(), tokens }
     }
 
-    /// Fills the documents of each batch up to one length. Gives the new files, how many tokens there are now, and what was padded.
+    /// Pads the documents of each batch to one length. Returns the new files, the number of tokens, and what was padded.
     fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
         let dir = self.finishing.layout.finished();
         let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", name::task(self.rank, end))));
@@ -190,7 +190,7 @@ impl Task<'_> {
     }
 }
 
-/// The length that a batch is filled up to.
+/// Returns the length to which a batch is padded.
 fn length_of(padding: Padding, longest: u64) -> u64 {
     let length = match padding.length {
         PaddingLength::Fixed(length) => length as u64,

@@ -1,5 +1,5 @@
-//! Gets one spool for each shard of the plan: from the scan that ran while questions were answered, from the journal of an
-//! interrupted run, from the old database for shards that did not change, or by reading the tar now.
+//! Gets one spool for each shard of the plan: from the scan that ran during the questions, from the journal of an interrupted run, from the
+//! old database for unchanged shards, or by reading the tar.
 
 use super::super::journal::{DoneUnit, Journal, SpoolDigest};
 use super::super::pool;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often a scan that was taken over is asked for finished shards.
+/// Interval at which a scan that was taken over is checked for finished shards.
 const ADOPT_EVERY: Duration = Duration::from_millis(50);
 
 /// The shards of the plan, as positions in the opened list, in index order.
@@ -22,11 +22,11 @@ pub(super) struct Selection {
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,
-    /// Excludes that the run before made by itself and that are judged anew.
+    /// Excludes that the previous run added itself and that are decided again.
     pub(super) judged: HashSet<String>,
 }
 
-/// Collects the spools, in selection order. Finished ones are in the journal, so that a killed run goes on from there.
+/// Collects the spools, in selection order. Finished ones are recorded in the journal, from which a killed run is resumed.
 pub(super) fn collect(
     context: &Context,
     own: &RunFolder,
@@ -76,8 +76,8 @@ fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<(
     })
 }
 
-/// Takes over what an interrupted run of the same plan finished, where input and spool are still the same. A scan that is
-/// at work already leaves these shards out. Their problems are reported again.
+/// Takes over what an interrupted run of the same plan finished, if input and spool are unchanged. An active scan then skips these shards.
+/// Their problems are reported again.
 fn resume(
     context: &Context,
     selection: &Selection,
@@ -108,7 +108,7 @@ fn resume(
     Ok(())
 }
 
-/// Moves the spools of a scan that was taken over into the work folder as they are finished, until it ends.
+/// Moves the spools of a scan that was taken over into the work folder as they are finished, until the scan ends.
 fn adopt_live(
     context: &Context,
     selection: &Selection,
@@ -123,7 +123,7 @@ fn adopt_live(
         for &position in &selection.positions {
             let Some((spooled, is_from_index)) = context.shared.take_spool(position) else { continue };
             let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
-            // Redoing means reading the tars, whatever the old index says.
+            // If this shard is to be read again, rows from the old index do not count.
             let is_stale = is_from_index && !selection.unchanged.contains(&shard.name);
             if is_stale || has(collected, position) || !unchanged(&shard, spooled.scan.stamp) {
                 spooled.remove(&*context.shared.fs)?;
@@ -141,7 +141,7 @@ fn adopt_live(
     }
 }
 
-/// Reads what nobody has read yet.
+/// Reads the shards that have no spool yet.
 fn scan_missing(
     context: &Context,
     selection: &Selection,

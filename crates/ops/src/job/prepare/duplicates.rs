@@ -1,4 +1,4 @@
-//! Keys that name two samples: refused with both places, or told with what became of the later one.
+//! Keys shared by two samples: refused with both places, or reported with the treatment of the later one.
 
 use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
@@ -11,11 +11,11 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 
-/// What is said of a key that stands twice in one shard: no run excludes it, but a person may.
+/// Message for a key that occurs twice in one shard: no run excludes it, but a user may.
 pub(super) const NEITHER: &str =
     "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
 
-/// Both places of each duplicate are listed; the first one is the error.
+/// Returns the failure for duplicates. Both places of each duplicate are listed; the first duplicate is the failure.
 pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
     let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
     for duplicate in &built.duplicates {
@@ -42,8 +42,8 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
     )
 }
 
-/// Refuses samples whose parts are in several places, whatever the plan does about keys of several samples: each place would be a
-/// sample of its own.
+/// Refuses samples whose parts are in several places, regardless of the plan's treatment of duplicate keys: each place would be a separate
+/// sample.
 pub(super) fn refuse_scattered(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<()> {
     let shared = &context.shared;
     let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
@@ -65,8 +65,8 @@ fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -
     format!("the key is in {} (sample {}) and again in {} (sample {})", name(&early), early.1, name(&late), late.1)
 }
 
-/// Samples that no training will read: of shards that the loader cannot open, that are in no split or excluded as a whole,
-/// and those that are excluded by name.
+/// Returns the samples that no training will read: those of shards that the loader cannot open, that are in no split or excluded as a
+/// whole, and those that are excluded by name.
 pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> UnusedSamples {
     if context.plan.duplicates != Duplicates::KeepFirst {
         return UnusedSamples::default();
@@ -93,7 +93,7 @@ pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[Spoo
     untrained
 }
 
-/// The name of a shard by its place in the index.
+/// Returns the name of a shard by its place in the index.
 pub(super) fn shard_name(context: &Context, selection: &Selection, id: ShardId) -> String {
     let state = context.shared.lock();
     let position = selection.positions.get(id.0 as usize).copied().unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Excludes: those that take whole shards out, and those kept from before that exclude nothing any more.
+//! Excludes of whole shards, and kept excludes that no longer match anything.
 
 use super::rerun;
 use super::Context;
@@ -10,18 +10,18 @@ use gristmill_core::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, S
 use gristmill_pycompat::braces;
 use std::collections::HashSet;
 
-/// Items that are told one by one; more are counted.
+/// Limit of items that are reported individually; further ones are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
-/// Which of the items are whole shards: what the loader drops from the splits.
+/// Returns the items that are whole shards, which the loader drops from the splits.
 pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<String> {
     let names: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let expanded = items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default());
     expanded.filter(|name| names.contains(name.as_str())).collect()
 }
 
-/// Tells of kept excludes whose shard or sample is not in the data set. Those of shards that the plan leaves out
-/// altogether are let be: such a shard may come back.
+/// Reports kept excludes whose shard or sample is not in the data set. Those of shards that the plan leaves out are ignored, since such a
+/// shard may come back.
 pub(super) fn tell_stale(
     context: &Context,
     facts: &DatasetFacts,
@@ -31,7 +31,8 @@ pub(super) fn tell_stale(
 ) -> Outcome<()> {
     let plan = &context.plan;
     let Some(database) = built.database.as_ref().filter(|_| plan.scope == Scope::Full) else { return Ok(()) };
-    // What damage and AppleDouble files demand is excluded by this run itself, row or no row; what the plan adds is told elsewhere.
+    // Excludes for damage and AppleDouble files are added by this run itself, even without a row; those added by the plan are reported
+    // elsewhere.
     let damaged = spools.iter().zip(shards).flat_map(|(spool, shard)| {
         spool
             .scan

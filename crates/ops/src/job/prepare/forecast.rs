@@ -1,13 +1,13 @@
-//! What the stages of a prepare are thought to take.
+//! Forecasts for the stages of a prepare.
 
 use super::Context;
 use crate::job::overall::{cost, Forecast};
 use gristmill_core::Scope;
 
-/// Bytes of a sample, where nothing is known of it.
+/// Assumed bytes of a sample if nothing is known.
 const SAMPLE_BYTES: u64 = 20_000;
 
-/// Seconds of everything after the scan.
+/// Returns the seconds for everything after the scan.
 pub(super) fn after_scan(context: &Context, shards: u64, bytes: u64) -> f64 {
     let (scanned, scanned_bytes) = {
         let state = context.shared.lock();
@@ -16,19 +16,19 @@ pub(super) fn after_scan(context: &Context, shards: u64, bytes: u64) -> f64 {
     };
     let samples = match scanned {
         0 => bytes / SAMPLE_BYTES,
-        // The rest is thought to be like what a scan that was taken over has seen.
+        // The remaining shards are assumed to be like those already scanned by a scan that was taken over.
         samples => (samples as f64 * bytes as f64 / scanned_bytes.max(1) as f64) as u64,
     };
     let tables = tables(context, samples, shards);
     media(context, samples) + tables.stage + tables.later
 }
 
-/// Reading the headers of the media of the samples, in seconds.
+/// Returns the seconds for reading the media headers of the samples.
 pub(super) fn media(context: &Context, samples: u64) -> f64 {
     context.plan.media.as_ref().map_or(0.0, |_| samples as f64 * cost::MEDIUM)
 }
 
-/// Building the tables, with the publishing after it.
+/// Returns the forecast for building the tables and for publishing.
 pub(super) fn tables(context: &Context, samples: u64, shards: u64) -> Forecast {
     let rows = if context.plan.scope == Scope::WithoutSampleTables { 0 } else { samples };
     let described = if context.plan.media.is_some() { samples } else { 0 };

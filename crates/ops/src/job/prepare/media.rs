@@ -1,4 +1,4 @@
-//! Media metadata on the way: a pass over the scanned shards, and its rows beside those of earlier runs.
+//! Media metadata during a prepare: a pass over the scanned shards, whose rows are added to those of earlier runs.
 
 use super::collect::Selection;
 use super::{forecast, Context, MediaSummary};
@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct MediaTotals {
     /// Parallel to the spools.
     rows: Vec<MediaRows>,
-    /// Positions of shards that were not looked at, since the old tables have their rows.
+    /// Positions of shards that were not examined, because the old tables have their rows.
     skipped: Vec<usize>,
 }
 
-/// Looks at the media of all shards, where the plan wants that. With an update, those of unchanged shards are left out when
-/// the run before has looked at them in the same way.
+/// Examines the media of all shards if the plan requests it. An update skips unchanged shards that the previous run examined in the same
+/// way.
 pub(super) fn probe(
     context: &Context,
     own: &RunFolder,
@@ -49,7 +49,7 @@ pub(super) fn probe(
     Ok(Some(found))
 }
 
-/// Whether the old database has what this plan would find in shards that did not change.
+/// Whether the old database has what this plan would find in unchanged shards.
 fn rows_are_known(context: &Context, plan: &MediaPlan) -> bool {
     let shared = &context.shared;
     let facts = shared.facts_now();
@@ -96,7 +96,7 @@ fn look(
     Ok(())
 }
 
-/// Puts the rows beside what was carried over from the old database.
+/// Adds the rows to those carried over from the old database.
 pub(super) fn write(
     context: &Context,
     own: &RunFolder,
@@ -107,7 +107,7 @@ pub(super) fn write(
 ) -> Outcome<Option<MediaSummary>> {
     let (Some(plan), Some(database)) = (&context.plan.media, &built.database) else { return Ok(None) };
     if !matches!(carried, CarriedMedia::Rows { .. }) && !found.skipped.is_empty() {
-        // The old rows cannot be had after all.
+        // The old rows turned out to be unreadable.
         let mut again = vec![MediaRows::default(); spools.len()];
         let units: Vec<usize> = (0..spools.len()).collect();
         look(context, own, selection, spools, &units, &mut again)?;
@@ -133,7 +133,7 @@ pub(super) fn write(
     }))
 }
 
-/// Of a key that is kept once, the samples in other shards have no row, so their media have none either.
+/// Returns the later samples of keys that are kept once. They have no row, so their media have none either.
 fn later_copies<'a>(plan: &PreparePlan, built: &'a BuiltIndex) -> HashSet<(usize, &'a str)> {
     if plan.duplicates != Duplicates::KeepFirst {
         return HashSet::new();
@@ -142,7 +142,7 @@ fn later_copies<'a>(plan: &PreparePlan, built: &'a BuiltIndex) -> HashSet<(usize
     elsewhere.map(|twice| (twice.second.0 .0 as usize, twice.key.as_str())).collect()
 }
 
-/// The key in `key.part`: up to the first dot behind the last `/`.
+/// Returns the key in `key.part`: up to the first dot after the last `/`.
 fn sample_key(entry: &str) -> &str {
     let file = entry.rfind('/').map_or(0, |at| at + 1);
     let dot = entry.get(file..).and_then(|name| name.find('.'));
@@ -160,7 +160,7 @@ fn tell_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outcome
     handles.problems.report(note.with_hint("gristmill prepare-media PATH --prune … removes them"))
 }
 
-/// A database of nothing but the media tables that are there, for a run that makes no sample tables; `None` where there are none.
+/// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are none.
 pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
@@ -180,7 +180,7 @@ pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<P
     Ok(None)
 }
 
-/// Shards that were written to since their media were described: the rows that are carried over tell of what is no longer there.
+/// Reports shards that were written to after their media were described: the rows carried over are outdated.
 pub(super) fn tell_outdated(context: &Context, selection: &Selection, carried: &CarriedMedia) -> Outcome<()> {
     if !matches!(carried, CarriedMedia::Rows { metadata: 1.., .. }) {
         return Ok(());
@@ -207,7 +207,7 @@ pub(super) fn tell_outdated(context: &Context, selection: &Selection, carried: &
     Ok(())
 }
 
-/// What became of media rows of an earlier run that cannot be read.
+/// Reports what happened to media rows of an earlier run that cannot be read.
 pub(super) fn report_carried(context: &Context, carried: &CarriedMedia) -> Outcome<()> {
     let why = match carried {
         CarriedMedia::Nothing => return Ok(()),

@@ -1,4 +1,4 @@
-//! `prepare` as a job: lock, scan what is missing, build the tables, publish.
+//! `prepare` as a job: takes the lock, scans what is missing, builds the tables, and publishes.
 
 mod collect;
 mod duplicates;
@@ -28,53 +28,53 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One file that a run writes or wrote.
+/// A file that a run writes or has written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
-    /// Relative to the data set's root.
+    /// Path relative to the root of the data set.
     pub name: String,
     /// Size in bytes; an estimate before the run.
     pub bytes: u64,
-    /// An earlier version is replaced.
+    /// Whether an earlier version is replaced.
     pub replaces: bool,
 }
 
-/// One split as it will be or was written.
+/// A split as it will be or was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitSummary {
-    /// Split name.
+    /// Name of the split.
     pub name: String,
-    /// Shards in it, excluded ones not counted.
+    /// Shards in it, without excluded ones.
     pub shards: u64,
-    /// Samples in these, of the shards scanned so far; single excluded samples still counted.
+    /// Samples in the shards scanned so far, including individually excluded samples.
     pub samples: u64,
 }
 
-/// What was described of the media in a data set.
+/// Result of describing the media in a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MediaSummary {
-    /// Entries that the filter picked and that were looked at; with an update, those of new and changed shards.
+    /// Entries that the filter selected and that were examined; with an update, those of new and changed shards.
     pub entries: u64,
-    /// Pictures that were described.
+    /// Images that were described.
     pub images: u64,
-    /// Sounds and videos that were described.
+    /// Audio and video files that were described.
     pub av: u64,
-    /// Rows written.
+    /// Number of rows written.
     pub rows_written: u64,
-    /// Rows there are now, those of earlier runs included.
+    /// Total number of rows, including those of earlier runs.
     pub rows_in_all: u64,
-    /// Rows of entries that are in no shard any more.
+    /// Rows of entries that are no longer in any shard.
     pub stale: u64,
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct PrepareReport {
-    /// Shards indexed.
+    /// Number of indexed shards.
     pub shards: u64,
-    /// Samples indexed.
+    /// Number of indexed samples.
     pub samples: u64,
-    /// Part rows written; `None` where the tables of samples and parts are not written anew.
+    /// Part rows written; `None` if the tables of samples and parts are not rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<u64>,
     /// Bytes of all shards.
@@ -83,16 +83,16 @@ pub struct PrepareReport {
     pub splits: Vec<SplitSummary>,
     /// Items in `exclude:`, as written.
     pub excludes: u64,
-    /// What was described of media, where the plan wants that.
+    /// Result for media; `None` if the plan does not request it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
     /// Files as written.
     pub files: Vec<OutputFile>,
-    /// Everything was there already; nothing was written.
+    /// Everything existed already and nothing was written.
     pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
-    /// All problems and notes, counted.
+    /// Counts of all problems and notes.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
@@ -100,7 +100,7 @@ pub struct PrepareReport {
 }
 
 impl PrepareReport {
-    /// Shards, samples, parts and bytes in words; what is not known is left out.
+    /// Returns shards, samples, parts and bytes in words, without unknown values.
     pub fn amounts(&self) -> Vec<String> {
         let mut words = vec![text::count(self.shards, "shard"), text::count(self.samples, "sample")];
         words.extend(self.parts.map(|parts| text::count(parts, "part")));
@@ -109,30 +109,30 @@ impl PrepareReport {
     }
 }
 
-/// A running `prepare`. Dropping it cancels it and waits until nothing more is written.
+/// A running `prepare`. Dropping it cancels the job and waits until it no longer writes.
 pub struct PrepareJob {
     shared: Arc<Shared>,
     board: Arc<StatusBoard>,
     worker: Option<JoinHandle<Outcome<PrepareReport>>>,
 }
 
-/// Everything the job's thread works with.
+/// Everything that the thread of the job uses.
 struct Context {
     plan: PreparePlan,
-    /// As it was given.
+    /// The plan as given.
     asked_plan: PreparePlan,
-    /// What is written down for the next run.
+    /// The plan that is recorded for the next run.
     recorded_plan: PreparePlan,
     shared: Arc<Shared>,
     board: Arc<StatusBoard>,
-    /// Where database and sort runs are made.
+    /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
     /// The scan that was taken over, if any.
     live: Option<JoinHandle<()>>,
 }
 
 impl Context {
-    /// Enters a phase whose items are called `item`, in the singular, and says so in the log.
+    /// Enters a phase whose items are called `item`, in the singular, and adds a line to the log.
     fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
         self.board.enter(Some(&self.shared.progress), phase, item, forecast);
         self.board.log(line);
@@ -140,12 +140,12 @@ impl Context {
 }
 
 impl PrepareJob {
-    /// Starts a plan in the background. A scan that already runs on the same data set is taken over with what it found.
+    /// Starts a plan in the background. An active scan of the same data set is taken over with its results.
     pub fn start(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<Self> {
         Self::start_on(plan, options, scan, Arc::new(RealFs))
     }
 
-    /// As [`start`](Self::start), writing through `fs`: tests let it fail.
+    /// Like [`start`](Self::start), but writes through `fs`, which lets tests inject failures.
     pub fn start_on(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>, fs: Arc<dyn Fs>) -> Outcome<Self> {
         let (shared, live, scratch) = match scan {
             Some(mut scan) => (Arc::clone(&scan.shared), scan.worker.take(), scan.scratch.take()),
@@ -184,32 +184,32 @@ impl PrepareJob {
         Ok(Self { shared, board, worker: Some(worker) })
     }
 
-    /// One reading.
+    /// Returns a snapshot of the status.
     pub fn status(&self) -> JobStatus {
         self.board.read(&self.shared.progress, &self.shared.problems)
     }
 
-    /// The data set's facts, which go on growing while the job scans.
+    /// Returns the facts of the data set, which grow while the job scans.
     pub fn facts(&self) -> Arc<DatasetFacts> {
         self.shared.facts()
     }
 
-    /// Asks it to stop at the next safe point.
+    /// Requests the job to stop at the next safe point.
     pub fn cancel(&self) {
         self.shared.cancel.cancel();
     }
 
-    /// Whether it ended, in whatever way.
+    /// Whether the job has ended, for whatever reason.
     pub fn is_finished(&self) -> bool {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for the end, in whatever way, so long at most; whether it was reached.
+    /// Waits for the end, for whatever reason, at most for this time. Returns whether the job has ended.
     pub fn ends_within(&self, most: Duration) -> bool {
         self.board.ends_within(most) || self.is_finished()
     }
 
-    /// Waits for the end.
+    /// Waits for the end and returns the result.
     pub fn wait(mut self) -> Outcome<PrepareReport> {
         match self.worker.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
@@ -219,7 +219,7 @@ impl PrepareJob {
         }
     }
 
-    /// Problems and notes of the run so far, kept and counted: what a failed run found before it failed.
+    /// Returns the problems and notes so far, kept and counted, including those found before a failure.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.shared.problems.kept(), self.shared.problems.counts())
     }

@@ -22,23 +22,23 @@ use std::path::Path;
 /// What a run would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct Preview {
-    /// Files that would be written, in publish order; sizes of indexes are estimates while shards are not scanned.
+    /// Files that would be written, in publication order; sizes of indexes are estimates until the shards are scanned.
     pub files: Vec<OutputFile>,
-    /// Splits as they would be.
+    /// Splits as they would be written.
     pub splits: Vec<SplitSummary>,
     /// Samples in all shards that would be indexed, as far as they are counted.
     pub samples: u64,
     /// Items that `split.yaml` would exclude, each a shard or samples of one.
     pub excludes: u64,
-    /// What stands in the way (refusals), and what would be reported.
+    /// What prevents a run (refusals), and what would be reported.
     pub problems: Vec<Problem>,
-    /// What changes against an earlier preparation, one line each.
+    /// Changes compared to an earlier preparation, one line each.
     pub differences: Vec<String>,
-    /// It is prepared like this already: a run would write nothing.
+    /// Whether it is already prepared in this way and a run would write nothing.
     pub nothing_to_do: bool,
 }
 
-/// What `plan` would do to the data set as far as it is known.
+/// Returns what `plan` would do to the data set, as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let plan = &rerun::mending(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
@@ -79,7 +79,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     }
     let named = shard_names(&resolved, &shards);
     let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
-    // A report that cannot be read is the business of the run.
+    // A report that cannot be read is handled by the run.
     let (unchanged, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
     let mut excludes = rerun::kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
@@ -97,7 +97,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     match preview.nothing_to_do {
         true => {
             preview.differences.clear();
-            // Told by the run, too; a report that cannot be read is its business.
+            // Also reported by the run, which handles a report that cannot be read.
             let own = RunFolder::for_webdataset(&facts.root);
             let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
@@ -112,7 +112,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     preview
 }
 
-/// The problem of a data set in which a run could write nothing.
+/// Returns the problem of a data set that a run cannot write to.
 pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     let meta = facts.root.join(layout::NV_META);
     let folder = if meta.is_dir() { meta } else { facts.root.clone() };
@@ -131,7 +131,7 @@ pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     })
 }
 
-/// Told where the files to come are larger than what is free: everything is written whole before anything is replaced.
+/// Returns a problem if the new files are larger than the free space: everything is written completely before anything is replaced.
 fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
     let needed: u64 = files.iter().map(|file| file.bytes).sum();
     let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
@@ -140,10 +140,10 @@ fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> 
     Some(Problem::problem(ProblemKind::Other, Subject::path(&facts.root), why).with_hint(hint))
 }
 
-/// Shards named one by one in a line about differences.
+/// Limit of shards named individually in a line about differences.
 const MAX_NAMED_SHARDS: usize = 10;
 
-/// Where new shards go, and which are gone, by name.
+/// Describes where new shards go, and which shards are missing, by name.
 fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
     let Some(prepared) = &facts.prepared else { return Vec::new() };
     let new: HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
@@ -169,7 +169,7 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-/// About the bytes a sample row and a part row take with their indexes, measured on ordinary keys.
+/// Approximate bytes of a sample row and a part row with their indexes, measured on ordinary keys.
 const SAMPLE_ROW_BYTES: u64 = 95;
 const PART_ROW_BYTES: u64 = 60;
 
@@ -186,7 +186,7 @@ fn files(
         let replaces = root.join(&name).exists();
         list.push(OutputFile { name, bytes, replaces });
     };
-    // Of shards that did not change the index stays as it is.
+    // The indexes of unchanged shards are kept.
     for shard in shards.iter().filter(|shard| !unchanged.contains(&shard.name)) {
         add(index_name(&shard.name), 8 * (shard.samples + 1));
     }

@@ -1,4 +1,4 @@
-//! Makes everything visible in one publication: indexes, database, texts, and our own record of the run.
+//! Publishes everything in one publication: indexes, database, texts, and our own record of the run.
 
 use super::collect::Selection;
 use super::{rerun, Context, OutputFile, PrepareReport};
@@ -13,20 +13,20 @@ use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Everything that becomes visible together.
+/// Everything that is published together.
 pub(super) struct Outputs<'a> {
     pub(super) selection: &'a Selection,
     pub(super) spools: &'a [SpooledShard],
     pub(super) built: &'a BuiltIndex,
-    /// Files inside `.nv-meta`, `.info.json` among them.
+    /// Files inside `.nv-meta`, including `.info.json`.
     pub(super) texts: Vec<Text>,
-    /// When it is: files that a person may have edited are kept under names with that.
+    /// Current time, used in the names of backups of files that a user may have edited.
     pub(super) now: SystemTime,
-    /// A database that must go because no tables are made.
+    /// Whether an existing database must be removed because no tables are made.
     pub(super) drop_database: bool,
 }
 
-/// Stages all files, then makes them visible, `.info.json` last. Fills `report.files`.
+/// Stages all files, then publishes them, `.info.json` last. Fills `report.files`.
 pub(super) fn publish(
     context: &Context,
     own: &RunFolder,
@@ -40,7 +40,7 @@ pub(super) fn publish(
         outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
     };
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
-    // With the database, its uuid, the report and the plan.
+    // Four more files: the database, its uuid, the report and the plan.
     let expected = (shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut publication = publication.counting(&context.shared.progress, expected);
@@ -56,7 +56,7 @@ pub(super) fn publish(
     }
     let database = meta.join(layout::INDEX_SQLITE);
     for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
-        // Of a writer that was killed: SQLite would play it back into the database that comes now.
+        // Left by a killed writer; SQLite would replay it into the new database.
         if std::fs::symlink_metadata(&left).is_ok() {
             publication.remove(&left)?;
         }
@@ -81,7 +81,7 @@ pub(super) fn publish(
     publication.commit(&meta.join(layout::INFO_JSON))
 }
 
-/// Whether a file is there already with the same bytes: an update leaves it alone.
+/// Whether an identical file already exists, which an update then leaves unchanged.
 fn is_same(target: &Path, spool: &Path) -> bool {
     let length = |path: &Path| std::fs::metadata(path).map(|facts| facts.len()).ok();
     if length(target).is_none() || length(target) != length(spool) {
@@ -93,7 +93,7 @@ fn is_same(target: &Path, spool: &Path) -> bool {
     }
 }
 
-/// Read and write for the owner in any case; otherwise as the shard.
+/// Returns the mode of the shard, plus read and write for the owner.
 fn file_mode(shard_mode: u32) -> u32 {
     (shard_mode & 0o777) | 0o600
 }
@@ -119,7 +119,7 @@ fn stage_texts(
 ) -> Outcome<()> {
     let root = &context.shared.root;
     let meta = root.join(layout::NV_META);
-    // Who asked for another run of a prepared data set was told that the splits are kept.
+    // A user who requested another run of a prepared data set was informed that the splits are kept.
     let is_told = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
@@ -128,7 +128,7 @@ fn stage_texts(
         }
         let is_split = text.name == layout::SPLIT_YAML;
         let is_edited = || std::fs::read(&target).is_ok_and(|old| old != text.content.as_bytes());
-        // The counts are nobody's to edit.
+        // The counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
         if target.exists() && (is_split || may_be_edited && is_edited()) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
@@ -143,7 +143,7 @@ fn stage_texts(
     Ok(())
 }
 
-/// Our own record: the plan, and a report that the next run compares its inputs with.
+/// Stages our own record: the plan, and a report with which the next run compares its inputs.
 fn stage_own(
     context: &Context,
     own: &RunFolder,
@@ -182,7 +182,7 @@ fn stage_own(
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
 }
 
-/// Texts of a full preparation.
+/// Returns the texts of a full preparation.
 pub(super) fn texts(
     context: &Context,
     counts: Vec<(String, u64)>,

@@ -1,4 +1,4 @@
-//! Second runs: is there anything to do, what is taken over, what is kept.
+//! Later runs on a prepared data set: whether there is anything to do, what is taken over, and what is kept.
 
 use super::collect::Selection;
 use super::duplicates::NEITHER;
@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The shards of the plan, and which of them need not be read again.
+/// Returns the shards of the plan, and which of them need not be read again.
 pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Selection> {
     let selected = select(&context.plan, facts)?;
     for problem in selected.left_out {
@@ -33,8 +33,8 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
     Ok(Selection { positions: selected.positions, unchanged, judged })
 }
 
-/// What a run takes over from the one before, where it takes these shards: the names of those that need not be read again, and the
-/// excludes that the run before made by itself and that are judged anew, since their shards are read again or gone.
+/// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, and the
+/// excludes that the previous run added itself and that are decided again, because their shards are read again or missing.
 pub(super) fn kept_of_before(
     plan: &PreparePlan,
     facts: &DatasetFacts,
@@ -49,7 +49,7 @@ pub(super) fn kept_of_before(
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
         let torn = without_index(facts, prepared);
-        // Of samples that stand twice the later ones have no rows, and are wanted once the first ones are gone.
+        // The later samples of duplicates have no rows, and are needed once the first ones are gone.
         let may_be_first = !prepared.changed_shards.is_empty()
             || prepared.shard_counts.iter().any(|(name, _)| !chosen.contains(name.as_str()));
         let doubled: HashSet<&str> = match plan.duplicates == Duplicates::KeepFirst && may_be_first {
@@ -67,7 +67,7 @@ pub(super) fn kept_of_before(
             _ => false,
         };
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
-        // One that the plan leaves out may come back.
+        // A shard that the plan leaves out may come back.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
         if is_again && problem.kind == ProblemKind::AppleDouble {
             judged.extend(apple_double_excludes(shard, prepared));
@@ -78,7 +78,7 @@ pub(super) fn kept_of_before(
     Ok((unchanged, judged))
 }
 
-/// The excludes that a run made for AppleDouble files of a shard: their keys end with the slash of a folder.
+/// Returns the excludes that a run added for AppleDouble files of a shard: their keys end with the slash of a folder.
 fn apple_double_excludes<'p>(shard: &str, prepared: &'p PreparedFacts) -> impl Iterator<Item = String> + 'p {
     let prefix = format!("{}/", exclude_item(shard, None));
     prepared.excludes.iter().filter(move |item| item.starts_with(&prefix) && item.ends_with('/')).cloned()
@@ -88,8 +88,8 @@ fn in_shard(problem: &Problem) -> Option<&str> {
     problem.subject.shard.as_deref()
 }
 
-/// The plan as it is to be carried out where some of what a run made is gone: of the same plan on the same shards an update, which makes
-/// again what is not there and leaves splits, excludes and `dataset.yaml` as they are now, since a person may have changed them.
+/// Returns the plan to execute if some files of the previous run are missing. For the same plan on the same shards this is an update, which
+/// restores missing files and keeps splits, excludes and `dataset.yaml`, since a user may have changed them.
 pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
     let mut plan = asked.clone();
     let Some(prepared) = &facts.prepared else { return plan };
@@ -107,7 +107,7 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
         (plan.splits, plan.loading) = (SplitPlan::Unset, Loading::Unset);
         plan.excludes.clear();
     }
-    // An update leaves `dataset.yaml` alone where there is one.
+    // An update does not change an existing `dataset.yaml`.
     if plan.rerun == Rerun::Update && plan.loading == Loading::Unset && lacks_dataset_yaml(facts, old) {
         plan.loading = old.loading.clone();
         plan.dataset_yaml_name.clone_from(&old.dataset_yaml_name);
@@ -115,13 +115,13 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
     plan
 }
 
-/// Whether the file is gone that tells how samples are loaded.
+/// Whether the file that describes how samples are loaded is missing.
 fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
     let is_made = !matches!(old.loading, Loading::Unset | Loading::NoDatasetYaml);
     is_made && !facts.root.join(layout::NV_META).join(&old.dataset_yaml_name).is_file()
 }
 
-/// Whether the same plan already ran on the same inputs (or an update would find nothing new).
+/// Whether the same plan has already run on the same inputs, or an update would find nothing new.
 pub(super) fn nothing_to_do(
     context: &Context,
     own: &RunFolder,
@@ -149,14 +149,14 @@ pub(super) fn nothing_to_do(
     }
 }
 
-/// Whether an update of the shards at these positions would change nothing; by its plan, and by what would be recorded of it.
+/// Whether an update of the shards at these positions would change nothing, judged by its plan and by what would be recorded.
 pub(super) fn update_finds_nothing(
     plans: (&PreparePlan, &PreparePlan),
     facts: &DatasetFacts,
     prepared: &PreparedFacts,
     positions: &[usize],
 ) -> bool {
-    // What the plan leaves out anyway is not new.
+    // Shards that the plan leaves out do not count as new.
     let has_fresh = positions
         .iter()
         .filter_map(|&p| facts.shards.get(p))
@@ -166,11 +166,11 @@ pub(super) fn update_finds_nothing(
     is_the_same && !has_new_answers(plans, prepared) && is_whole(plans.0, facts, prepared)
 }
 
-/// Whether what a run made is still there: somebody may have taken a file away since, or a disk may have lost its end.
+/// Whether the files of a run are still complete: a file may have been removed or truncated since.
 fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
     let in_meta = |name: &str| facts.root.join(layout::NV_META).join(name).is_file();
     let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
-    // What another program prepared is not held to what is made here.
+    // A data set prepared by another program need not have the files that are made here.
     let has_texts = prepared.plan.as_deref().is_none_or(|old| {
         let has_uuid = old.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_UUID);
         has_uuid && !lacks_dataset_yaml(facts, old)
@@ -179,17 +179,17 @@ fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) 
     has_tables && has_texts && has_splits && without_index(facts, prepared).is_empty()
 }
 
-/// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
+/// Returns prepared shards whose `.tar.idx` is missing, or does not have one number for each sample plus one for the end.
 fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashSet<&'p str> {
     let lacks = |(name, samples): &&(String, u64)| {
         let index = facts.root.join(index_name(name));
-        // A shard without samples may have been left without an index.
+        // A shard without samples may have no index.
         *samples > 0 && std::fs::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
     };
     prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Whether an update says something that the data set does not say yet.
+/// Whether an update has settings that the data set does not have yet.
 fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &PreparedFacts) -> bool {
     let excludes_more = plan.excludes.iter().any(|item| !prepared.excludes.contains(item));
     let differs = match prepared.plan.as_deref() {
@@ -199,8 +199,9 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
     excludes_more || differs || plan.loading != Loading::Unset
 }
 
-/// What the run that prepared it found in these shards, and, where nothing is to be done, of which excludes it found nothing. What else
-/// it found, the data set itself tells; and what a person has excluded since, or taken back, is no longer as it was told.
+/// Returns what the run that prepared the data set found in these shards and, if nothing is to be done, which excludes matched nothing.
+/// Other findings are visible in the data set itself. Findings on shards that have since been excluded, and on sample excludes that have
+/// since been removed, are left out as outdated.
 pub(super) fn told_before(
     own: &RunFolder,
     facts: &DatasetFacts,
@@ -209,14 +210,14 @@ pub(super) fn told_before(
 ) -> Outcome<Findings> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
     let excluded = super::excludes::whole_shards(excludes, &facts.shards);
-    // Somebody may have drawn several items together.
+    // A user may have combined several items.
     let single: HashSet<String> =
         excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
     let holds = |found: &Problem| {
         if found.kind == ProblemKind::MatchesNothing {
             return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
         }
-        // Whoever describes media again leaves this report as it is.
+        // A later run for media does not change this report.
         if found.kind == ProblemKind::StaleMedia {
             return false;
         }
@@ -230,7 +231,7 @@ pub(super) fn told_before(
     Ok(found)
 }
 
-/// What the finished run found, those problems included that its report does not list.
+/// Returns the findings of the finished run, including problems that its report does not list.
 fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
     let mut found = findings_before(own, MAX_REPORT_BYTES)?;
     if let Some(lines) = read_whole(&own.unlisted_problems(), MAX_REPORT_BYTES)? {
@@ -240,13 +241,13 @@ fn all_findings_before(own: &RunFolder) -> Outcome<Findings> {
     Ok(found)
 }
 
-/// Refuses an update of a data set whose `split.yaml` cannot be read: what a person assigned there would be lost.
+/// Refuses an update of a data set whose `split.yaml` cannot be read, as the assignments of the user would be lost.
 pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
     let broken = unreadable_splits(facts).filter(|_| plan.rerun == Rerun::Update);
     broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
 }
 
-/// Exclude items that stay from an earlier preparation, without those that are judged anew.
+/// Returns the excludes kept from an earlier preparation, without those that are decided again.
 pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &HashSet<String>) -> Vec<String> {
     let stays = match plan.rerun {
         Rerun::Update => true,
@@ -257,12 +258,12 @@ pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &H
     before.iter().filter(|item| !judged.contains(*item)).cloned().collect()
 }
 
-/// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
+/// Returns the name of the backup of a replaced file: `split.yaml.bak-20261120T120501Z`.
 pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
     format!("{name}.bak-{}", utc::stamp(now))
 }
 
-/// That name, or one like it: what was kept within the same second stays.
+/// Returns that name, or a similar one if a backup of the same second exists.
 pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> String {
     let name = backup_name(name, now);
     let is_free = |name: &String| root.join(layout::NV_META).join(name).symlink_metadata().is_err();
@@ -270,7 +271,7 @@ pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> Stri
     std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
 }
 
-/// What changes against an earlier preparation, one line each; `chosen` are the names of the shards that the plan takes.
+/// Returns the changes compared to an earlier preparation, one line each; `chosen` contains the names of the shards of the plan.
 pub(super) fn differences(
     plan: &PreparePlan,
     facts: &DatasetFacts,
@@ -286,7 +287,7 @@ pub(super) fn differences(
             lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
         }
     };
-    // One that the plan leaves out does not join.
+    // A shard that the plan leaves out is not added.
     let taken = |names: &[String]| -> Vec<String> {
         names.iter().filter(|name| chosen.contains(name.as_str())).cloned().collect()
     };
@@ -308,13 +309,13 @@ pub(super) fn differences(
     lines
 }
 
-/// A database left by a failed run, or by a run with tables when this one makes none. One that holds media tables is replaced by
-/// one of these alone.
+/// Whether a database of a failed run, or of a run with tables, is removed because this plan makes none. One with media tables is replaced
+/// by a database of only these.
 pub(super) fn drops_database(plan: &PreparePlan) -> bool {
     plan.scope == gristmill_core::Scope::WithoutSampleTables
 }
 
-/// A refusal that is also listed with the other findings.
+/// Fails with a refusal that is also listed with the other findings.
 pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
     let mut first = None;
     for problem in problems {

@@ -28,11 +28,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Carries out a plan. Nothing is visible before the very end; an error leaves the data set as it was.
+/// Executes a plan. Nothing is visible before the end; an error leaves the data set unchanged.
 pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
     let result = run_opened(&mut context);
     if let Some(live) = context.live {
-        // The scan that was taken over may still be at work when the job fails early.
+        // The scan that was taken over may still be active when the job fails early.
         context.shared.cancel.cancel();
         context.shared.no_more_questions.cancel();
         if live.join().is_err() {
@@ -58,19 +58,19 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     if !prepared_meanwhile(context)? {
         return run_or_clear(context, &own, selection);
     }
-    // Another run was faster: what it made may be what is wanted, or what may not be overwritten.
+    // Another run finished first; its result may be the requested one, or one that must not be overwritten.
     shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
     let (selection, to_do) = decide(context, &asked, &own)?;
     if to_do {
         run_or_clear(context, &own, selection)
     } else {
-        // Who takes the lock makes the work folder.
+        // Taking the lock creates the work folder.
         clean_up(context, &own);
         Ok(report_nothing(context, &selection))
     }
 }
 
-/// Carries out the plan. One that is refused because of the data will not go on by itself, so it leaves nothing to resume.
+/// Executes the plan. A plan refused because of the data cannot be resumed, so it leaves nothing to resume.
 fn run_or_clear(context: &Context, own: &RunFolder, selection: Selection) -> Outcome<PrepareReport> {
     let result = run_planned(context, own, selection);
     if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
@@ -79,7 +79,7 @@ fn run_or_clear(context: &Context, own: &RunFolder, selection: Selection) -> Out
     result
 }
 
-/// What to work on, and whether there is anything to do; or why it must not be done.
+/// Decides what to work on and whether there is anything to do, or fails if the plan must not run.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
     let asked = &rerun::mending(asked, &facts);
@@ -88,7 +88,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
     let selection = rerun::selection(context, &facts)?;
     rerun::check_splits_readable(&context.plan, &facts)?;
     if context.plan.rerun == Rerun::Update {
-        // Answers that cannot be used are told even where nothing would be done with them.
+        // Unusable settings are reported even if there is nothing to do.
         let refusals =
             validate(&context.plan, &facts).into_iter().filter(|p| p.severity == Severity::Refusal).collect();
         rerun::refuse(context, refusals)?;
@@ -99,14 +99,14 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
-    // What only a scan can tell is judged again after it; until then only what stands in the way is told.
+    // Findings that need a scan are checked again after it; until then only refusals are reported.
     let mut in_the_way = validate(&context.plan, &facts);
     in_the_way.retain(|problem| problem.severity == Severity::Refusal);
     rerun::refuse(context, in_the_way)?;
     Ok((selection, true))
 }
 
-/// Whether another run made something visible after this one had opened the data set and before it had the lock.
+/// Whether another run published after this one had opened the data set and before it had the lock.
 fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
     let shared = &context.shared;
     if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
@@ -145,7 +145,7 @@ fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> 
     Ok(report)
 }
 
-/// Rolls an interrupted publication forward, then opens the data set, unless a scan has done it.
+/// Finishes an interrupted publication, then opens the data set, unless a scan has already done so.
 fn open(context: &Context) -> Outcome<()> {
     let shared = &context.shared;
     if context.live.is_some() {
@@ -164,7 +164,7 @@ fn throw_away(context: &Context, own: &RunFolder) -> Outcome<()> {
     fs.remove_file(&own.journal())
 }
 
-/// Makes a `.tar` beside each `.tgz`. Answers whether there was any, so that the shard list must be read again.
+/// Makes a `.tar` next to each `.tgz`. Returns whether there was any, so that the shard list must be read again.
 fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
     let shared = &context.shared;
     let mut any = false;
@@ -172,7 +172,7 @@ fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection)
         let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
         let target = shard.path.with_extension("tar");
         context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
-        // The unpacker drafts in the work folder, so that a kill leaves nothing beside the data.
+        // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
         shared.fs.create_dir(&own.work(), 0o700)?;
         crate::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
@@ -183,7 +183,7 @@ fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection)
     Ok(any)
 }
 
-/// The plan as it was asked for, so that an interrupted run can be continued from anywhere.
+/// Writes the plan as given, so that an interrupted run can be resumed from any folder.
 fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     fs.create_dir(&own.work(), 0o700)?;
@@ -199,7 +199,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     Ok(())
 }
 
-/// What opening found belongs into the report, once.
+/// Adds the findings of the opening to the report, once.
 fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
     let kept = context.shared.problems.kept();
     let concerns = dataset::concerns(Some(&context.plan));
@@ -210,7 +210,7 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 
-/// Tells what the run that prepared it found in shards of which nothing is read now; `is_done` where nothing is to be done at all.
+/// Reports again what the preparing run found in shards that are not read now; `is_done` is set if there is nothing to do.
 fn tell_again(
     context: &Context,
     own: &RunFolder,
@@ -229,7 +229,7 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     let shards = selection.positions.len() as u64;
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
     let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
-    // A scan that was taken over goes on.
+    // The progress of a scan that was taken over continues.
     let fresh = context.live.is_none().then_some(&shared.progress);
     context.board.enter(fresh, Phase::Scan, Phase::Scan.item(), forecast);
     context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
@@ -290,7 +290,7 @@ fn build(
     Ok((built, described))
 }
 
-/// The exclude items of this run: what was there, what the plan adds, what damage, AppleDouble files and duplicates demand.
+/// Returns the excludes of this run: existing ones, those of the plan, and those required by damage, AppleDouble files and duplicates.
 fn all_excludes(
     context: &Context,
     selection: &Selection,
@@ -338,7 +338,7 @@ fn finish(
         tell_duplicates(context, selection, built)?;
     }
     super::excludes::tell_stale(context, facts, (&shards, spools), built, &selection.judged)?;
-    // What is in the shards is known only now.
+    // The content of the shards is only known now.
     let told = shared.problems.kept();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
         shared.problems.report(problem.clone())?;
@@ -381,7 +381,7 @@ fn finish(
     Ok(report)
 }
 
-/// Items given for this run that name no sample: whoever gave them believes that something is excluded.
+/// Reports items given for this run that match no sample, as the user expects them to exclude something.
 fn tell_lost_excludes(
     context: &Context,
     facts: &DatasetFacts,
@@ -413,8 +413,8 @@ fn tell_lost_excludes(
     Ok(())
 }
 
-/// With `--tar-index-only` a lone `.info.yaml` becomes `.info.json`, and nothing else changes as long as the shard counts hold.
-/// Where they do not, the loader would leave samples out or look for ones that are not there, so they are corrected.
+/// With `--tar-index-only`, a lone `.info.yaml` becomes `.info.json`, and nothing else changes while the shard counts are correct. If they
+/// are not, the loader would leave out samples or search for missing ones, so they are corrected.
 fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
     let root = &context.shared.root;
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
@@ -454,7 +454,7 @@ fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Te
     info(crate::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
 }
 
-/// Shards whose count is not the one that was recorded: then, and now.
+/// Returns the shards whose count differs from the recorded one: the old and the new count.
 fn wrong_counts<'c>(
     recorded: &'c [(String, u64)],
     counts: &'c [(String, u64)],
@@ -467,11 +467,11 @@ fn wrong_counts<'c>(
     both.filter(|(_, then, now)| then != now).collect()
 }
 
-/// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.
+/// Removes the work folder of a run that was killed after publication and will not be resumed.
 fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
-    // Without its journal nobody can go on with a work folder; the lock of a dead process holds nothing.
+    // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
     let is_garbage = own.work().exists() && !own.journal().exists()
         || own.lock().exists() && matches!(DatasetLock::holder(own), Ok(None));
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
@@ -482,7 +482,7 @@ fn clear_finished(context: &Context, own: &RunFolder) {
     }
 }
 
-/// The result is visible; what is left over is only ours, so a failure here is logged and not reported.
+/// Removes our own leftovers. The result is already visible, so a failure here is logged and not reported.
 fn clean_up(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {

@@ -1,22 +1,22 @@
-//! A run in numbers: the splits with their shards and samples, and the report of a run that had nothing to do.
+//! Figures of a run: the splits with their shards and samples, and the report of a run that had nothing to do.
 
 use super::collect::Selection;
 use super::{Context, PrepareReport, SplitSummary};
 use crate::engine::plan::Resolved;
 use gristmill_core::{DatasetFacts, ShardFacts, ShardId};
 
-/// The facts with only the plan's shards.
+/// Returns the facts with only the shards of the plan.
 pub(super) fn selected_facts(facts: &DatasetFacts, shards: Vec<ShardFacts>) -> DatasetFacts {
     DatasetFacts { shards, prepared: facts.prepared.clone(), ..DatasetFacts::new(facts.root.clone(), facts.kind) }
 }
 
-/// Splits with the names of their shards, in the order in which they are written.
+/// Returns the splits with the names of their shards, in the order in which they are written.
 pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
     let name = |id: &ShardId| shards.get(id.0 as usize).map(|shard| shard.name.clone());
     resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
 }
 
-/// Splits in numbers, as `info` counts them: excluded shards are not in them.
+/// Returns the figures of the splits as `info` counts them, without excluded shards.
 pub(super) fn summaries(
     named: &[(String, Vec<String>)],
     shards: &[ShardFacts],

@@ -1,4 +1,4 @@
-//! Whole runs on the golden data sets, compared byte for byte; second runs; what is taken over from where.
+//! Whole runs on the golden data sets, compared byte for byte; later runs; sources of what is taken over.
 
 use super::*;
 use gristmill_core::plan::{FieldExpr, SplitPattern};
@@ -52,7 +52,7 @@ fn run_with(plan: &PreparePlan, threads: usize) -> Outcome<PrepareReport> {
     PrepareJob::start(plan.clone(), RunOptions { threads, ..RunOptions::default() }, None)?.wait()
 }
 
-/// Every file that the reference wrote is there with the same bytes; the database is compared elsewhere, the uuid is random.
+/// Asserts that every file of the reference exists with the same bytes. The database is compared elsewhere, and the uuid is random.
 fn assert_golden(case: &str, root: &Path) {
     let mut compared = 0;
     for name in files_below(&golden(case, "expected")) {
@@ -174,7 +174,7 @@ fn an_update_reads_only_new_shards_and_keeps_excludes_and_assignments() {
     let mut plan = plan_for(root, ratio("1,1,1"), Loading::Crude { cooker: false });
     plan.excludes = vec!["shards/shard_0000.tar/sample_0001".into()];
     run_with(&plan, 1).unwrap();
-    // Gone from the place where it was: an update must not need it.
+    // Removed from its place: an update must not need it.
     put(&held_back, &bytes);
     let mut update = PreparePlan::new(root.to_str().unwrap());
     update.rerun = Rerun::Update;
@@ -349,7 +349,7 @@ fn a_run_that_writes_no_tables_tells_no_number_of_parts() {
 
 mod resume;
 
-/// A field that lacks its key everywhere but in the first shard is found by what is tried all over the data set.
+/// A field whose key is only in the first shard is detected, because the map is tried on samples of all shards.
 #[test]
 fn a_field_map_is_tried_on_samples_of_all_shards() {
     for shards in [3usize, 200] {
@@ -448,7 +448,7 @@ fn indexing_a_changed_shard_alone_corrects_its_count() {
     assert_eq!(counts.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [5, 6, 3]);
 }
 
-/// Without a shard in the list, those behind it would get the rows of others.
+/// If a shard is missing from the list, those after it would get the rows of others.
 #[test]
 fn an_update_takes_no_rows_from_tables_that_know_more_shards_than_the_list() {
     let folder = copy_of("captioning_fieldmap");

@@ -1,4 +1,4 @@
-//! Writing edited splits: under the lock, only where the file is still the one that was opened, and whole or not at all.
+//! Writes edited splits: under the lock, only if the file is unchanged since it was opened, and completely or not at all.
 
 use crate::engine::splits::{NotApplied, SplitEditor};
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
@@ -15,46 +15,46 @@ use std::path::{Path, PathBuf};
 const WHAT: &str = "writing the splits";
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
-/// What was written.
+/// Result of writing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitFile {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// How many edits it took in.
+    /// Number of edits included.
     pub edits: usize,
-    /// The file was as it was to be; nothing was written.
+    /// Whether the file already had the new content and nothing was written.
     pub nothing_to_do: bool,
     /// Its bytes, for [`SplitEditor::written`].
     #[serde(skip)]
     pub bytes: Vec<u8>,
 }
 
-/// The three texts where a file changed underneath.
+/// The three versions of a file that changed since it was opened.
 #[derive(Clone, Debug)]
 pub struct ThreeWay {
-    /// As it was opened.
+    /// Content when it was opened.
     pub base: Vec<u8>,
-    /// With my edits.
+    /// Content with the user's own edits.
     pub mine: Vec<u8>,
-    /// As it is on the disk now; empty when it is gone.
+    /// Current content on disk; empty if the file is missing.
     pub theirs: Vec<u8>,
-    /// Theirs with my edits made again; `None` when theirs cannot be read as splits.
+    /// The content on disk with the user's edits reapplied; `None` if it cannot be read as splits.
     pub merged: Option<SplitEditor>,
-    /// My edits that could not be made again.
+    /// The user's edits that could not be reapplied.
     pub not_applied: Vec<NotApplied>,
-    /// Why theirs cannot be read as splits.
+    /// Why the content on disk cannot be read as splits.
     pub unreadable: Option<Failure>,
 }
 
-/// Writes the edits. `overwrite` replaces the file even where it was changed by somebody else since it was opened; otherwise that
-/// is a failure which [`is_conflict`] tells from others. The caller hands the bytes to [`SplitEditor::written`].
+/// Writes the edits. `overwrite` replaces the file even if it was changed since it was opened; otherwise that is a failure which
+/// [`is_conflict`] identifies. The caller passes the bytes to [`SplitEditor::written`].
 pub fn write(root: &Path, editor: &SplitEditor, options: &RunOptions, overwrite: bool) -> Outcome<SplitFile> {
     write_on(&RealFs, root, editor, options, overwrite)
 }
 
-/// As [`write`], through `fs`: tests let it fail.
+/// Like [`write`], but through `fs`, which lets tests inject failures.
 pub fn write_on(
     fs: &dyn Fs,
     root: &Path,
@@ -98,12 +98,12 @@ fn write_locked(
     Ok(written)
 }
 
-/// Whether a failure of [`write`] says that the file was changed by somebody else.
+/// Whether a failure of [`write`] means that the file was changed by someone else.
 pub fn is_conflict(failure: &Failure) -> bool {
     failure.what == WHAT && failure.why == CHANGED
 }
 
-/// Whether the file is another one than was opened, and what can be done then; `None` when it is not.
+/// Returns the conflict if the file has changed since it was opened; `None` if it has not.
 pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWay>> {
     let theirs = on_disk(editor.path())?;
     if theirs.as_deref() == Some(editor.base_bytes()) {

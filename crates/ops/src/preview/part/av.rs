@@ -1,5 +1,5 @@
-//! Sound and video: facts from the headers, the outline of the sound, a picture where one can be had: the first frame of AV1
-//! and Motion JPEG, or a cover.
+//! Sound and video: facts from the headers, the waveform of the sound, a picture if available: the first frame of AV1 and Motion JPEG, or a
+//! cover.
 
 use super::{title, PartPreview, PartReader};
 use crate::preview::picture::{self, Picture};
@@ -13,14 +13,14 @@ use gristmill_media::{ByteSource, ProbeError, Reader};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far pictures are looked for in a video, in bytes.
+/// Maximum bytes of a video that are searched for pictures.
 const SEARCHED: u64 = 16 << 20;
-/// Bytes of one frame that are read at most.
+/// Maximum bytes of one frame that are read.
 const FRAME_BYTES: usize = 8 << 20;
-/// Beginnings of pictures that are tried.
+/// Maximum number of picture beginnings that are tried.
 const TRIED: usize = 4;
 
-/// A part as the header readers want it.
+/// Adapter of a part for the header readers.
 struct Source<'a>(&'a dyn PartBytes);
 
 impl ByteSource for Source<'_> {
@@ -38,7 +38,7 @@ impl ByteSource for Source<'_> {
 }
 
 impl PartReader<'_> {
-    /// What the headers tell of the part, as `media_type`; nothing where they tell nothing.
+    /// Returns the facts in the headers of the part, as `media_type`; `None` if there are none.
     fn probed(&self, media_type: MediaType, out: &mut PartPreview) -> Option<MediaFacts> {
         let source = Source(self.bytes);
         match gristmill_media::probe(&mut Reader::new(&source, self.cancel), media_type) {
@@ -54,7 +54,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// A picture that is not decoded here: what its header tells, and its bytes.
+    /// Shows a picture that is not decoded here: the facts in its header, and its bytes.
     pub(super) fn picture_by_header(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
         let facts = self.probed(MediaType::Image, out);
@@ -67,7 +67,7 @@ impl PartReader<'_> {
         Ok(())
     }
 
-    /// Sound or video.
+    /// Shows sound or video.
     pub(super) fn av(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
         let facts = match self.probed(MediaType::Av, out) {
@@ -153,7 +153,7 @@ impl PartReader<'_> {
         out.title = title(self.name, &words);
     }
 
-    /// The first key frame of a video in AV1; why there is none becomes a note.
+    /// Decodes the first key frame of an AV1 video; a failure becomes a note.
     fn key_frame(&self, out: &mut PartPreview) -> Option<Picture> {
         let source = Source(self.bytes);
         let why = match key_frame(&mut Reader::new(&source, self.cancel), VideoCodec::Av1, FRAME_BYTES as u64) {
@@ -169,7 +169,7 @@ impl PartReader<'_> {
         None
     }
 
-    /// The first frame of a video whose frames are JPEG pictures.
+    /// Decodes the first frame of a video whose frames are JPEG pictures.
     fn frame(&self, facts: &AvFacts) -> Outcome<Option<Picture>> {
         const BLOCK: usize = 1 << 20;
         let head = self.bytes.read(0, BLOCK)?;
@@ -202,7 +202,7 @@ fn short(number: f64) -> String {
     crate::preview::tensor::short(number)
 }
 
-/// `4.2 s`, `12:30`, `1h02m`.
+/// Formats a duration: `4.2 s`, `12:30`, `1h02m`.
 fn seconds_words(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown length".into();

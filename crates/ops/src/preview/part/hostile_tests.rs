@@ -1,4 +1,4 @@
-//! Nobody's content may bring a preview down, or put anything on the screen that is not safe there.
+//! No content can crash a preview, or put anything unsafe on the screen.
 
 use super::*;
 use crate::preview::tensor::{npy, npz};
@@ -11,7 +11,7 @@ fn of(name: &str, content: &[u8]) -> PartPreview {
     part(name, &content.to_vec(), &Cancel::default())
 }
 
-/// Every text that a screen gets to show.
+/// Returns every text that a screen shows.
 fn texts(preview: &PartPreview) -> Vec<String> {
     let mut out = vec![preview.name.clone(), preview.title.clone()];
     out.extend(preview.notes.iter().cloned());
@@ -57,7 +57,7 @@ const NAMES: [&str; 22] = [
     "mp4", "avi", "mkv", "ogg", "bin", "json.gz",
 ];
 
-/// Small files of every kind.
+/// Returns small files of every kind.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut out: Vec<(String, Vec<u8>)> = Vec::new();
     let image =
@@ -224,7 +224,7 @@ fn of_an_endless_animation_only_the_first_picture_is_decoded() {
             encoder.encode_frame(image::Frame::new(picture.clone())).unwrap();
         }
     }
-    // The second frame, with what leads it in, again and again.
+    // The second frame with its control block, repeated many times.
     let lead = memchr::memmem::rfind(&frame, b"\x21\xf9\x04").unwrap();
     let again = frame[lead..frame.len() - 1].to_vec();
     let mut endless = frame[..frame.len() - 1].to_vec();

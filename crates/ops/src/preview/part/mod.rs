@@ -1,6 +1,6 @@
-//! One part of a sample made ready to be looked at, by its name and its content.
+//! One part of a sample prepared for display, by its name and its content.
 //!
-//! Nothing here fails: what is damaged, hostile or too large becomes words beside what can be shown. Parts are read through
+//! Nothing here fails: damaged, hostile or oversized content becomes a note next to what can be shown. Parts are read through
 //! [`PartBytes`], so that a part of many gigabytes is never read whole.
 
 mod av;
@@ -22,15 +22,15 @@ use gristmill_media::kind::type_by_header;
 use std::io::Read as _;
 use std::sync::Arc;
 
-/// The content of one part, at positions.
+/// Random access to the content of one part.
 pub trait PartBytes: Send + Sync {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> u64;
-    /// Whether there is nothing in it.
+    /// Whether the content is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Reads up to `limit` bytes at `from`; fewer only where the part ends.
+    /// Reads up to `limit` bytes at `from`; fewer only at the end of the part.
     fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>>;
 }
 
@@ -44,36 +44,36 @@ impl PartBytes for Vec<u8> {
     }
 }
 
-/// A part ready to be drawn. All text in it is safe to show.
+/// A part prepared for display. All text in it is safe to show.
 #[derive(Clone, Debug)]
 pub struct PartPreview {
-    /// The part's name, raw characters made visible.
+    /// Name of the part, raw characters made visible.
     pub name: String,
-    /// Kind, measures and size: `jpg 640×427 RGB 48.1 KiB`.
+    /// Kind, dimensions and size: `jpg 640×427 RGB 48.1 KiB`.
     pub title: String,
-    /// What is drawn.
+    /// Content to display.
     pub body: Drawable,
-    /// More that is known, as name and value.
+    /// Additional facts, as name and value.
     pub facts: Vec<(String, String)>,
-    /// What is wrong with it, or was left out.
+    /// Damage, and content that was left out.
     pub notes: Vec<String>,
-    /// Which piece of a long part this is.
+    /// Piece of a long part that this is.
     pub page: Page,
 }
 
 /// A piece of a part, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Where it begins.
+    /// Start, inclusive.
     pub from: u64,
-    /// Where it ends, and the next one begins.
+    /// End, exclusive; the next piece begins here.
     pub to: u64,
     /// Length of the part.
     pub of: u64,
 }
 
 impl Page {
-    /// The whole part.
+    /// Returns the page that covers the whole part.
     pub fn whole(of: u64) -> Self {
         Self { from: 0, to: of, of }
     }
@@ -86,22 +86,22 @@ impl Page {
 
 /// Bytes of text or of unknown content on one page.
 pub const PAGE_BYTES: usize = 64 << 10;
-/// Bytes of a JSON or MessagePack document that are read at most.
+/// Maximum bytes of a JSON or MessagePack document that are read.
 const DOCUMENT_BYTES: usize = 16 << 20;
-/// Bytes of a picture file that are read at most.
+/// Maximum bytes of a picture file that are read.
 const PICTURE_BYTES: u64 = 64 << 20;
-/// Bytes of a compressed part that are read, and unpacked, at most.
+/// Maximum bytes of a compressed part that are read, and that are unpacked.
 const PACKED_BYTES: usize = 16 << 20;
-/// Bytes by which content is recognised.
+/// Number of bytes from which content is recognised.
 const FIRST_BYTES: usize = 8 << 10;
 
-/// The beginning of a part. Reads and decodes, so it runs on a worker; see [`page`] for the rest.
+/// Returns the beginning of a part. Reads and decodes, so it must run on a worker; see [`page`] for the rest.
 pub fn part(name: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> PartPreview {
     page(name, bytes, 0, cancel)
 }
 
-/// A part from byte `from` on, which is where the page before ended: long texts and unknown content come in pages. What
-/// has no pages is shown whole, whatever `from` is.
+/// Returns a part from byte `from` on, which is the end of the page before: long texts and unknown content are divided into pages. Other
+/// content is shown whole, regardless of `from`.
 pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> PartPreview {
     let mut out = PartPreview {
         name: display_safe(name).into_owned(),
@@ -116,7 +116,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
         return out;
     }
     let look = PartReader { name, bytes, from, cancel };
-    // Decoders of others may panic on what nobody thought of; that must not end the worker.
+    // Third-party decoders may panic on unforeseen content; that must not end the worker.
     let looked = catch_panic(|| {
         let mut seen = out.clone();
         look.look(&mut seen).map(|()| seen)
@@ -154,7 +154,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// A name that tells nothing, or something that is not decoded by the trainer.
+    /// Shows a part whose name is inconclusive, or that is not decoded by the trainer.
     fn by_content(&self, out: &mut PartPreview) -> Outcome<()> {
         let first = self.bytes.read(0, FIRST_BYTES)?;
         let suffix = self.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -182,7 +182,7 @@ impl PartReader<'_> {
         }
     }
 
-    /// A part that is compressed once more: its content as `inner`.
+    /// Shows a compressed part: its content is treated as `inner`.
     fn unpacked(&self, inner: &str, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
         let Unpacked { content, limit, is_damaged } = unpack(self.bytes)?;
@@ -270,7 +270,7 @@ impl PartReader<'_> {
         Ok(())
     }
 
-    /// A tree of which `read` bytes were read.
+    /// Shows a tree of which `read` bytes were read.
     fn tree(&self, tree: Tree, read: usize, out: &mut PartPreview) {
         let length = self.bytes.len();
         let top = TreeLine { kind: tree.kind, children: tree.children, ..TreeLine::default() };
@@ -338,10 +338,10 @@ impl PartReader<'_> {
     }
 }
 
-/// What is in a compressed part.
+/// Content of a compressed part.
 struct Unpacked {
     content: Vec<u8>,
-    /// Bytes that are unpacked at most.
+    /// Maximum bytes that are unpacked.
     limit: usize,
     is_damaged: bool,
 }
@@ -355,7 +355,7 @@ fn unpack(bytes: &dyn PartBytes) -> Outcome<Unpacked> {
     Ok(Unpacked { content, limit, is_damaged })
 }
 
-/// The part's name, then what is known of it; safe to show.
+/// Returns the part's name, then its known properties; safe to show.
 fn title(name: &str, words: &[String]) -> String {
     let mut out = display_safe(name).into_owned();
     for word in words.iter().filter(|w| !w.is_empty()) {

@@ -1,4 +1,4 @@
-//! The texts of a part one after the other, in pages: what the reader of the browser shows, and the beginning of a text for lists.
+//! The texts of a part in order, in pages: used by the reader of the browser, and for the beginning of a text in lists.
 //!
 //! A page is decoded from the bytes it covers, so a text of any length costs as much as one page.
 
@@ -13,7 +13,7 @@ use gristmill_core::{Cancel, Outcome};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Keys of records whose text is meant to be read, however short it is.
+/// Keys of records whose text counts as prose, regardless of its length.
 const TEXT_KEYS: [&str; 18] = [
     "text",
     "content",
@@ -34,38 +34,38 @@ const TEXT_KEYS: [&str; 18] = [
     "chosen",
     "rejected",
 ];
-/// Bytes from which on the text of another key is meant to be read, when it has spaces.
+/// Minimum bytes of the text of another key to count as prose, if it has spaces.
 const PROSE_BYTES: usize = 60;
 /// Bytes of a part from which [`lead`] is made.
 pub const LEAD_BYTES: usize = 8 << 10;
-/// Characters of a lead.
+/// Maximum characters of a lead.
 const LEAD_CHARACTERS: usize = 200;
-/// Bytes that must be left on a page for the next text to begin on it.
+/// Minimum bytes left on a page for the next text to begin on it.
 const LEAST_ROOM: usize = 1 << 10;
-/// Bytes of values that are no texts which are shown together.
+/// Maximum bytes of values other than texts that are shown together.
 const MAX_LITERAL_BYTES: usize = 32 << 10;
 
-/// Which page is read.
+/// Selects the page to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadFrom {
-    /// The page that begins here: 0, or where another page ends.
+    /// The page that begins at this position: 0, or the end of another page.
     Page(u64),
-    /// The page before the one that begins here.
+    /// The page before the one that begins at this position.
     Before(u64),
     /// The page with the text of this line of the tree.
     Line(usize),
-    /// The nearest page on which words are, around the end; not the page that begins at `page`, unless they are nowhere else.
+    /// The nearest page that contains the words, wrapping at the end; the page that begins at `page` only if no other page contains them.
     Find {
-        /// The words, whatever their case.
+        /// Words to find, ignoring case.
         words: String,
-        /// Where the page in view begins.
+        /// Start of the current page.
         page: u64,
-        /// Towards the end.
+        /// Whether to search towards the end.
         is_forward: bool,
     },
 }
 
-/// A page of the texts of a part. What has no text is shown as [`page`](super::page) shows it.
+/// Returns a page of the texts of a part. A part without text is shown as by [`page`](super::page).
 pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel) -> PartPreview {
     if let Some(inner) = name.strip_suffix(".gz") {
         if let Ok(unpacked) = unpack(bytes) {
@@ -78,7 +78,7 @@ pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel)
     match text.read(from, cancel) {
         Ok((reading, page)) => {
             if text.segments.last().is_some_and(is_open) {
-                // Only the tree ends early: the pages go on to the end of the text.
+                // Only the tree is truncated: the pages continue to the end of the text.
                 out.notes.clear();
             }
             out.body = Drawable::Reading(Arc::new(reading));
@@ -92,7 +92,7 @@ pub fn read(name: &str, bytes: &dyn PartBytes, from: &ReadFrom, cancel: &Cancel)
     out
 }
 
-/// The beginning of the text of a part, as one line that is safe to show; made from the first bytes of the part.
+/// Returns the beginning of the text of a part, as one line that is safe to show; made from the first bytes of the part.
 pub fn lead(name: &str, first: &[u8]) -> String {
     let words = |text: &str| {
         let start: String = text.chars().take(4 * LEAD_CHARACTERS).collect();
@@ -132,12 +132,12 @@ fn tree_words(line: &TreeLine) -> String {
     }
 }
 
-/// The messages of chats, and the lines that they are.
+/// Returns the messages of chats, with their line numbers.
 fn messages(lines: &[TreeLine]) -> impl Iterator<Item = (usize, &TreeLine)> {
     lines.iter().enumerate().filter(|(_, line)| !line.title.is_empty())
 }
 
-/// Whether a line holds a text that is meant to be read.
+/// Whether a line holds a text that counts as prose.
 pub fn is_prose(line: &TreeLine) -> bool {
     let Some(_) = line.text.filter(|_| !line.is_hidden && !line.value.trim().is_empty()) else { return false };
     let is_spaced = |text: &str| text.contains([' ', '\n']) || !text.is_ascii();
@@ -153,14 +153,15 @@ enum Source {
 }
 
 struct Segment {
-    /// A line above it; none when empty.
+    /// Line above the text; none when empty.
     heading: String,
     source: Source,
-    /// The line of the tree that it is of.
+    /// Line of the tree that the segment belongs to.
     line: usize,
 }
 
-/// All texts of a part. Places in it are numbers that grow with the bytes of the part: each segment begins with one for its heading.
+/// All texts of a part. Positions in it are numbers that grow with the bytes of the part: each segment begins with one position for its
+/// heading.
 struct RunningText<'a> {
     bytes: &'a dyn PartBytes,
     segments: Vec<Segment>,
@@ -178,7 +179,7 @@ impl<'a> RunningText<'a> {
         Some(Self { bytes, segments })
     }
 
-    /// How long a segment is, its heading not counted.
+    /// Returns the length of a segment, without its heading.
     fn length(&self, segment: &Segment) -> u64 {
         match &segment.source {
             Source::Literal(text) => text.len() as u64,
@@ -190,7 +191,7 @@ impl<'a> RunningText<'a> {
         self.segments.iter().map(|segment| 1 + self.length(segment)).sum()
     }
 
-    /// Where the text of a line of the tree begins; of a line without text the one before it.
+    /// Returns where the text of a line of the tree begins; for a line without text, that of the line before it.
     fn place_of(&self, line: usize) -> u64 {
         let count = self.segments.partition_point(|segment| segment.line <= line).saturating_sub(1);
         self.segments.iter().take(count).map(|segment| 1 + self.length(segment)).sum()
@@ -213,7 +214,7 @@ impl<'a> RunningText<'a> {
         }
     }
 
-    /// A place at or after `from` at which a page may begin: after a line or a word, else after a whole character.
+    /// Returns a position at or after `from` where a page may begin: after a line or a word, else after a whole character.
     fn boundary(&self, from: u64) -> Outcome<u64> {
         let mut begin = 0;
         for segment in &self.segments {
@@ -233,7 +234,7 @@ impl<'a> RunningText<'a> {
         Ok(from)
     }
 
-    /// The page of about `room` bytes that begins at `from`; `start` is the place to be looked at.
+    /// Returns the page of about `room` bytes that begins at `from`; `start` is the position to display first.
     fn page(&self, from: u64, room: usize, start: Option<u64>) -> Outcome<(Reading, Page)> {
         let of = self.total();
         let from = if from < of { from } else { 0 };
@@ -271,7 +272,7 @@ impl<'a> RunningText<'a> {
         Ok((out, Page { from, to: to.min(of), of }))
     }
 
-    /// The text of a segment from its byte `at` on, and how many bytes it takes there; at most `room`.
+    /// Returns the text of a segment from its byte `at` on, and how many bytes it takes there; at most `room`.
     fn piece(&self, segment: &Segment, at: u64, length: u64, room: usize) -> Outcome<(String, u64)> {
         let span = match &segment.source {
             Source::Literal(text) => {
@@ -312,7 +313,7 @@ impl<'a> RunningText<'a> {
         Ok((current, page))
     }
 
-    /// The first page that begins in a range and has a hit, or the last one.
+    /// Returns the first page that begins in a range and has a hit, or the last one.
     fn find_in(&self, search: &Search, range: Range<u64>, cancel: &Cancel) -> Outcome<Option<(Reading, Page)>> {
         let (mut from, mut last) = (range.start, None);
         while from < range.end {
@@ -331,21 +332,21 @@ impl<'a> RunningText<'a> {
     }
 }
 
-/// Words that are looked for.
+/// Words to find.
 struct Search {
     pattern: regex::Regex,
     is_forward: bool,
 }
 
 impl Search {
-    /// The first place in a text, or the last one.
+    /// Returns the offset of the first hit in a text, or of the last one.
     fn hit(&self, text: &str) -> Option<usize> {
         let hit = if self.is_forward { self.pattern.find(text) } else { self.pattern.find_iter(text).last() };
         hit.map(|hit| hit.start())
     }
 }
 
-/// The whole of a part that is one text.
+/// Returns the span of a part that is a single text.
 fn whole(name: &str, bytes: &dyn PartBytes) -> TextSpan {
     if part_class(name) == PartClass::Json {
         let first = bytes.read(0, 1 << 10).unwrap_or_default();
@@ -381,7 +382,7 @@ fn segments_of(lines: &[TreeLine]) -> Vec<Segment> {
     out
 }
 
-/// A message: its role, its texts, and what else it holds.
+/// Appends the segments of a message: its role, its texts, and its other values.
 fn message_segments(lines: &[TreeLine], message: usize, out: &mut Vec<Segment>) {
     let mut title = lines.get(message).map(|line| line.title.clone()).unwrap_or_default();
     let range = inside(lines, message);
@@ -407,7 +408,7 @@ fn message_segments(lines: &[TreeLine], message: usize, out: &mut Vec<Segment>) 
     }
 }
 
-/// Values that are no texts, a line each; `None` where there are none.
+/// Formats values other than texts, a line each; `None` if there are none.
 fn literal(lines: &[TreeLine], range: Range<usize>) -> Option<String> {
     let mut text = String::new();
     for at in range {
@@ -424,16 +425,16 @@ fn literal(lines: &[TreeLine], range: Range<usize>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Where a line is, by its keys: `meta.title`.
+/// Returns the path of a line, by its keys: `meta.title`.
 fn path_words(lines: &[TreeLine], at: usize) -> String {
     let path = tree::path("", lines, at);
     path.trim_start_matches('[').trim_end_matches(']').replace("][", ".")
 }
 
-/// Where near these bytes a page may begin: after a line or a word, else at an escape or a character.
+/// Returns where in these bytes a page may begin: after a line or a word, else at an escape or a character.
 fn begin_of_page(near: &[u8], is_escaped: bool) -> usize {
     let escape = |at: usize, name: u8| is_escaped && near.get(at..at + 2) == Some(&[b'\\', name]);
-    // The second half of a pair of units begins no character.
+    // The second surrogate of a pair does not begin a character.
     let is_unit = |at: usize| {
         escape(at, b'u') && !matches!(near.get(at + 2..at + 4), Some([b'd' | b'D', b'c'..=b'f' | b'C'..=b'F']))
     };
@@ -447,8 +448,8 @@ fn begin_of_page(near: &[u8], is_escaped: bool) -> usize {
         .unwrap_or(0)
 }
 
-/// Resolves the escapes of the content of a JSON text. Returns the content, the bytes that it takes, and whether the text was
-/// closed by a quote before its end. Where more follows, it ends after a line or a word, if there is one near the end.
+/// Resolves the escapes of the content of a JSON text. Returns the content, the bytes that it takes, and whether the text was closed by a
+/// quote before its end. If more follows, it ends after a line or a word, if there is one near the end.
 fn unescape(raw: &[u8], is_end: bool) -> (Vec<u8>, usize, bool) {
     let mut out = Vec::with_capacity(raw.len());
     let near = raw.len().saturating_sub(8 << 10);

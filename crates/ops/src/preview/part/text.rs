@@ -1,23 +1,23 @@
-//! Text in pages that end at lines where they can, and whether bytes are text at all.
+//! Text in pages that end at lines if possible, and detection of text.
 
 use super::{PartBytes, PAGE_BYTES};
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::Outcome;
 
-/// How far back from the end of a page the end of a line is looked for, in bytes.
+/// Maximum distance from the end of a page in which the end of a line is searched, in bytes.
 const LINE_SEARCH: usize = 8 << 10;
 
 /// A page of text.
 pub(super) struct TextPage {
-    /// Where it begins, in bytes.
+    /// Start in bytes, inclusive.
     pub(super) from: u64,
-    /// Where it ends, in bytes.
+    /// End in bytes, exclusive.
     pub(super) to: u64,
-    /// Safe to show; line breaks kept.
+    /// Text, safe to show; line breaks kept.
     pub(super) text: String,
 }
 
-/// The page that begins at `from`.
+/// Reads the page that begins at `from`.
 pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
     let length = bytes.len();
     let from = if from < length { from } else { 0 };
@@ -30,8 +30,7 @@ pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
     Ok(TextPage { from, to, text: safe_lines(&content) })
 }
 
-/// Where a page that is not the last should end: after a line, else after a word, else before a character
-/// that is cut.
+/// Returns where a page that is not the last should end: after a line, else after a word, else before a truncated character.
 pub(super) fn page_end(content: &[u8]) -> usize {
     let search = content.len().saturating_sub(LINE_SEARCH);
     let tail = content.get(search..).unwrap_or_default();
@@ -41,7 +40,7 @@ pub(super) fn page_end(content: &[u8]) -> usize {
     (content.len() - cut_character(content)).max(1).min(content.len())
 }
 
-/// Bytes at the end that are the beginning of a character that is cut. One takes at most four bytes.
+/// Returns the number of bytes at the end that are the beginning of a truncated character, which takes at most four bytes.
 pub(super) fn cut_character(content: &[u8]) -> usize {
     for back in 1..=3.min(content.len()) {
         let byte = content.get(content.len() - back).copied().unwrap_or_default();
@@ -61,7 +60,7 @@ pub(super) fn cut_character(content: &[u8]) -> usize {
     0
 }
 
-/// Bytes as safe text, line by line; undecodable bytes are written as `\xNN`, tabs widened.
+/// Converts bytes to safe text, line by line; undecodable bytes are written as `\xNN`, tabs are expanded.
 pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
     let mut out = String::with_capacity(content.len());
     let content = content.strip_suffix(b"\n").unwrap_or(content);
@@ -80,7 +79,7 @@ pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
     out
 }
 
-/// Whether the first bytes of a part look like text: UTF-8 (a cut character at the end forgiven) with hardly any controls.
+/// Whether the first bytes of a part look like text: UTF-8 (a truncated character at the end is accepted) with few control characters.
 pub(super) fn is_text(first: &[u8]) -> bool {
     let valid = match std::str::from_utf8(first) {
         Ok(_) => first.len(),

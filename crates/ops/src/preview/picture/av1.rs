@@ -1,5 +1,5 @@
-//! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before they become colours, so that a large picture needs
-//! no memory beside that of its decoder.
+//! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before they are converted to colours, so that a
+//! large picture needs no memory in addition to that of its decoder.
 
 use super::{kept, Picture, PictureError, MAX_DECODED_BYTES, MAX_PIXELS};
 use gristmill_core::text::display_safe;
@@ -12,15 +12,14 @@ use re_rav1d::dav1d::{Decoder, Error, PixelLayout, PlanarImageComponent as Compo
 
 type Frame = re_rav1d::dav1d::Picture;
 
-/// Looks for a finished frame before none is expected any more.
+/// Maximum number of polls for a finished frame.
 const MAX_LOOKS: usize = 1000;
-/// Bytes that each pixel may take while it is decoded: mostly a whole and two quarters of a plane, of one or two bytes each.
+/// Bytes per pixel during decoding: usually a whole and two quarters of a plane, of one or two bytes each.
 const PIXEL_BYTES: u64 = 3;
 
-/// Pixels of the largest frame of a video that is decoded, whatever its depth and layout: twelve bits of three colours take
-/// six bytes.
+/// Maximum pixels of a frame of a video that is decoded, regardless of its depth and layout: twelve bits of three colours take six bytes.
 const MAX_VIDEO_PIXELS: u64 = MAX_DECODED_BYTES / 6;
-/// Bytes of a stored configuration before the units in it.
+/// Bytes of a stored configuration before its units.
 const CONFIG_HEAD: usize = 4;
 
 /// Decodes an AVIF file; `facts` are those of its header.
@@ -46,7 +45,7 @@ pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, P
     Ok(Picture { format: "AVIF", width: facts.width, height: facts.height, colour: mode, small })
 }
 
-/// Decodes a key frame of a video; `config` is what its container stores of the codec (AV1 in ISO Base Media §2.3.3).
+/// Decodes a key frame of a video; `config` is the codec configuration in its container (AV1 in ISO Base Media §2.3.3).
 pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, PictureError> {
     let size = VideoCodec::Av1.size_in_packet(bytes).or_else(|| VideoCodec::Av1.size_in_config(config));
     if let Some((width, height)) = size {
@@ -56,7 +55,7 @@ pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, Pictu
     }
     let units = config.get(CONFIG_HEAD..).unwrap_or_default();
     let decode = |codes| first_frame(codes, MAX_VIDEO_PIXELS);
-    // What the configuration says is mostly said again in the frame, and may be what is damaged.
+    // The content of the configuration is usually repeated in the frame, and may itself be damaged.
     let whole = decode([units, bytes].concat()).or_else(|| decode(bytes.to_vec()).filter(|_| !units.is_empty()));
     let frame = whole.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))?;
     let (width, height) = (frame.width(), frame.height());
@@ -64,12 +63,12 @@ pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, Pictu
     Ok(Picture { format: "AV1", width, height, colour, small: small(&frame, None) })
 }
 
-/// The bytes of these pieces; `None` where one lies beyond the end.
+/// Concatenates these spans; returns `None` if one is beyond the end.
 fn gathered(bytes: &[u8], spans: &[(u64, u64)]) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     for &(at, len) in spans {
         let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
-        // Pieces may overlap, and be told again and again.
+        // Spans may overlap, and may be repeated.
         if all.len().saturating_add(len) > bytes.len() {
             return None;
         }
@@ -78,13 +77,13 @@ fn gathered(bytes: &[u8], spans: &[(u64, u64)]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The first frame of these codes, where it has no more than so many pixels.
+/// Returns the first frame of this data, if it has at most `most_pixels` pixels.
 fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     if codes.is_empty() {
         return None;
     }
     let mut settings = Settings::new();
-    // A worker is one thread, and nothing is left behind when it ends.
+    // A worker is a single thread, and no decoder threads must remain when it ends.
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
@@ -104,7 +103,7 @@ fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     None
 }
 
-/// One plane, scaled to the size that is kept: numbers as they are coded.
+/// One plane, scaled to the kept size: coded values.
 struct Plane {
     numbers: Vec<f32>,
     columns: usize,
@@ -145,13 +144,13 @@ impl Plane {
     }
 }
 
-/// What of `all` belongs to one of `parts`: at least one.
+/// Returns the range of `all` that belongs to one of `parts`: at least one.
 fn part(at: usize, parts: usize, all: usize) -> std::ops::Range<usize> {
     let from = (at * all / parts.max(1)).min(all.saturating_sub(1));
     from..((at + 1) * all / parts.max(1)).clamp(from + 1, all.max(from + 1))
 }
 
-/// Numbers as they are coded, as shares of what they may be.
+/// Converts coded values to fractions of their range.
 #[derive(Clone, Copy)]
 struct Range {
     low: f32,
@@ -192,7 +191,7 @@ fn small(frame: &Frame, alpha: Option<&Frame>) -> RgbaImage {
         let seen = alpha.as_ref().map_or(1.0, |(plane, range)| range.luma(plane.at(x, y)));
         let [r, g, b] = match &colours {
             None => [range.luma(luma.at(x, y)); 3],
-            // Nothing was mixed: the planes are green, blue and red.
+            // The planes are not mixed: they are green, blue and red.
             Some((u, v)) if matrix == Matrix::Identity => {
                 [range.luma(v.at(x, y)), range.luma(luma.at(x, y)), range.luma(u.at(x, y))]
             }
@@ -202,7 +201,7 @@ fn small(frame: &Frame, alpha: Option<&Frame>) -> RgbaImage {
     })
 }
 
-/// Red, green and blue of brightness and two differences of colour.
+/// Converts luma and two chroma values to red, green and blue.
 fn rgb(y: f32, u: f32, v: f32, matrix: Matrix) -> [f32; 3] {
     let (red, blue) = match matrix {
         Matrix::YCgCo => return [y - u + v, y + u, y - u - v],

@@ -58,7 +58,7 @@ fn golden(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/../../tests/golden/media/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The colours in the middle of the four quarters.
+/// Returns the colours at the centres of the four quarters.
 fn quarters(picture: &Picture) -> [[u8; 4]; 4] {
     let (w, h) = picture.small().dimensions();
     [(1, 1), (3, 1), (1, 3), (3, 3)].map(|(x, y)| picture.small().get_pixel(x * w / 4, y * h / 4).0)
@@ -104,7 +104,7 @@ fn damaged_avif_and_jpeg_2000_are_damaged_and_cut_ones_do_no_harm() {
     for name in ["preview/alpha.avif", "preview/quarters.jp2", "images/j2k_I16.j2k"] {
         let whole = golden(name);
         for len in (0..whole.len()).step_by(61) {
-            // A codestream that ends early is shown as far as it goes.
+            // A truncated codestream is shown as far as possible.
             let _ = decode(&whole[..len]);
         }
         for at in (0..whole.len()).step_by(47) {
@@ -122,7 +122,7 @@ fn sizes_are_judged_before_anything_is_decoded() {
     avif[at..at + 8].copy_from_slice(&[0, 0, 0x9c, 0x40, 0, 0, 0x9c, 0x40]);
     assert_eq!(decode(&avif), Err(PictureError::TooLarge { width: 40_000, height: 40_000 }));
     let mut jp2 = golden("preview/large.j2k");
-    // The width of the codestream, behind its mark, length and kind.
+    // The width of the codestream, after its marker, length and kind.
     jp2[8..16].copy_from_slice(&[0, 0, 0x9c, 0x40, 0, 0, 0x9c, 0x40]);
     assert_eq!(decode(&jp2), Err(PictureError::TooLarge { width: 40_000, height: 40_000 }));
     let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";

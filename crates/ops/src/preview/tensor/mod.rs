@@ -1,67 +1,67 @@
-//! Arrays: what they are, how their values are spread, and the first of them. Only the beginning of an array is read.
+//! Arrays: type and shape, distribution of the values, and the first values. Only the beginning of an array is read.
 
 pub mod npy;
 pub mod npz;
 
 use gristmill_core::text::{count, display_safe, grouped};
 
-/// Bytes of values of one array that are looked at.
+/// Maximum bytes of values of one array that are examined.
 pub const LOOKED_AT: usize = 4 << 20;
-/// Values that are kept for showing.
+/// Maximum number of values that are kept for display.
 const KEPT_VALUES: usize = 2_000;
-/// Classes of the spread.
+/// Number of classes of the distribution.
 pub const CLASSES: usize = 48;
 
 /// One array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorView {
-    /// Its name in an archive of several; safe to show. Empty when it is alone.
+    /// Name in an archive of several arrays; safe to show. Empty for a single array.
     pub name: String,
-    /// Type of its items as numpy writes it: `<f4`; safe to show.
+    /// Type of the items in numpy notation: `<f4`; safe to show.
     pub dtype: String,
     /// Length of each axis.
     pub shape: Vec<u64>,
-    /// The first axis varies fastest.
+    /// Whether the first axis varies fastest.
     pub is_fortran: bool,
     /// The first values in the order of the file, as text; safe to show.
     pub values: Vec<String>,
-    /// How the values are spread, when they are numbers.
+    /// Distribution of the values, if they are numbers.
     pub spread: Option<Spread>,
     /// Why no values are shown, or not all; safe to show.
     pub note: Option<String>,
 }
 
-/// How numbers are spread.
+/// Distribution of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// How many were looked at, the ones that are no numbers included.
+    /// Number of values examined, including those that are not finite.
     pub seen: u64,
-    /// How many are not a number, or infinite.
+    /// Number of values that are NaN or infinite.
     pub odd: u64,
-    /// How many fall into each of the equal classes between the least and the greatest.
+    /// Number of values in each of the equal classes between minimum and maximum.
     pub classes: [u64; CLASSES],
 }
 
 impl TensorView {
-    /// `float32 (3, 224, 224)`.
+    /// Describes the array: `float32 (3, 224, 224)`.
     pub fn describe(&self) -> String {
         let shape: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         let comma = if shape.len() == 1 { "," } else { "" };
         format!("{} ({}{comma})", type_words(&self.dtype), shape.join(", "))
     }
 
-    /// Number of its items; `None` beyond 2⁶⁴.
+    /// Returns the number of items; `None` beyond 2⁶⁴.
     pub fn items(&self) -> Option<u64> {
         self.shape.iter().try_fold(1_u64, |n, axis| n.checked_mul(*axis))
     }
 
-    /// It as lines of at most `columns` columns: what it is, its spread, its first values.
+    /// Formats the array as lines of at most `columns` columns: description, distribution, first values.
     pub fn lines(&self, columns: usize, ascii: bool) -> Vec<String> {
         let mut out = Vec::new();
         let mut head = if self.name.is_empty() { String::new() } else { format!("{}  ", self.name) };
@@ -84,7 +84,7 @@ impl TensorView {
         out
     }
 
-    /// The values in columns; a row of the array begins a line where rows are longer than one.
+    /// Formats the values in columns; a row of the array begins a line if rows have more than one value.
     fn value_lines(&self, columns: usize) -> Vec<String> {
         let width = self.values.iter().map(|v| unicode_width::UnicodeWidthStr::width(v.as_str())).max().unwrap_or(1);
         let width = width.clamp(1, columns.max(1));
@@ -114,14 +114,14 @@ impl TensorView {
 }
 
 impl Spread {
-    /// Of the numbers that are looked at; `None` when there is none.
+    /// Computes the distribution of numbers; `None` when there is none.
     fn of(numbers: &[f64]) -> Option<Self> {
         let (mut min, mut max, mut sum, mut finite) = (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64);
         for number in numbers.iter().filter(|n| n.is_finite()) {
             min = min.min(*number);
             max = max.max(*number);
             finite += 1;
-            // The mean as it grows: a sum could run out of what a number holds.
+            // An incremental mean: a sum could overflow.
             sum += (number - sum) / finite as f64;
         }
         let seen = numbers.len() as u64;
@@ -136,7 +136,7 @@ impl Spread {
             });
         }
         let mut classes = [0; CLASSES];
-        // Halves, since the whole width of the greatest numbers is no number any more.
+        // Halves, since the difference of the greatest numbers overflows.
         let half_width = max / 2.0 - min / 2.0;
         for number in numbers.iter().filter(|n| n.is_finite()) {
             let share = if half_width > 0.0 { (number / 2.0 - min / 2.0) / half_width } else { 0.0 };
@@ -165,7 +165,7 @@ impl Spread {
         out
     }
 
-    /// The spread as one row of bars; classes are put together where there is no room for all.
+    /// Formats the distribution as one row of bars; classes are merged if there is not enough room.
     fn bars(&self, columns: usize, ascii: bool) -> String {
         const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         const SIGNS: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
@@ -175,14 +175,14 @@ impl Spread {
         let most = counts.iter().copied().max().unwrap_or(0).max(1);
         let level = |n: u64| match n {
             0 => 0,
-            // At least the lowest bar for anything that is there; at most 8.
+            // At least the lowest bar for any non-zero count; at most 8.
             n => ((n as f64 / most as f64 * 8.0).round() as usize).clamp(1, 8),
         };
         counts.into_iter().map(|n| ramp.get(level(n)).copied().unwrap_or(' ')).collect()
     }
 }
 
-/// A number with at most six digits that tell something.
+/// Formats a number with at most six significant digits.
 pub fn short(number: f64) -> String {
     if number == 0.0 {
         return "0".into();
@@ -203,7 +203,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// `<f4` in words people know: `float32`; other types as they are written.
+/// Returns the common name of a type, such as `float32` for `<f4`; other types unchanged.
 fn type_words(dtype: &str) -> String {
     let plain = dtype.trim_start_matches(['<', '>', '|', '=']);
     let big = if dtype.starts_with('>') { ", big-endian" } else { "" };

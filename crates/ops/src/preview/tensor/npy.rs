@@ -4,15 +4,15 @@ use super::{short, Spread, TensorView, KEPT_VALUES, LOOKED_AT};
 use gristmill_core::text::{bytes as size_words, display_safe, display_safe_bytes};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Bytes that a header takes at most; numpy itself stops at 10,000 characters.
+/// Maximum bytes of a header; numpy itself stops at 10,000 characters.
 const MAX_HEADER: usize = 64 << 10;
-/// Axes that are taken for real; numpy knows 64.
+/// Maximum number of axes; numpy supports 64.
 const MAX_AXES: usize = 64;
 
-/// Bytes of a file that have to be read for [`view`].
+/// Bytes of a file that must be read for [`view`].
 pub const NEEDED: usize = LOOKED_AT + MAX_HEADER;
 
-/// An array by the first bytes of its file, of which there are `length` in all. The error is in a user's words, safe.
+/// Returns an array from the first bytes of its file of `length` bytes. The error is for the user, safe to show.
 pub fn view(name: &str, first: &[u8], length: u64) -> Result<TensorView, String> {
     let header = Header::read(first)?;
     let mut view = TensorView {
@@ -59,7 +59,7 @@ struct Header {
     dtype: String,
     shape: Vec<u64>,
     is_fortran: bool,
-    /// Where the values begin.
+    /// Offset of the values, in bytes.
     data: usize,
 }
 
@@ -88,7 +88,7 @@ fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.get(at + key.len()..).map(str::trim_start)
 }
 
-/// The quoted type, or what stands in its place for structured types.
+/// Returns the quoted type, or the text in its place for structured types.
 fn dtype(text: &str) -> Option<String> {
     let rest = after(text, "'descr':")?;
     match rest.strip_prefix('\'') {
@@ -105,7 +105,7 @@ fn shape(text: &str) -> Option<Vec<u64>> {
     axes.filter(|a| a.len() <= MAX_AXES)
 }
 
-/// How one value lies in the file.
+/// Encoding of one value in the file.
 struct Item {
     kind: u8,
     bytes: usize,
@@ -113,7 +113,7 @@ struct Item {
 }
 
 impl Item {
-    /// Of the types whose values are shown.
+    /// Returns the encoding of types whose values are shown.
     fn of(dtype: &str) -> Option<Self> {
         let is_big = dtype.starts_with('>');
         let plain = dtype.trim_start_matches(['<', '>', '|', '=']);
@@ -135,7 +135,7 @@ impl Item {
             b'c' => view.values = items.take(KEPT_VALUES).map(|item| self.complex(item)).collect(),
             b'i' | b'u' => {
                 view.values = items.clone().take(KEPT_VALUES).map(|item| self.whole(item).to_string()).collect();
-                // The spread needs no last digit of great numbers.
+                // The distribution does not need the last digits of large numbers.
                 view.spread = Spread::of(&items.map(|item| self.whole(item) as f64).collect::<Vec<_>>());
             }
             b'b' => {
@@ -152,7 +152,7 @@ impl Item {
         }
     }
 
-    /// The bytes of an item as one number, whatever their order.
+    /// Returns the bytes of an item as one number, in either byte order.
     fn bits(&self, item: &[u8]) -> u64 {
         let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
         if self.is_big {
@@ -168,7 +168,7 @@ impl Item {
             return i128::from(bits);
         }
         let shift = 64 - 8 * item.len().clamp(1, 8) as u32;
-        // The cast keeps the bits: the sign is spread over the whole number.
+        // The cast keeps the bits: the sign is extended to the whole number.
         i128::from(((bits << shift) as i64) >> shift)
     }
 
@@ -202,7 +202,7 @@ impl Item {
     }
 }
 
-/// A number of 16 bits.
+/// Converts a 16-bit float.
 fn half(bits: u16) -> f64 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from((bits >> 10) & 0x1f), f64::from(bits & 0x3ff));
@@ -218,7 +218,7 @@ fn half(bits: u16) -> f64 {
 pub(in super::super) mod tests {
     use super::*;
 
-    /// A file of version 1 with that header and those bytes.
+    /// Returns a file of version 1 with this header and data.
     pub(in super::super::super) fn file(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
         let mut header = format!("{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}");
         while (header.len() + 11) % 64 != 0 {

@@ -1,42 +1,42 @@
-//! A field-map expression on one sample.
+//! Evaluation of a field-map expression on one sample.
 
 use super::{json, Value};
 use gristmill_core::field_map::{FieldExpression, FieldOption};
 use serde::Serialize;
 use std::fmt;
 
-/// A part of a sample as decoding left it: its value, or why there is none.
+/// A decoded part of a sample: its value, or why there is none.
 pub type DecodedPart = Result<Value, String>;
 
-/// Why an expression finds nothing in a sample.
+/// Why an expression finds no value in a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldError {
     /// The sample has no such part.
     NoPart {
-        /// The part.
+        /// Name of the part.
         part: String,
     },
-    /// The part is there but cannot be decoded: fails the sample even if another option would do.
+    /// The part exists but cannot be decoded: fails the sample even if another option would succeed.
     Undecodable {
-        /// The part.
+        /// Name of the part.
         part: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A step into the value leads nowhere.
+    /// A step into the value fails.
     NoStep {
-        /// The way so far: `json[caption]`.
+        /// Path up to the step, such as `json[caption]`.
         at: String,
         /// The step that fails.
         step: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl FieldError {
-    /// The part it happened in.
+    /// Returns the part in which the error occurred.
     pub fn part(&self) -> &str {
         match self {
             Self::NoPart { part } | Self::Undecodable { part, .. } => part,
@@ -46,7 +46,7 @@ impl FieldError {
 }
 
 impl fmt::Display for FieldError {
-    /// One line; names from the data are raw, pass it through `display_safe`.
+    /// Writes one line; names from the data are raw, pass it through `display_safe`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPart { part } => write!(f, "no part '{part}' in this sample"),
@@ -58,10 +58,10 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// What `expression` finds in a sample whose parts `part` looks up.
+/// Evaluates `expression` on a sample whose parts `part` looks up.
 ///
-/// The trainer decodes every mapped part before it looks at any option, so one that cannot be decoded fails the sample.
-/// Otherwise options are tried from left to right; when none leads anywhere the last one's error is the sample's.
+/// The trainer decodes every mapped part before it tries any option, so one that cannot be decoded fails the sample. Otherwise options are
+/// tried from left to right; if all fail, the error is that of the last one.
 pub fn eval<'a>(
     expression: &FieldExpression,
     part: &dyn Fn(&str) -> Option<&'a DecodedPart>,
@@ -117,7 +117,7 @@ fn take_step<'j>(json: &'j serde_json::Value, step: &str) -> Result<&'j serde_js
     }
 }
 
-/// Indices are read by Python's `int`: spaces around, a sign, and single underscores between digits are fine.
+/// Parses an index like Python's `int`: spaces around, a sign, and single underscores between digits are accepted.
 fn python_int(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

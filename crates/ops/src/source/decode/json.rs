@@ -1,8 +1,8 @@
-//! JSON of any origin: depth is checked before anything recurses.
+//! Untrusted JSON: depth is checked before anything recurses.
 
 use super::Value;
 
-/// Deeper documents are refused.
+/// Maximum nesting; deeper documents are refused.
 pub const MAX_JSON_DEPTH: usize = 1_000;
 
 /// Parses one document; nesting beyond [`MAX_JSON_DEPTH`] is an error, never a stack overflow.
@@ -29,8 +29,8 @@ fn strictly(text: &str) -> Result<serde_json::Value, String> {
     })
 }
 
-/// Python's reader, which the trainer uses, also takes `NaN`, `Infinity` and half a surrogate pair. They become `null` and
-/// the replacement character, at the same places; `None` when there is none of them.
+/// Python's parser, which the trainer uses, also accepts `NaN`, `Infinity` and unpaired surrogates. Replaces them with `null` and the
+/// replacement character, at the same offsets; returns `None` when there are none.
 fn as_python_allows(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut rest, mut changed) = (false, text, false);
@@ -52,7 +52,7 @@ fn as_python_allows(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// Length of the escape that begins here, and what to read in its place.
+/// Returns the length of the escape that begins here, and its replacement.
 fn escape(text: &str) -> (usize, Option<&'static str>) {
     let unit = |at: usize| {
         text.get(at..at + 6).and_then(|e| e.strip_prefix("\\u")).and_then(|h| u16::from_str_radix(h, 16).ok())
@@ -74,7 +74,7 @@ fn number_word(text: &str) -> (usize, Option<&'static str>) {
     (1, None)
 }
 
-/// The deepest nesting of brackets outside strings; never less than the true depth of a valid document.
+/// Returns the deepest nesting of brackets outside strings; never less than the true depth of a valid document.
 fn depth(bytes: &[u8]) -> usize {
     let (mut now, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
     for &byte in bytes {
@@ -100,7 +100,7 @@ fn depth(bytes: &[u8]) -> usize {
     deepest
 }
 
-/// Text and whole numbers as such, everything else as JSON.
+/// Converts text and whole numbers to their own variants, everything else to JSON.
 pub(super) fn to_value(json: serde_json::Value) -> Value {
     match json {
         serde_json::Value::String(text) => Value::Text(text),
@@ -112,7 +112,7 @@ pub(super) fn to_value(json: serde_json::Value) -> Value {
     }
 }
 
-/// What a JSON value is, in a word or two.
+/// Describes a JSON value in a word or two.
 pub(super) fn describe(json: &serde_json::Value) -> String {
     use serde_json::Value as J;
     match json {

@@ -1,7 +1,7 @@
-//! Parts as values: what the trainer's default decoder makes of each, and what a field-map expression finds in them.
+//! Parts as values: the result of the trainer's default decoder for each, and of field-map expressions on them.
 //!
-//! Decoding never runs code from the data (no pickle) and never holds more than it was given: pictures are read up to their
-//! header only. See docs/formats/energon.md §10.
+//! Decoding never runs code from the data (no pickle) and never holds more than its input: only the headers of pictures are read. See
+//! docs/formats/energon.md §10.
 //!
 //! ```ignore
 //! let value = decode_part("detail.json", br#"{"caption": "a cat"}"#)?;
@@ -19,13 +19,13 @@ pub use json::MAX_JSON_DEPTH;
 use serde::Serialize;
 use std::io::Read as _;
 
-/// The largest part that is decoded, in bytes.
+/// Maximum size of a part that is decoded, in bytes.
 pub const MAX_PART_BYTES: usize = 64 << 20;
 
-/// The largest side of a picture that is taken for real, in pixels.
+/// Maximum side of a picture that is considered valid, in pixels.
 const MAX_SIDE: u32 = 1 << 20;
 
-/// What a part holds, as far as it can be shown.
+/// Content of a part, as far as it can be shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
@@ -35,23 +35,23 @@ pub enum Value {
     Json(serde_json::Value),
     /// A whole number.
     Int(i64),
-    /// A picture, by its header.
+    /// A picture, described by its header.
     Image {
         /// `jpeg`, `png`, `webp` …
         format: String,
-        /// In pixels.
+        /// Width in pixels.
         width: u32,
-        /// In pixels.
+        /// Height in pixels.
         height: u32,
     },
-    /// An array, by its header.
+    /// An array, described by its header.
     Array {
-        /// Type of its items as numpy writes it: `<f4`.
+        /// Type of its items in numpy notation: `<f4`.
         dtype: String,
         /// Length of each axis.
         shape: Vec<u64>,
     },
-    /// Sound or video: the trainer gets a decoder that reads on demand.
+    /// Sound or video: the trainer returns a decoder that reads on demand.
     Media {
         /// Last suffix of the part.
         format: String,
@@ -62,13 +62,13 @@ pub enum Value {
     Bytes {
         /// Length in bytes.
         len: u64,
-        /// What the trainer will make of it, in words.
+        /// What the trainer decodes it to, for the user.
         label: &'static str,
     },
 }
 
 impl Value {
-    /// Whether the trainer hands out an array for it.
+    /// Whether the trainer returns an array for it.
     pub fn is_array(&self) -> bool {
         match self {
             Self::Image { .. } | Self::Array { .. } => true,
@@ -76,7 +76,7 @@ impl Value {
             _ => false,
         }
     }
-    /// What it is, in a word or two: `text`, `list of 3`, `picture 640×427`.
+    /// Describes the value in a word or two: `text`, `list of 3`, `picture 640×427`.
     pub fn describe(&self) -> String {
         match self {
             Self::Text(_) => "text".into(),
@@ -113,8 +113,8 @@ pub enum PartClass {
     Bytes,
 }
 
-/// How the trainer decodes parts of that name: decided by the last suffix, after a `.gz` is taken off. Pictures, sound and
-/// video are known in any case, the others in lower case only.
+/// Returns how the trainer decodes parts of that name: decided by the last suffix, after removing `.gz`. Pictures, sound and video are
+/// recognised in any case, the others in lower case only.
 pub fn part_class(part_name: &str) -> PartClass {
     let exact = strip_gz(part_name).0.rsplit('.').next().unwrap_or_default();
     match exact {
@@ -133,15 +133,15 @@ pub fn part_class(part_name: &str) -> PartClass {
 
 /// Suffixes of pictures whose header is read here.
 const PICTURES: &[&str] = &["jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "dib", "tif", "tiff"];
-/// Suffixes of pictures that the trainer decodes and that are not looked into here.
+/// Suffixes of pictures that the trainer decodes and whose header is not read here.
 const OTHER_PICTURES: &[&str] = &[
     "ppm", "pgm", "pbm", "pnm", "jp2", "j2k", "jpc", "jpf", "jpx", "j2c", "ico", "icns", "tga", "psd", "sgi", "rgb",
     "rgba", "bw", "dds", "pcx", "xbm", "xpm", "eps", "ps", "fit", "fits", "im", "ras",
 ];
 
-/// Decodes a part by its name, as the trainer's default decoder does. The error is in a user's words, without the part's name.
+/// Decodes a part by its name, as the trainer's default decoder does. The error is for the user, without the part's name.
 ///
-/// `bytes` may hold any content. At most [`MAX_PART_BYTES`] are looked at.
+/// `bytes` may hold any content. At most [`MAX_PART_BYTES`] are examined.
 pub fn decode_part(part_name: &str, bytes: &[u8]) -> Result<Value, String> {
     let (name, zipped) = strip_gz(part_name);
     if bytes.len() > MAX_PART_BYTES {
@@ -168,7 +168,7 @@ pub fn decode_part(part_name: &str, bytes: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// The value of a part of which only the name and the length in bytes matter: sound, video, and what is not decoded here.
+/// Returns the value of a part of which only the name and the length in bytes are used: sound, video, and content that is not decoded here.
 pub fn undecoded(part_name: &str, len: u64) -> Value {
     let suffix = suffix(part_name);
     match part_class(part_name) {
@@ -188,12 +188,12 @@ fn suffix(name: &str) -> String {
     name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase()
 }
 
-/// What the trainer hands out for bytes that are not looked into here.
+/// Label for pictures whose header is not read here.
 const PICTURE: &str = "a picture of a format that is not looked into here";
 const PYTORCH: &str = "a PyTorch file: the trainer may run code from it";
 const ARRAYS: &str = "several arrays (npz)";
 const TENSORS: &str = "tensors (tenbin)";
-/// Labels of bytes that become arrays.
+/// Labels of bytes that the trainer decodes to arrays.
 const ARRAY_LABELS: [&str; 4] = [PICTURE, PYTORCH, ARRAYS, TENSORS];
 
 fn label(part_name: &str) -> &'static str {
@@ -230,7 +230,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|e| format!("it is not UTF-8 at byte {}", e.valid_up_to()))
 }
 
-/// A whole number as Python's `int` reads it. One beyond 64 bits is fine for the trainer and only not shown.
+/// Parses a whole number like Python's `int`. One beyond 64 bits is valid for the trainer and only not shown.
 fn int(bytes: &[u8]) -> Result<Value, String> {
     let text = text(bytes)?.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -247,7 +247,7 @@ fn int(bytes: &[u8]) -> Result<Value, String> {
     Ok(text.replace('_', "").parse().map_or(long, Value::Int))
 }
 
-/// Format and size of a picture from its header; nothing is decoded.
+/// Returns format and size of a picture from its header; nothing is decoded.
 fn image(bytes: &[u8]) -> Result<Value, String> {
     let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
         .with_guessed_format()

@@ -1,10 +1,10 @@
-//! The header of a numpy array file: type and shape, nothing of the data.
+//! The header of a numpy array file: type and shape, without the data.
 
 use super::Value;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Type and shape from the header. Arrays of Python objects are refused: reading them runs code.
+/// Returns type and shape from the header. Arrays of Python objects are refused: reading them runs code.
 pub(super) fn header(bytes: &[u8]) -> Result<Value, String> {
     let broken = || "its numpy header cannot be read".to_owned();
     if !bytes.starts_with(MAGIC) {
@@ -25,7 +25,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Value, String> {
     Ok(Value::Array { dtype, shape })
 }
 
-/// The quoted text behind `key`, or what stands there up to the next key for structured types.
+/// Returns the quoted text after `key`, or for structured types the text up to the next key.
 fn quoted_after(text: &str, key: &str) -> Option<String> {
     let rest = text[text.find(key)? + key.len()..].trim_start();
     match rest.strip_prefix('\'') {

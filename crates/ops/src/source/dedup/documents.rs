@@ -1,4 +1,4 @@
-//! The lines of one file, one after the other.
+//! Sequential reading of the lines of one file.
 
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
@@ -11,24 +11,24 @@ use gristmill_storage::read::{open_read, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
 
-/// Bytes read at a time: what is read is looked at while it is in the cache.
+/// Bytes read at a time: small enough to be processed while they are in the cache.
 const STEP: usize = 128 << 10;
-/// What is said of bytes that are not UTF-8.
+/// Message for bytes that are not UTF-8.
 const NOT_UTF8: &str = "a byte that is not UTF-8";
 
-/// The lines of one file, in order.
+/// Reads the lines of one file, in order.
 pub struct Documents {
     input: Unpacked,
     source: Arc<ReadFile>,
     file: TextFile,
     held_line: usize,
     cancel: Cancel,
-    /// Memory for what was read, and how much of it holds something.
+    /// Read buffer; the first `filled` bytes hold data.
     buffer: Vec<u8>,
     filled: usize,
-    /// The first byte of `buffer` that was not handed out.
+    /// Index of the first byte of `buffer` that was not yet returned.
     from: usize,
-    /// Bytes behind `from` that hold no line end.
+    /// Bytes after `from` without a line end.
     searched: usize,
     is_over: bool,
     at: Position,
@@ -39,16 +39,16 @@ pub struct Documents {
 
 /// A line whose end was found.
 enum LineKind {
-    /// In the buffer, so many bytes.
+    /// In the buffer; its length in bytes.
     Held(usize),
     Long(Kind),
 }
 
 impl Documents {
-    /// Opens a file at a place between two lines; a packed one is unpacked from its beginning all the same. `spool` keeps lines that are
-    /// too long to be held, of packed files.
+    /// Opens a file at a position between two lines; a packed one is unpacked from its beginning regardless. `spool` stores lines of packed
+    /// files that are too long to be held.
     ///
-    /// A file that is not what it was when it was listed is refused.
+    /// A file that changed since it was listed is refused.
     pub fn open(
         file: &TextFile,
         text_key: &str,
@@ -59,8 +59,8 @@ impl Documents {
         Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
     }
 
-    /// [`open`](Self::open) with another limit for lines that are held: what is told of a line is the same, but for the limits of lines that
-    /// are not held.
+    /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of
+    /// lines that are not held.
     pub fn open_holding(
         file: &TextFile,
         text_key: &str,
@@ -100,12 +100,12 @@ impl Documents {
         Ok(documents)
     }
 
-    /// The next line; `None` at the end of the text, or of what can be read of it.
+    /// Returns the next line; `None` at the end of the text, or of the readable part of it.
     ///
-    /// At the end the file is compared with what was listed: one that changed meanwhile is an error.
+    /// At the end the file is compared with its state when it was listed: one that changed meanwhile is an error.
     #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
     pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
-        // What was handed out before is no longer needed.
+        // Bytes returned before are no longer needed.
         let Some((found, is_ended)) = self.find()? else {
             self.check_unchanged()?;
             return Ok(None);
@@ -125,7 +125,7 @@ impl Documents {
         Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
     }
 
-    /// The next line, of which it is known that it is held and has so many bytes; `None` when it has not.
+    /// Returns the next line, which is known to be held and to have this number of bytes; `None` when it does not.
     pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
         while self.filled - self.from <= bytes && !self.is_over {
             self.fill()?;
@@ -144,23 +144,23 @@ impl Documents {
         Ok(line)
     }
 
-    /// Where the next line begins.
+    /// Returns the position of the next line.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Packed bytes read so far, for progress.
+    /// Returns the packed bytes read so far, for progress.
     pub fn consumed(&self) -> u64 {
         self.input.consumed()
     }
 
-    /// Once there are no more lines: where and why the text ended before its time. What came before was handed out, a line that the end
-    /// cuts was not.
+    /// Returns where and why the text ended prematurely; valid once there are no more lines. All lines before were returned, except one
+    /// that the end truncates.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// An error when the file is no longer what it was when it was listed.
+    /// Returns an error when the file has changed since it was listed.
     pub fn check_unchanged(&self) -> Outcome<()> {
         let now = self.source.stamp().map_err(|error| Failure::io("reading the text", &self.file.path, &error))?;
         match now == self.file.stamp {
@@ -171,7 +171,7 @@ impl Documents {
         }
     }
 
-    /// Looks for the end of the next line: how it is had, and whether a `\n` ends it.
+    /// Finds the end of the next line; returns its kind, and whether a `\n` ends it.
     fn find(&mut self) -> Outcome<Option<(LineKind, bool)>> {
         loop {
             let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
@@ -179,7 +179,7 @@ impl Documents {
             let end = memchr(b'\n', unsearched).map(|at| at + self.searched);
             match end {
                 Some(end) if end <= self.held_line => return Ok(Some((LineKind::Held(end), true))),
-                // The line is long, and more than all of it is here already.
+                // The line is long, and its end is already in the buffer.
                 Some(_) => return self.long_line(),
                 None if waiting.len() > self.held_line => return self.long_line(),
                 None if self.is_over => return Ok(self.last()),
@@ -189,7 +189,7 @@ impl Documents {
         }
     }
 
-    /// The line that no `\n` ends.
+    /// Returns the last line, which no `\n` ends.
     fn last(&mut self) -> Option<(LineKind, bool)> {
         let left = self.filled - self.from;
         if self.input.broken().is_some() {
@@ -211,7 +211,7 @@ impl Documents {
             self.buffer.copy_within(self.from..self.filled, 0);
             self.filled -= self.from;
             self.from = 0;
-            // What a longer line took is given back.
+            // Release the memory that a longer line took.
             if self.filled < STEP && self.buffer.len() > 8 * STEP {
                 self.buffer.truncate(2 * STEP);
                 self.buffer.shrink_to_fit();
@@ -243,7 +243,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads a line to its end that is too long to be held, noting what is in it.
+    /// Reads a line that is too long to be held to its end, recording its fields.
     fn long_line(&mut self) -> Outcome<Option<(LineKind, bool)>> {
         let mut reading = LongReading::default();
         self.fields.clear();
@@ -283,7 +283,7 @@ impl Documents {
     }
 }
 
-/// What a line that is held is, and the line as text; nothing of one that is none.
+/// Returns the kind of a held line, and the line as text; empty if it is invalid.
 fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
     let invalid = |at: usize, why| (Kind::Passed(SkippedLine::Invalid { at: at as u64, why }), "");
     let Ok(text) = simdutf8::basic::from_utf8(line) else {
@@ -303,12 +303,12 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
     }
 }
 
-/// What reads along with a line that comes in pieces.
+/// Checks that run while a line is read in pieces.
 #[derive(Default)]
 struct LongReading {
     judge: LineJudge,
     tracker: Tracker,
-    /// The bytes of a character that the last piece cut.
+    /// Bytes of a character that the last piece truncated.
     cut: Vec<u8>,
     seen: u64,
     not_utf8: Option<u64>,
@@ -365,7 +365,7 @@ impl LongReading {
             return invalid(self.judge.seen(), "it is no JSON");
         }
         match self.tracker.excess {
-            // What was not kept may have been the text.
+            // The content that was not kept may have been the text.
             Some(why) => Kind::Passed(SkippedLine::TooMuch(why)),
             None => judged(fields),
         }

@@ -1,4 +1,4 @@
-//! Where lines of a plain file begin, so that several threads read it at once.
+//! Line starts in a plain file, so that several threads read it at once.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::read::ReadFile;
@@ -7,7 +7,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 /// Bytes read at a time.
 const STEP: u64 = 64 << 10;
 
-/// Hands out the bytes `[from, to)` of a file in pieces with their places, until `take` gives something.
+/// Passes the bytes `[from, to)` of a file to `take` in pieces with their offsets, until it returns a value.
 fn look<T>(
     file: &ReadFile,
     (from, to): (u64, u64),
@@ -30,7 +30,7 @@ fn look<T>(
     Ok(None)
 }
 
-/// The first line that begins at `from` or behind it, looked for in `most` bytes; `None` where there is none.
+/// Returns the first line that begins at or after `from`, searching `most` bytes; `None` if there is none.
 pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
     if from == 0 {
         return Ok(Some(0));
@@ -39,7 +39,7 @@ pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outc
     Ok(look(file, (from - 1, from.saturating_add(most)), cancel, begins)?.filter(|start| *start < file.len()))
 }
 
-/// Where the line begins that the byte at `at` is in, looked for in the `most` bytes before it.
+/// Returns the start of the line that contains the byte at `at`, searching the `most` bytes before it.
 pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
     let mut end = at;
     while end > at.saturating_sub(most) {
@@ -57,7 +57,7 @@ pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outc
     Ok((end == 0).then_some(0))
 }
 
-/// How many lines end before `to`.
+/// Returns the number of lines that end before `to`.
 pub fn lines_before(file: &ReadFile, to: u64, cancel: &Cancel) -> Outcome<u64> {
     let mut count = 0;
     look(file, (0, to), cancel, |_, bytes| -> Option<()> {

@@ -1,28 +1,28 @@
-//! Finding the files, in the global order of the documents (docs/formats/bsade.md §1).
+//! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::text::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// What listing is called in errors.
+/// Name of this step in errors.
 const WHAT: &str = "looking for text files";
-/// The way to have files read that are set aside.
+/// Hint on how to read files that are set aside.
 const RENAME: &str = "to read such a file as well, give it another name";
-/// What a name has to hold.
+/// Text that a name must contain.
 const WANTED: &str = ".json";
-/// What is left out of paths when they are compared.
+/// Text that is removed from paths when they are compared.
 const NOT_COMPARED: &str = "crawl=";
-/// Ends of names of packings that no command reads: their text would be taken for lines.
+/// Suffixes of packings that no command reads: their bytes would be treated as lines.
 const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
 
-/// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A file is
-/// taken by itself, under any name that does not say a packing that is not read.
+/// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A single file
+/// is accepted under any name that does not denote an unsupported packing.
 ///
-/// Wanted is every file with `.json` in its name that is not hidden, nor in a hidden folder; links are followed. Hidden copies and files
-/// that are not finished are a note; with `follows_reference` those are read that the reference program reads. What is named like data
-/// and cannot be read (an unknown suffix, a name that is not UTF-8, a suffix that the file's first bytes deny) is a problem each, before
-/// any work. No file at all is a usage error.
+/// Selects every file with `.json` in its name that is not hidden, nor in a hidden folder; links are followed. Hidden copies and unfinished
+/// files are a note; with `follows_reference` those that the reference program reads are read. Each file that is named like data but cannot
+/// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
+/// any work. Finding no file is a usage error.
 pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
     let facts = std::fs::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if facts.is_file() {
@@ -68,7 +68,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     Ok(listing)
 }
 
-/// A file that was named itself.
+/// Lists a file that is itself the input.
 fn one_file(path: &Path) -> Outcome<Listing> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
@@ -81,12 +81,12 @@ fn one_file(path: &Path) -> Outcome<Listing> {
     Ok(Listing { files: vec![file], ..Listing::default() })
 }
 
-/// A path as it is compared.
+/// Returns a path in the form in which it is compared.
 fn compared(name: &str) -> String {
     name.replace(NOT_COMPARED, "")
 }
 
-/// What comes last in a path is the file's own name.
+/// Returns the last component of a path, the file's own name.
 fn own_name(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, own)| own)
 }
@@ -103,7 +103,7 @@ fn has_suffix(name: &str, end: &str) -> bool {
     suffix(name).eq_ignore_ascii_case(end)
 }
 
-/// By the end of the name; an empty file is as plain as any.
+/// Returns the packing by the suffix of the name; an empty file counts as plain.
 fn by_name(file: &TextFile) -> Packing {
     match Packing::of_name(&file.name) {
         _ if file.bytes == 0 => Packing::Plain,
@@ -111,19 +111,19 @@ fn by_name(file: &TextFile) -> Packing {
     }
 }
 
-/// Whether the end of a name says how to read the file.
+/// Whether the suffix of a name determines how to read the file.
 fn is_known(name: &str) -> bool {
     let is_packed = !Packing::of_name(name).is_plain();
     let is_part = own_name(name).to_ascii_lowercase().contains(".jsonl.");
     is_packed || ["jsonl", "json"].iter().any(|end| has_suffix(name, end)) || is_part && !is_unread(name)
 }
 
-/// Whether the end of a name stands for a packing that is not read.
+/// Whether the suffix of a name denotes an unsupported packing.
 fn is_unread(name: &str) -> bool {
     UNKNOWN.iter().any(|end| has_suffix(name, end))
 }
 
-/// Why a file is not taken, and the way out.
+/// Returns why a file is refused, and the remedy.
 fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static str)>> {
     if !is_known {
         let why = format!("files that end in .{} are not read", suffix(&file.name));
@@ -141,7 +141,7 @@ fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static 
             }
             _ => return Ok(None),
         },
-        // Where the first bytes say nothing, the name was believed.
+        // If the first bytes are inconclusive, the name decides.
         _ if Packing::of_start(&open_read(&file.path)?)? == Some(named) => return Ok(None),
         _ => format!("its name says {}, and its first bytes are not of that packing", named.title()),
     };

@@ -1,4 +1,4 @@
-//! A line that is too long to be held: where it lies, and its text in pieces.
+//! A line that is too long to be held: its location, and its text in pieces.
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_pycompat::json_fields::Field;
@@ -9,17 +9,17 @@ use std::sync::Arc;
 /// Bytes read at a time.
 const PIECE: usize = 256 << 10;
 
-/// Where long lines of packed files are kept while they are looked at: scratch space that whoever runs the reading provides.
+/// Storage for long lines of packed files while they are processed: scratch space provided by the caller.
 pub trait Spool: Send {
-    /// Forgets what is in it.
+    /// Removes the content.
     fn clear(&mut self) -> Outcome<()>;
-    /// Adds bytes at the end.
+    /// Appends bytes.
     fn append(&mut self, bytes: &[u8]) -> Outcome<()>;
-    /// Reads up to `buf.len()` bytes at `at`; 0 at the end.
+    /// Reads up to `buf.len()` bytes at offset `at`; returns 0 at the end.
     fn read_at(&self, at: u64, buf: &mut [u8]) -> Outcome<usize>;
 }
 
-/// A spool in memory, for what is known to be small.
+/// A spool in memory, for input that is known to be small.
 impl Spool for Vec<u8> {
     fn clear(&mut self) -> Outcome<()> {
         Vec::clear(self);
@@ -41,9 +41,9 @@ impl Spool for Vec<u8> {
     }
 }
 
-/// Where the bytes of long lines are.
+/// Location of the bytes of long lines.
 pub(super) enum LongLineBytes {
-    /// In the file itself, which is plain, from this byte on.
+    /// In the file itself, which is plain, from this offset on.
     File(Arc<ReadFile>, u64),
     /// In the spool.
     Spool,
@@ -53,9 +53,9 @@ pub(super) enum LongLineBytes {
 pub struct LongLine {
     pub(super) place: LongLineBytes,
     pub(super) spool: Box<dyn Spool>,
-    /// Its length without the `\n`.
+    /// Length without the `\n`, in bytes.
     pub(super) bytes: u64,
-    /// Its keys one behind the other; the places of keys in its fields are places in here.
+    /// The concatenated keys; key positions in the fields are offsets into it.
     pub(super) keys: Vec<u8>,
     pub(super) cancel: Cancel,
 }
@@ -67,12 +67,12 @@ impl std::fmt::Debug for LongLine {
 }
 
 impl LongLine {
-    /// The keys of its fields, which their places are in.
+    /// Returns the keys of the fields, which their key positions refer to.
     pub fn keys(&self) -> &[u8] {
         &self.keys
     }
 
-    /// Reads up to `buf.len()` bytes at `at`, counted from the beginning of the line; 0 at its end.
+    /// Reads up to `buf.len()` bytes at `at`, counted from the beginning of the line; returns 0 at its end.
     pub fn read_at(&self, at: u64, buf: &mut [u8]) -> Outcome<usize> {
         let left = usize::try_from(self.bytes.saturating_sub(at)).unwrap_or(usize::MAX);
         let wanted = left.min(buf.len());
@@ -85,8 +85,8 @@ impl LongLine {
         }
     }
 
-    /// Hands out the bytes `[from, to)` in pieces; `take` is told whether a piece is the last one and says how many of its bytes it took.
-    /// What it did not take comes again at the beginning of the next piece.
+    /// Passes the bytes `[from, to)` to `take` in pieces; its second argument is whether a piece is the last one, and it returns how many
+    /// bytes it consumed. The rest is passed again at the beginning of the next piece.
     pub fn each_chunk(&self, from: u64, to: u64, mut take: impl FnMut(&[u8], bool) -> Outcome<usize>) -> Outcome<()> {
         let mut chunk = Vec::new();
         let mut at = from;
@@ -101,7 +101,7 @@ impl LongLine {
             };
             chunk.truncate(old + count);
             at += count as u64;
-            // What was there before and is there no more: the file changed.
+            // Bytes that existed before are missing: the file changed.
             let is_last = at == to;
             if count == 0 && !is_last {
                 return Err(Failure::data("reading a long line", "it is shorter than it was"));
@@ -115,7 +115,7 @@ impl LongLine {
         Ok(())
     }
 
-    /// Hands out the text of a string field in pieces of whole characters, and returns its length in bytes.
+    /// Passes the text of a string field to `take` in pieces of whole characters, and returns its length in bytes.
     pub(super) fn each_piece(
         &self,
         field: &Field,
@@ -124,7 +124,7 @@ impl LongLine {
     ) -> Outcome<u64> {
         let mut bytes = 0;
         self.each_chunk(field.from + 1, field.to.saturating_sub(1), |chunk, is_last| {
-            // The end of a piece may cut a character; all of the line was checked to be UTF-8.
+            // The end of a piece may split a character; the whole line was checked to be UTF-8.
             let whole = match std::str::from_utf8(chunk) {
                 Ok(whole) => whole,
                 Err(error) => {
@@ -142,7 +142,7 @@ impl LongLine {
         Ok(bytes)
     }
 
-    /// Whether a string field holds half a character as an escape.
+    /// Whether a string field contains an escaped unpaired surrogate.
     pub(super) fn has_half(&self, field: &Field) -> Outcome<bool> {
         let mut is_found = false;
         if !field.has_escapes {

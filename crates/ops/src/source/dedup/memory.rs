@@ -1,26 +1,26 @@
-//! What reading a file takes.
+//! Memory needed to read a file.
 
 use crate::source::text::{Packing, TextFile};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::open_read;
 
-/// The buffers of a reading, without a line that is longer than them.
+/// Buffers for reading, without a line that is longer than them, in bytes.
 const BUFFERS: u64 = 1 << 20;
-/// What the decoder of gzip keeps.
+/// Memory of the gzip decoder, in bytes.
 const GZIP: u64 = 256 << 10;
-/// What the decoder of bzip2 keeps.
+/// Memory of the bzip2 decoder, in bytes.
 const BZIP2: u64 = 4 << 20;
-/// What the decoder of xz or lzma keeps with the largest window that its presets have.
+/// Memory of the xz or lzma decoder with the largest window of its presets, in bytes.
 const XZ: u64 = 66 << 20;
-/// What the decoder of zstd keeps beside its window.
+/// Memory of the zstd decoder in addition to its window, in bytes.
 const ZSTD: u64 = 512 << 10;
-/// The largest window that is opened.
+/// Maximum window that is opened, in bytes.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
-/// The window of zstd at its usual levels, where a file does not say.
+/// Window of zstd at its usual levels, in bytes, if a file does not specify it.
 const USUAL_WINDOW: u64 = 8 << 20;
 
-/// Memory that reading a file takes, in bytes: its decoder's window, as its first frame says, and buffers. A line that is held comes on
-/// top, [`HELD_LINE`](super::HELD_LINE) at most.
+/// Returns the memory for reading a file, in bytes: its decoder's window, according to its first frame, and buffers. A held line is added
+/// to that, at most [`HELD_LINE`](super::HELD_LINE).
 pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     let decoder = match file.packing {
         Packing::Plain => 0,
@@ -38,7 +38,7 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     Ok(BUFFERS + decoder)
 }
 
-/// The window that the header of a zstd frame asks for (RFC 8878, §3.1.1.1).
+/// Returns the window in the header of a zstd frame (RFC 8878, §3.1.1.1).
 fn window(start: &[u8]) -> Option<u64> {
     let rest = start.strip_prefix(&[0x28, 0xb5, 0x2f, 0xfd])?;
     let (descriptor, rest) = rest.split_first()?;
@@ -47,7 +47,7 @@ fn window(start: &[u8]) -> Option<u64> {
         let base = 1u64 << (10 + (byte >> 3));
         return Some(base + base / 8 * (byte & 7));
     }
-    // A single segment: the window is the content.
+    // In a single segment the window is as large as the content.
     let skipped = [0, 1, 2, 4].get(usize::from(descriptor & 3)).copied()?;
     let length = [1, 2, 4, 8].get(usize::from(descriptor >> 6)).copied()?;
     let bytes = rest.get(skipped..skipped + length)?;

@@ -1,7 +1,7 @@
 //! Reading documents for dedup: files in the global order, lines of any length, the text of each (docs/formats/bsade.md §1).
 //!
-//! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read piece by piece and noted where it lies, in its own file when
-//! that is plain, else in a [`Spool`]; whoever wants its text gets it in pieces of whole characters.
+//! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
+//! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
 
 mod documents;
 mod lines;
@@ -21,9 +21,9 @@ pub use record::{blank_note, Body, Kind, Record, SkippedLine};
 
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;
-/// The largest object or array in a field of a longer line, in bytes: with a larger one the line is passed through.
+/// Maximum size of an object or array in a field of a longer line, in bytes: a line with a larger one is passed through unchanged.
 pub const LARGEST_NESTED: u64 = 64 << 20;
-/// Bytes of keys that a longer line may have in all.
+/// Maximum bytes of all keys of a longer line.
 pub const MAX_KEY_BYTES: usize = 4 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One line, and what it is for dedup.
+//! One line, and its kind for dedup.
 
 use super::long::LongLine;
 use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
@@ -8,34 +8,34 @@ use gristmill_pycompat::json_fields::{Field, Fields, Shape};
 use gristmill_pycompat::json_text::unescape;
 use gristmill_pycompat::json_walk::Kind as JsonKind;
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A document: its text takes part.
+    /// A document: its text takes part in dedup.
     Document,
-    /// Copied byte for byte; it has no windows and no place in an index. A problem.
+    /// Copied byte for byte; it has no windows and no entry in an index. A problem.
     Passed(SkippedLine),
-    /// Only white space: left out, a note.
+    /// Only white space: left out, with a note.
     Blank,
 }
 
-/// Why a line takes no part.
+/// Why a line takes no part in dedup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkippedLine {
-    /// It is no JSON for Python.
+    /// It is not JSON for Python.
     Invalid {
-        /// Where, in bytes from the beginning of the line.
+        /// Offset of the mistake from the beginning of the line, in bytes.
         at: u64,
-        /// Why.
+        /// Reason.
         why: &'static str,
     },
-    /// It has no usable text; why.
+    /// It has no usable text; holds the reason.
     NoText(&'static str),
-    /// It is more than is read; why.
+    /// It exceeds a limit; holds the reason.
     TooMuch(&'static str),
 }
 
-/// Where the line is.
+/// Location of a line.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// In memory, without its `\n`.
@@ -47,23 +47,24 @@ pub enum Body<'a> {
 /// One line of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// Its number in the file, counted from 0, blank lines counted.
+    /// Line number in the file, counted from 0, including blank lines.
     pub line: u64,
-    /// Where it begins in the unpacked text, in bytes.
+    /// Offset in the unpacked text, in bytes.
     pub start: u64,
-    /// Its length without the `\n`, in bytes.
+    /// Length without the `\n`, in bytes.
     pub bytes: u64,
-    /// What it is.
+    /// Kind of the line.
     pub kind: Kind,
-    /// Where it is.
+    /// Location of the bytes.
     pub body: Body<'a>,
-    /// A line that is held and valid, as text.
+    /// The line as text, if it is held and valid.
     pub(super) text: &'a str,
     pub(super) fields: &'a Fields,
 }
 
 impl<'a> Record<'a> {
-    /// The text of a document whose line is held: out of the line where nothing in it is escaped, else in `spare`. `None` for others.
+    /// Returns the text of a document whose line is held: borrowed from the line if nothing in it is escaped, else from `spare`. `None` for
+    /// others.
     pub fn text<'t>(&self, spare: &'t mut String) -> Option<&'t str>
     where
         'a: 't,
@@ -80,8 +81,8 @@ impl<'a> Record<'a> {
         Some(spare)
     }
 
-    /// Hands out the text of a document in pieces of whole characters, and returns its length in bytes. `spare` is memory that is used
-    /// again. A line that takes no part has none.
+    /// Passes the text of a document to `take` in pieces of whole characters, and returns its length in bytes. `spare` is reused memory. A
+    /// line that takes no part has no text.
     pub fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         match (self.kind, self.body) {
             (Kind::Document, Body::Long(line)) => match self.fields.found() {
@@ -95,17 +96,17 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The fields of its object.
+    /// Returns the fields of the line's object.
     pub fn fields(&self) -> &'a Fields {
         self.fields
     }
 
-    /// The field that holds the text of a document.
+    /// Returns the field that holds the text of a document.
     pub fn text_field(&self) -> Option<&'a Field> {
         self.fields.found()
     }
 
-    /// The finding of a line that takes no part; `None` for a document and a blank line.
+    /// Returns the problem of a line that takes no part; `None` for a document and a blank line.
     pub fn problem(&self, file: &TextFile) -> Option<Problem> {
         let Kind::Passed(passed) = self.kind else { return None };
         let subject = Subject::path(&file.path).line(self.line + 1);
@@ -122,13 +123,13 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The note on the blank lines of a file, which are left out; `None` when there are none.
+/// Returns the note on the blank lines of a file, which are left out; `None` when there are none.
 pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
     let message = format!("{} left out", count_verb(count, "blank line", "is", "are"));
     (count > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
 }
 
-/// What a line that is JSON is, by its fields. Halves of characters are for the caller to look for.
+/// Returns the kind of a valid JSON line, by its fields. Unpaired surrogates must be checked by the caller.
 pub(super) fn judged(fields: &Fields) -> Kind {
     let why = match (fields.shape(), fields.found()) {
         (Shape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
@@ -157,6 +158,6 @@ fn outermost(kind: JsonKind) -> &'static str {
     }
 }
 
-/// What is said of half a character in the text.
+/// Kind of a line with an unpaired surrogate in its text.
 pub(super) const HALF: Kind =
     Kind::Passed(SkippedLine::NoText("half of a character (a lone surrogate) is in its text"));

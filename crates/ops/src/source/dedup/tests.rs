@@ -201,7 +201,7 @@ fn a_file_that_changes_is_noticed() {
     let mut more = gristmill_storage::fs::Fs::append_file(&RealFs, &path).unwrap();
     more.write_all(b"x").unwrap();
     more.close().unwrap();
-    // What was added may be read as a line; the end tells.
+    // The added bytes may be read as a line; the change is reported at the end.
     let failure = loop {
         match documents.next() {
             Ok(Some(_)) => {}

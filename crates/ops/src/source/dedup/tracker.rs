@@ -1,37 +1,37 @@
 //! The fields of a line that is read in pieces.
 //!
-//! Whether the line is JSON says [`LineJudge`](crate::source::text::LineJudge), which reads along; here only places are noted, and what
-//! they are worth when the line is none is nobody's business.
+//! [`LineJudge`](crate::source::text::LineJudge) reads the same bytes and checks whether the line is JSON; only positions are recorded
+//! here, and they are meaningless for an invalid line.
 
 use super::{LARGEST_NESTED, MAX_KEY_BYTES};
 use gristmill_pycompat::json_fields::{Field, Fields, Shape};
 use gristmill_pycompat::json_walk::Kind;
 use memchr::memchr2;
 
-/// What has been seen of a line.
+/// State after the bytes of a line seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
-    /// Bytes so far.
+    /// Bytes seen so far.
     at: u64,
     depth: u64,
     in_string: bool,
     is_escaped: bool,
     has_escapes: bool,
-    /// In the outermost object: a key comes next, or is open.
+    /// In the outermost object: whether a key is next, or open.
     at_key: bool,
-    /// The key of the field that is open, in `keys`.
+    /// Key of the open field, as a range of `keys`.
     key: (usize, usize),
-    /// The value that is open.
+    /// Value that is open.
     value: Option<Field>,
-    /// The keys one behind the other.
+    /// The concatenated keys.
     pub(super) keys: Vec<u8>,
-    /// More keys than are kept, or an object or array that is too large.
+    /// Reason if the keys, or an object or array, exceed the limits.
     pub(super) excess: Option<&'static str>,
     has_begun: bool,
 }
 
 impl Tracker {
-    /// Takes the next bytes.
+    /// Processes the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8], fields: &mut Fields) {
         let mut from = 0;
         while let Some(byte) = bytes.get(from).copied() {
@@ -65,7 +65,7 @@ impl Tracker {
         }
     }
 
-    /// A quote or a backslash in a string.
+    /// Processes a quote or a backslash in a string.
     fn special(&mut self, byte: u8, fields: &mut Fields) {
         if byte == b'\\' {
             (self.is_escaped, self.has_escapes) = (true, true);
@@ -141,7 +141,7 @@ impl Tracker {
         }
     }
 
-    /// The value of a field begins, unless this only stands before it.
+    /// Begins the value of a field, unless this byte only precedes it.
     fn begin(&mut self, byte: u8) {
         if matches!(byte, b' ' | b'\t' | b'\r' | b':' | b',' | b'}' | b']') {
             return;
@@ -152,7 +152,7 @@ impl Tracker {
         self.value = Some(Field { key_from, key_to, from, to, kind, has_escapes: false, has_half: false });
     }
 
-    /// The field that is open is whole.
+    /// Ends the open field.
     fn field(&mut self, fields: &mut Fields) {
         if let Some(value) = self.value.take() {
             fields.push(value, self.keys.get(self.key.0..self.key.1).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Line after line of one range, whole, for whoever looks into them.
+//! The whole lines of one range in order, for callers that examine their content.
 
 use super::scan::changed;
 use super::Unit;
@@ -11,31 +11,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const LONGEST_LINE: usize = 64 << 20;
 /// Bytes read at a time.
 const CHUNK: usize = 256 << 10;
-/// A line longer than this is held by one thread at a time, in bytes.
+/// A line longer than this, in bytes, is held by only one thread at a time.
 const LONG: usize = 4 << 20;
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, counted from 0 at the first line that begins in the range.
+    /// Line number, counted from 0 at the first line that begins in the range.
     pub number: u64,
-    /// Where it begins, in bytes.
+    /// Offset in the file, in bytes.
     pub start: u64,
-    /// Its bytes without the `\n`; of a line longer than allowed, its beginning.
+    /// Bytes without the `\n`; for a line longer than allowed, its beginning.
     pub bytes: &'a [u8],
-    /// Its whole length without the `\n`, in bytes.
+    /// Whole length without the `\n`, in bytes.
     pub len: u64,
 }
 
 impl Line<'_> {
-    /// Whether `bytes` is all of it.
+    /// Whether `bytes` holds the whole line.
     pub fn is_whole(&self) -> bool {
         self.bytes.len() as u64 == self.len
     }
 }
 
-/// Hands out every line that begins in `unit`, blank ones too, until `take` answers `false`. Of lines longer than `longest` bytes
-/// only the beginning is handed out. Threads that share `turn` hold one very long line at a time between them.
+/// Passes every line that begins in `unit`, including blank ones, to `take` until it returns `false`. Of lines longer than `longest` bytes
+/// only the beginning is passed. Threads that share `turn` together hold one very long line at a time.
 pub fn each_line(
     file: &ReadFile,
     unit: Unit,
@@ -76,16 +76,16 @@ pub fn each_line(
     Ok(())
 }
 
-/// A piece of the file that moves forward.
+/// A part of the file that moves forward.
 struct Window<'a> {
     file: &'a ReadFile,
     cancel: &'a Cancel,
     bytes: Vec<u8>,
-    /// Where the first byte of `bytes` is in the file.
+    /// Offset of the first byte of `bytes` in the file.
     base: u64,
-    /// The first byte that was not handed out.
+    /// Index of the first byte that was not yet passed on.
     from: usize,
-    /// Bytes behind `from` that hold no line end.
+    /// Bytes after `from` without a line end.
     searched: usize,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Window<'a> {
         self.bytes.get(self.from..).unwrap_or_default()
     }
 
-    /// Length of the line that waits, when its end is in the window.
+    /// Returns the length of the next line, if its end is in the window.
     fn find_end(&mut self) -> Option<usize> {
         let unsearched = self.waiting().get(self.searched..).unwrap_or_default();
         let found = memchr(b'\n', unsearched).map(|at| at + self.searched);
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
         found
     }
 
-    /// Reads more; `false` at the end of the file.
+    /// Reads more; returns `false` at the end of the file.
     fn fill(&mut self) -> Outcome<bool> {
         self.cancel.check()?;
         if self.from > 0 {
@@ -140,7 +140,7 @@ impl<'a> Window<'a> {
         Failure::io("reading the lines", self.file.path(), error)
     }
 
-    /// Forgets everything up to the next line end, that one included.
+    /// Skips everything up to and including the next line end.
     fn skip_line(&mut self) -> Outcome<()> {
         loop {
             if let Some(end) = self.find_end() {
@@ -155,7 +155,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Length of a line of which `known` bytes are in the window; the rest is read past the window.
+    /// Returns the length of a line of which `known` bytes are in the window; the rest is read outside the window.
     fn measure_rest(&self, known: usize) -> Outcome<u64> {
         let mut past = Window::new(self.file, self.position() + known as u64, self.cancel);
         loop {
@@ -170,7 +170,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Goes on behind a line of `len` bytes, `end` of them in the window.
+    /// Moves past a line of `len` bytes, `end` of them in the window.
     fn drop_line(&mut self, end: usize, len: u64) {
         self.searched = 0;
         if end as u64 == len && end < self.waiting().len() {
@@ -178,7 +178,7 @@ impl<'a> Window<'a> {
             return;
         }
         self.base = self.position() + len + 1;
-        // A very long line gives its memory back.
+        // Release the memory of a very long line.
         self.bytes = Vec::new();
         self.from = 0;
     }

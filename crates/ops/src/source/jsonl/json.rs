@@ -1,41 +1,41 @@
-//! Is a line a JSON object, and one that every reader takes the same way? One pass, no recursion, nothing is built.
+//! Checks whether a line is a JSON object that every reader interprets in the same way. One pass, no recursion, no allocation of values.
 //!
-//! What is an error here is one for Python's `json.loads` too, which the loader calls. What that takes and others do not, or
-//! take differently, is told as well: keys that come twice, `NaN`, lone surrogates, numbers that lose digits as floats.
+//! Every error is also one for Python's `json.loads`, which the loader calls. Constructs that `json.loads` accepts and other readers refuse
+//! or interpret differently are reported as well: repeated keys, `NaN`, lone surrogates, numbers that lose digits as floats.
 
 use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Objects and arrays in each other, at most.
+/// Maximum nesting of objects and arrays.
 const DEEPEST: usize = 1_000;
-/// Digits that an integer has at most without coming near 2⁵³.
+/// Maximum digits of an integer that is certainly below 2⁵³.
 const SAFE_DIGITS: usize = 15;
-/// Digits before the point that any float can have.
+/// Maximum digits before the point of a number that is certainly finite as a float.
 const FINITE_DIGITS: usize = 300;
-/// The largest integer up to which every one is a float.
+/// The largest integer up to which every integer is exact as a float.
 const SAFE_INTEGER: u64 = 1 << 53;
 
-/// What is wrong or odd at one place of a line.
+/// An error or peculiarity at one position of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// It is not JSON; why.
+    /// The line is not JSON; holds the reason.
     Syntax(&'static str),
     /// A byte that is not UTF-8.
     NotUtf8,
-    /// Too many objects and arrays in each other.
+    /// Objects and arrays are nested too deeply.
     TooDeep,
-    /// A key that its object has already.
+    /// A key that already occurs in its object.
     DuplicateKey,
-    /// `NaN`, `Infinity`, or a number beyond what a float holds: no JSON, but Python takes it.
+    /// `NaN`, `Infinity`, or a number beyond the range of a float: not JSON, but accepted by Python.
     NotFinite,
-    /// Half of a character, as `\ud800`.
+    /// An unpaired surrogate, such as `\ud800`.
     LoneSurrogate,
     /// An integer beyond 2⁵³, which many readers round.
     LargeInteger,
 }
 
 impl Issue {
-    /// Whether the loader cannot take the line at all.
+    /// Whether the loader refuses the line.
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Syntax(_) | Self::NotUtf8 | Self::TooDeep)
     }
@@ -43,7 +43,7 @@ impl Issue {
     pub fn is_problem(self) -> bool {
         matches!(self, Self::Syntax(_) | Self::NotUtf8 | Self::TooDeep | Self::DuplicateKey)
     }
-    /// In a user's words.
+    /// Returns the description for the user.
     pub fn title(self) -> &'static str {
         match self {
             Self::Syntax(why) => why,
@@ -57,18 +57,18 @@ impl Issue {
     }
 }
 
-/// Memory that is used again from line to line.
+/// Checks lines, with memory that is reused from line to line.
 #[derive(Debug, Default)]
 pub struct Checker {
-    /// One for each object or array that is open: whether it is an object, and where its keys begin in `keys`.
+    /// One item for each open object or array: whether it is an object, and where its keys begin in `keys`.
     open: Vec<(bool, usize)>,
-    /// Keys of the open objects: hash, then first byte and end in the line, quotes not included.
+    /// Keys of the open objects: hash, then start and end in the line, quotes excluded.
     keys: Vec<(u64, usize, usize)>,
 }
 
 type JsonStop = (usize, Issue);
 
-/// What may come next.
+/// Expected next element.
 enum Next {
     /// A value.
     Value,
@@ -78,13 +78,13 @@ enum Next {
     Key,
     /// A key, or the end of an object.
     KeyOrEnd,
-    /// A comma, or the end of what is open; at the outermost level, the end of the line.
+    /// A comma, or the end of the innermost open bracket; at the outermost level, the end of the line.
     More,
 }
 
 impl Checker {
-    /// Goes through one line, without its `\n`, and tells `found` each issue with its place, in bytes from the beginning of the
-    /// line. A fatal issue is the last one. Blank lines have none unless they hold white space that JSON does not know.
+    /// Checks one line, without its `\n`, and calls `found` for each issue with its offset, in bytes from the beginning of the line. A
+    /// fatal issue is the last one. Blank lines have none unless they contain white space that is invalid in JSON.
     pub fn check(&mut self, line: &[u8], mut found: impl FnMut(usize, Issue)) {
         self.open.clear();
         self.keys.clear();
@@ -227,7 +227,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(Next::Value)
     }
 
-    /// Reads a string; returns where it is without its quotes, and whether it has no escapes.
+    /// Reads a string; returns its start and end without quotes, and whether it has no escapes.
     fn string(&mut self) -> Result<(usize, usize, bool), JsonStop> {
         let opened = self.at;
         let from = opened + 1;
@@ -238,7 +238,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
                 return Err((opened, Issue::Syntax("the line ends inside a string")));
             };
             let text = rest.get(..length).unwrap_or_default();
-            // Folded, not searched: that way it is done many bytes at a time.
+            // A fold instead of a search, because it is vectorised.
             if text.iter().fold(false, |found, byte| found | (*byte < b' ')) {
                 let control = text.iter().position(|byte| *byte < b' ').unwrap_or(0);
                 return Err((at + control, Issue::Syntax("a control character in a string must be escaped")));
@@ -253,7 +253,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         }
     }
 
-    /// Goes behind the escape at `at`.
+    /// Returns the offset after the escape at `at`.
     fn escape(&mut self, at: usize) -> Result<usize, JsonStop> {
         match self.line.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -344,7 +344,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(())
     }
 
-    /// Ends an object: keys that come twice are told, in the order of the line.
+    /// Ends an object: repeated keys are reported, in the order of the line.
     fn look_for_duplicates(&mut self, from: usize) {
         let line = self.line;
         let keys = self.checker.keys.get_mut(from..).unwrap_or_default();
@@ -375,7 +375,7 @@ fn is_low_surrogate(line: &[u8], at: usize) -> bool {
     line.get(at..at + 2) == Some(b"\\u") && matches!(hex4(line, at + 2), Some(0xdc00..=0xdfff))
 }
 
-/// A string's text with its escapes resolved, so that two spellings of a key are one. Half characters keep their three bytes.
+/// Returns a string's text with its escapes resolved, so that two spellings of a key compare equal. Surrogates keep their three bytes.
 fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.contains(&b'\\') {
         return Cow::Borrowed(text);

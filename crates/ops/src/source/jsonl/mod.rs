@@ -1,5 +1,5 @@
-//! The lines of a JSONL file as the Energon loader takes them (docs/formats/energon.md §11), read in ranges that several threads
-//! share. Lines of any length are streamed: of each only the first and the last byte that is no white space count.
+//! The lines of a JSONL file as the Energon loader reads them (docs/formats/energon.md §11), in ranges that several threads share. Lines of
+//! any length are streamed: only the first and the last non-white-space byte of each are used.
 
 mod each;
 mod json;
@@ -11,12 +11,12 @@ pub use json::{Checker, Issue};
 pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, LARGEST_UNIT};
 pub use start::{start_of, FileStart, Packed};
 
-/// A range of bytes of a file, begun and ended anywhere. The lines that begin in it belong to it.
+/// A range of bytes of a file, with arbitrary bounds. A line belongs to the range in which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// First byte.
     pub start: u64,
-    /// The byte behind the last one.
+    /// End, exclusive.
     pub end: u64,
 }
 
@@ -26,7 +26,7 @@ pub fn units(len: u64, size: u64) -> Vec<Unit> {
     (0..len.div_ceil(size)).map(|number| Unit { start: number * size, end: len.min((number + 1) * size) }).collect()
 }
 
-/// What is stripped from both ends of a line: ASCII white space.
+/// Whether a byte is stripped from both ends of a line: ASCII white space.
 pub fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c)
 }

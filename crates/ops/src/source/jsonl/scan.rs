@@ -1,32 +1,32 @@
-//! One range of a file: where its lines begin, and which of them are none that the loader takes.
+//! One range of a file: the starts of its lines, and the lines that the loader refuses.
 
 use super::{is_white, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
-/// The largest range, in bytes: positions in it are kept as 32-bit numbers.
+/// Maximum size of a range, in bytes: offsets in it are stored as 32-bit numbers.
 pub const LARGEST_UNIT: u64 = 1 << 30;
-/// Bytes read at a time: what fits well into the cache of one core.
+/// Bytes read at a time: fits into the cache of one core.
 const CHUNK: usize = 256 << 10;
-/// Bad lines that a range keeps with their place; more are only counted.
+/// Bad lines that a range stores with their location; more are only counted.
 const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::KEPT_PROBLEMS;
 
-/// The first and the last byte of a line, or of a piece of one, that is no white space, and where they are.
+/// The first and the last non-white-space byte of a line, or of a piece of one, with their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineEnds {
-    /// Where the first one is, in bytes.
+    /// Offset of the first one, in bytes.
     pub first_at: u64,
-    /// The first one.
+    /// The first byte.
     pub first: u8,
-    /// Where the last one is, in bytes.
+    /// Offset of the last one, in bytes.
     pub last_at: u64,
-    /// The last one.
+    /// The last byte.
     pub last: u8,
 }
 
 impl LineEnds {
-    /// Of the piece of a line that begins at `at`; `None` when there is only white space.
+    /// Returns the ends of the piece of a line that begins at `at`; `None` when there is only white space.
     pub fn of(at: u64, piece: &[u8]) -> Option<Self> {
         let first = piece.iter().position(|byte| !is_white(*byte))?;
         let last = piece.iter().rposition(|byte| !is_white(*byte))?;
@@ -37,14 +37,14 @@ impl LineEnds {
             last: *piece.get(last)?,
         })
     }
-    /// Of two pieces of one line.
+    /// Joins the ends of two pieces of one line.
     pub fn join(before: Option<Self>, after: Option<Self>) -> Option<Self> {
         match (before, after) {
             (Some(before), Some(after)) => Some(Self { last_at: after.last_at, last: after.last, ..before }),
             (one, other) => one.or(other),
         }
     }
-    /// Whether the loader takes the line: it begins with `{` and ends with another byte that is `}`.
+    /// Whether the loader accepts the line: it begins with `{` and ends with another byte that is `}`.
     pub fn is_object(&self) -> bool {
         self.first == b'{' && self.last == b'}'
     }
@@ -53,39 +53,39 @@ impl LineEnds {
 /// A line that is neither blank nor an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its number, counted from 0 at the beginning of what it was found in.
+    /// Line number, counted from 0 at the start of the range or file in which it was found.
     pub line: u64,
-    /// Where it begins, in bytes.
+    /// Offset, in bytes.
     pub start: u64,
-    /// Its ends.
+    /// Ends of the line.
     pub ends: LineEnds,
 }
 
-/// What one range holds.
+/// Result of scanning one range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitLines {
-    /// Where the range begins.
+    /// Offset of the range, in bytes.
     pub base: u64,
-    /// Ends of what comes before the first line end, that one not included: the rest of a line that begins before this range.
+    /// Ends of the text before the first line end: the rest of a line that begins before this range.
     pub head: Option<LineEnds>,
-    /// Line ends in the range.
+    /// Number of line ends in the range.
     pub line_ends: u64,
-    /// Where objects begin whose line begins behind a line end of this range, and ends in it; counted from `base`.
+    /// Offsets of objects whose line begins after a line end of this range, and ends in it; relative to `base`.
     pub starts: Vec<u32>,
-    /// Blank lines among those lines.
+    /// Number of blank lines among those lines.
     pub blank: u64,
     /// The first bad ones among those lines. Line 0 is the one that `head` belongs to.
     pub bad: Vec<BadLine>,
-    /// All bad ones among those lines.
+    /// Number of bad ones among those lines.
     pub bad_count: u64,
-    /// Where the last line begins that is not ended in the range.
+    /// Offset of the last line, which does not end in the range.
     pub tail_start: u64,
-    /// Its ends so far.
+    /// Ends of that line so far.
     pub tail: Option<LineEnds>,
 }
 
 impl UnitLines {
-    /// Takes in the line that begins at `start` and has these ends.
+    /// Adds the line that begins at `start` and has these ends.
     fn line(&mut self, start: u64, ends: Option<LineEnds>) {
         match ends {
             None => self.blank += 1,
@@ -98,7 +98,7 @@ impl UnitLines {
             }
         }
     }
-    /// Takes in the next bytes of the range, which begin at `at`.
+    /// Processes the next bytes of the range, which begin at `at`.
     fn chunk(&mut self, at: u64, bytes: &[u8]) {
         let mut from = 0;
         for end in memchr_iter(b'\n', bytes) {
@@ -106,7 +106,7 @@ impl UnitLines {
             let start = at + from as u64;
             if from > 0 {
                 match line {
-                    // What nearly all lines are; those with more white space take the longer way.
+                    // Fast path for nearly all lines; those with more white space take the general one.
                     [b'{', .., b'}'] | [b'{', .., b'}', b'\r'] => self.starts.push((start - self.base) as u32),
                     _ => self.line(start, LineEnds::of(start, line)),
                 }
@@ -132,14 +132,14 @@ impl UnitLines {
     /// Ends the range.
     fn finish(mut self) -> Self {
         if self.line_ends == 0 {
-            // All of it belongs to a line that began before.
+            // The whole range belongs to a line that began before.
             self.head = self.tail.take();
         }
         self
     }
 }
 
-/// Reads one range. `buffer` is memory that is used again; `done` is told how many bytes were gone through since it was last told.
+/// Scans one range. `buffer` is reused memory; `done` is called with the number of bytes processed since its last call.
 pub fn scan_unit(
     file: &ReadFile,
     unit: Unit,
@@ -167,7 +167,7 @@ pub fn scan_unit(
     Ok(lines.finish())
 }
 
-/// The failure for a file that grew, shrank or was written to while it was read.
+/// Returns the failure for a file that grew, shrank or was written to while it was read.
 pub(super) fn changed(file: &ReadFile) -> Failure {
     Failure::data("reading the lines", "the file changed while it was read")
         .on(Subject::path(file.path()))

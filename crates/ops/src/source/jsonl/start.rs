@@ -1,33 +1,33 @@
-//! What the first bytes of a file say: text in another encoding and compressed files are told apart before a line is read.
+//! Detection by the first bytes of a file: text in another encoding and compressed files are recognised before a line is read.
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io;
 
-/// Bytes looked at.
+/// Bytes examined.
 const LOOKED_AT: usize = 4096;
 
-/// What a file begins with.
+/// Kind of the beginning of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileStart {
-    /// Nothing: it has no byte.
+    /// The file is empty.
     Empty,
-    /// Text, as far as it can be told.
+    /// Text, as far as can be determined.
     Text,
-    /// Text in UTF-16 or UTF-32; its name as `iconv` takes it.
+    /// Text in UTF-16 or UTF-32; holds the encoding's name for `iconv`.
     Wide(&'static str),
-    /// Compressed; what with.
+    /// Compressed; holds the compression.
     Compressed(Packed),
 }
 
-/// A compression that JSONL files come in.
+/// A compression used for JSONL files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Its name.
+    /// Name of the compression.
     pub name: &'static str,
-    /// The command that unpacks a file and keeps it.
+    /// Command that unpacks a file and keeps the original.
     pub command: &'static str,
-    /// The usual end of the name.
+    /// Usual suffix of the name.
     pub suffix: &'static str,
 }
 
@@ -40,7 +40,7 @@ const PACKED: [(Packed, &[u8]); 5] = [
 ];
 
 impl Packed {
-    /// The compression that the end of a name stands for.
+    /// Returns the compression that the suffix of a name denotes.
     pub fn of_name(name: &[u8]) -> Option<Self> {
         PACKED.iter().map(|(packed, _)| *packed).find(|packed| name.ends_with(packed.suffix.as_bytes()))
     }
@@ -49,7 +49,7 @@ impl Packed {
     }
 }
 
-/// Reads the first bytes of a file.
+/// Detects the kind from the first bytes of a file.
 pub fn start_of(file: &ReadFile) -> Outcome<FileStart> {
     let mut start = [0; LOOKED_AT];
     let mut filled = 0;

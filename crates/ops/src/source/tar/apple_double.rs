@@ -1,5 +1,5 @@
-//! AppleDouble entries (`FOLDER/._NAME`), which the name rule takes for parts `_NAME` of a sample `FOLDER/`: where they are
-//! among the samples of a shard.
+//! AppleDouble entries (`FOLDER/._NAME`), which the name rule treats as parts `_NAME` of a sample `FOLDER/`: tracks their position among
+//! the samples of a shard.
 
 use super::notes::printable;
 use super::walk::Entry;
@@ -14,20 +14,20 @@ pub(super) fn has_name(name: &[u8], dot: usize) -> bool {
     name[..dot].ends_with(b"/") && name.get(dot + 1) == Some(&b'_')
 }
 
-/// Follows the AppleDouble entries of one shard. Costs nothing where there are none.
+/// Tracks the AppleDouble entries of one shard. Has no cost if there are none.
 #[derive(Default)]
 pub(super) struct AppleDoubles {
-    /// AppleDouble entries of the sample that is being collected, and whether it has others.
+    /// AppleDouble entries of the sample that is being collected, and whether it has other entries.
     entries: u64,
     has_others: bool,
-    /// The key of the last ordinary sample, while nothing but AppleDouble samples followed it.
+    /// Key of the last ordinary sample, while only AppleDouble samples have followed it.
     before: Option<Vec<u8>>,
     all: Option<AppleDouble>,
     keys: BTreeSet<String>,
 }
 
 impl AppleDoubles {
-    /// A sample begins with this entry; `previous` is the key of the sample before it, where that is an ordinary one.
+    /// Begins a sample with this entry; `previous` is the key of the sample before it, if that is an ordinary one.
     pub(super) fn begin(&mut self, key: &[u8], entry: &Entry, previous: Option<&[u8]>) {
         (self.entries, self.has_others) = (0, false);
         if entry.is_apple_double {
@@ -39,7 +39,7 @@ impl AppleDoubles {
         }
     }
 
-    /// Takes one entry of the sample that is being collected.
+    /// Adds one entry of the sample that is being collected.
     pub(super) fn add(&mut self, name: &[u8], entry: &Entry) {
         if !entry.is_apple_double {
             self.has_others = true;
@@ -50,12 +50,12 @@ impl AppleDoubles {
         self.all.get_or_insert_with(new).entries += 1;
     }
 
-    /// Whether the sample that is being collected has nothing but AppleDouble entries.
+    /// Whether the sample that is being collected has only AppleDouble entries.
     pub(super) fn is_alone(&self) -> bool {
         self.entries > 0 && !self.has_others
     }
 
-    /// The sample that was being collected ends. Whether it is to be excluded because it has nothing but AppleDouble entries.
+    /// Ends the sample that was being collected. Returns whether it is to be excluded because it has only AppleDouble entries.
     pub(super) fn end(&mut self, key: &[u8]) -> bool {
         if self.entries == 0 {
             return false;
@@ -83,7 +83,7 @@ impl AppleDoubles {
         }
     }
 
-    /// All entries, and the keys to be excluded, in order.
+    /// Returns all entries, and the keys to be excluded, in order.
     pub(super) fn finish(self) -> (Option<AppleDouble>, Vec<String>) {
         (self.all, self.keys.into_iter().collect())
     }

@@ -1,4 +1,4 @@
-//! Entries into samples: rows for the sink, figures for the screens, and what was skipped or damaged on the way.
+//! Groups entries into samples: rows for the sink, statistics for the screens, and what was skipped or damaged.
 
 use super::apple_double::{self, AppleDoubles};
 use super::names;
@@ -8,12 +8,12 @@ use super::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
-/// Parts of one sample that are held back until it is known to be whole. A sample with more is handed out in pieces.
+/// Maximum parts of one sample that are held back until it is known to be whole. A sample with more is passed on in pieces.
 const PARTS_HELD: usize = 1 << 16;
-/// Parts of a sample that a sketch keeps.
+/// Maximum parts of a sample in a sketch.
 const SKETCH_PARTS: usize = 64;
 
-/// One part of the sample that is being collected; its name lies in `Grouper::names`.
+/// One part of the sample that is being collected; its name is stored in `Grouper::names`.
 #[derive(Clone, Copy)]
 struct HeldPart {
     name_from: usize,
@@ -27,27 +27,28 @@ pub(super) struct Grouper<'a> {
     sink: &'a mut dyn ScanSink,
     shard: &'a str,
     pub(super) notes: Notes,
-    /// A sample is being collected.
+    /// Whether a sample is being collected.
     open: bool,
     key: Vec<u8>,
     start: u64,
     damaged: bool,
-    /// Some of its parts have gone to the sink already.
+    /// Whether some of its parts have already been passed to the sink.
     handed_out: bool,
     names: Vec<u8>,
     parts: Vec<HeldPart>,
-    /// The next sample begins behind lost bytes.
+    /// Whether the next sample begins after lost bytes.
     after_damage: bool,
-    /// The next entry is the first behind lost bytes and may have lost its true name.
+    /// Whether the next entry is the first after lost bytes and may have lost its true name.
     doubtful: bool,
-    /// The first entry of the sample being collected was such a one.
+    /// Whether the first entry of the sample being collected may have lost its true name.
     in_doubt: bool,
-    /// Such an entry, which begins another sample by the name it has left, until the next one tells whether it does.
+    /// An entry that may have lost its true name and that begins another sample by its remaining name; held until the next entry decides
+    /// whether it does.
     held: Option<(Vec<u8>, Entry)>,
-    /// Where the global headers directly before the next entry begin.
+    /// Offset of the global headers directly before the next entry.
     globals_from: Option<u64>,
     apple_doubles: AppleDoubles,
-    /// The last sample that was closed is an ordinary one.
+    /// Whether the last sample that was closed is an ordinary one.
     follows_sample: bool,
     statistics: Statistics,
     scan: ShardScan,
@@ -78,7 +79,7 @@ impl<'a> Grouper<'a> {
         }
     }
 
-    /// Takes one entry. `begins_with` answers whether its content begins with these bytes.
+    /// Adds one entry. `begins_with` returns whether its content begins with these bytes.
     pub(super) fn entry(
         &mut self,
         name: &[u8],
@@ -100,21 +101,21 @@ impl<'a> Grouper<'a> {
                 return Ok(());
             }
         } else if self.held.take().is_some() {
-            // The sample goes on, so what stood in between was a part of it that has lost its name.
+            // The sample continues, so the held entry was a part of it that has lost its name.
             self.doubtful = false;
         }
         self.add(name, dot, entry, globals_from)
     }
 
-    /// The entry that was held begins a sample of its own: what follows does not continue the one before.
+    /// Begins a sample of its own with the held entry: the entry that follows does not continue the sample before.
     pub(super) fn release(&mut self) -> Outcome<()> {
         let Some((name, entry)) = self.held.take() else { return Ok(()) };
         let dot = names::split(&name).unwrap_or(name.len());
         self.add(&name, dot, &entry, None)
     }
 
-    /// Global headers lie here. A reader takes them with what comes next, so that they belong to the sample behind them:
-    /// at the end of the one before it would find the other's first entry there.
+    /// Records global headers at `at`. A reader reads them together with the next entry, so they belong to the sample after them: at the
+    /// end of the sample before, it would find the first entry of the next one there.
     pub(super) fn global(&mut self, at: u64) {
         self.globals_from.get_or_insert(at);
     }
@@ -151,7 +152,7 @@ impl<'a> Grouper<'a> {
         Ok(())
     }
 
-    /// Where the name splits, unless the entry is one that is skipped; then it is noted.
+    /// Returns where the name splits; an entry that is skipped is noted and returns `None`.
     fn judge(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
         let skipped = if entry.is_link && Self::makes_part(name) {
             ProblemKind::LinkedPart
@@ -171,8 +172,8 @@ impl<'a> Grouper<'a> {
         None
     }
 
-    /// Bytes were lost: the sample before them and the one behind them may be incomplete. With `doubtful`, the first entry
-    /// behind them may have lost its true name; should it stand alone, the sample after it may be the incomplete one.
+    /// Records lost bytes: the sample before them and the one after them may be incomplete. With `doubtful`, the first entry after them may
+    /// have lost its true name; if it is alone, the sample after it may be the incomplete one.
     pub(super) fn damage(&mut self, doubtful: bool) -> Outcome<()> {
         self.release()?;
         self.scan.damaged_start |= !self.open && self.scan.samples == 0;
@@ -192,12 +193,12 @@ impl<'a> Grouper<'a> {
         !names::is_reserved(name) && names::split(name).is_some()
     }
 
-    /// The key of the sample that is being collected.
+    /// Returns the key of the sample that is being collected.
     pub(super) fn open_key(&self) -> Option<&[u8]> {
         self.open.then_some(&self.key)
     }
 
-    /// Gives up the sample that is being collected, if that is still possible; returns where the archive now ends.
+    /// Discards the sample that is being collected, if that is still possible; returns the new end of the archive.
     pub(super) fn give_up(&mut self, at: u64) -> Outcome<u64> {
         if !self.open {
             return Ok(at);
@@ -213,7 +214,7 @@ impl<'a> Grouper<'a> {
         Ok(self.start)
     }
 
-    /// Ends the last sample at `end` and hands out what was found.
+    /// Ends the last sample at `end` and returns what was found.
     pub(super) fn finish(mut self, end: u64) -> Outcome<(ShardScan, Notes)> {
         self.release()?;
         if self.open {
@@ -287,7 +288,8 @@ impl<'a> Grouper<'a> {
         Ok(())
     }
 
-    /// For each held part whether an earlier one has its name. Empty when none has: the usual case, without allocation.
+    /// Returns for each held part whether an earlier one has the same name. Empty when no name is repeated: the usual case, without
+    /// allocation.
     fn repeated(&self) -> Vec<bool> {
         let name = |part: &HeldPart| &self.names[part.name_from..part.name_to];
         let parts = &self.parts;
@@ -300,7 +302,7 @@ impl<'a> Grouper<'a> {
     }
 
     fn sketch(&mut self) {
-        // It is counted already.
+        // The sample is already counted.
         let index = self.scan.samples - 1;
         if self.damaged || !is_sketched(index, self.scan.sketches.len()) {
             return;
@@ -316,14 +318,14 @@ impl<'a> Grouper<'a> {
     }
 }
 
-/// Figures per part name. Samples of a shard mostly have the same parts in the same order, so the name is first looked
-/// for where it was in the sample before.
+/// Statistics per part name. Samples of a shard mostly have the same parts in the same order, so a name is first searched at its position
+/// in the sample before.
 #[derive(Default)]
 struct Statistics {
     names: Vec<(String, PartFacts)>,
     at_position: Vec<usize>,
     index: HashMap<String, usize>,
-    /// Parts of the sample at hand, as positions in `names`; the same of the sample before, and of how many in a row.
+    /// Parts of the current sample, as positions in `names`; those of the sample before, and the number of consecutive samples with them.
     set: Vec<usize>,
     last_set: Vec<usize>,
     in_a_row: u64,
@@ -367,7 +369,7 @@ impl Statistics {
         Some(found)
     }
 
-    /// Counts the set of parts of the sample that is complete now.
+    /// Counts the set of parts of the completed sample.
     fn end_sample(&mut self) {
         if self.set != self.last_set {
             self.count_sets();

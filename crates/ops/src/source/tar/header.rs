@@ -1,17 +1,17 @@
-//! One 512-byte header block: checksum, number fields, names. Pure; no reading.
+//! One 512-byte header block: checksum, number fields, names. Pure; must not read files.
 
 /// Size of a tar block in bytes.
 pub(super) const BLOCK: usize = 512;
-/// The same, for offsets.
+/// Size of a tar block in bytes, for offsets.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
-/// What a block is, where a header is expected.
+/// Kind of a block where a header is expected.
 pub(super) enum Block<'a> {
     /// All zero: the end of the archive.
     Zero,
-    /// A header whose checksum and number fields hold.
+    /// A header with valid checksum and number fields.
     Header(Header<'a>),
-    /// Anything else; the text says why.
+    /// Anything else, with the reason.
     Bad(&'static str),
 }
 
@@ -19,13 +19,13 @@ pub(super) enum Block<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Header<'a> {
     block: &'a [u8; BLOCK],
-    /// The size field. May be negative or absurd: base-256 numbers hold 88 bits.
+    /// The size field. May be negative or absurdly large: base-256 numbers hold 88 bits.
     pub(super) size: i128,
-    /// Type flag, after old-style folders were told from old-style files.
+    /// Type flag, with old-style folders distinguished from old-style files.
     pub(super) type_flag: u8,
 }
 
-/// Judges one block.
+/// Classifies one block.
 pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
     if block[0] == 0 && block.iter().all(|&b| b == 0) {
         return Block::Zero;
@@ -52,18 +52,18 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
 }
 
 impl<'a> Header<'a> {
-    /// The name field up to its first NUL, without the prefix.
+    /// Returns the name field up to its first NUL, without the prefix.
     pub(super) fn own_name(&self) -> &'a [u8] {
         until_nul(&self.block[..100])
     }
-    /// The ustar prefix; empty for the types that use those bytes otherwise.
+    /// Returns the ustar prefix; empty for the types that use those bytes differently.
     pub(super) fn prefix(&self) -> &'a [u8] {
         if matches!(self.type_flag, b'L' | b'K' | b'S') {
             return &[];
         }
         until_nul(&self.block[345..500])
     }
-    /// Whether content blocks follow. Types nobody knows are taken to have content; links and folders have none.
+    /// Whether content blocks follow. Unknown types are assumed to have content; links and folders have none.
     pub(super) fn has_content(&self) -> bool {
         !matches!(self.type_flag, b'1'..=b'6')
     }
@@ -75,12 +75,12 @@ impl<'a> Header<'a> {
     pub(super) fn is_link(&self) -> bool {
         matches!(self.type_flag, b'1' | b'2')
     }
-    /// Whether it announces something about the header that follows.
+    /// Whether it holds information about the header that follows.
     pub(super) fn is_extension(&self) -> bool {
         matches!(self.type_flag, b'L' | b'K' | b'x' | b'X' | b'g')
     }
-    /// For a GNU sparse header: whether extension blocks follow, and the size of the file once unfolded.
-    /// `None` when one of its numbers is not a number.
+    /// For a GNU sparse header, returns whether extension blocks follow, and the size of the unfolded file. `None` when one of its numbers
+    /// is invalid.
     pub(super) fn sparse(&self) -> Option<(bool, i128)> {
         if !numbers_hold(&self.block[386..482]) {
             return None;
@@ -89,7 +89,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// For an extension block of a GNU sparse header: whether another one follows; `None` when a number is broken.
+/// For an extension block of a GNU sparse header, returns whether another one follows; `None` when a number is invalid.
 pub(super) fn sparse_extension(block: &[u8; BLOCK]) -> Option<bool> {
     numbers_hold(&block[..504]).then_some(block[504] != 0)
 }
@@ -98,8 +98,8 @@ fn numbers_hold(fields: &[u8]) -> bool {
     fields.chunks_exact(12).all(is_number)
 }
 
-/// Content sizes that a block which failed its checks may have meant: what its size field says, and what it says once
-/// one of its bytes is corrected so that the checksum holds. Empty when nothing in the block looks like a header.
+/// Returns possible content sizes of a block that failed its checks: the value of its size field, and the values with one byte corrected so
+/// that the checksum is valid. Empty when nothing in the block resembles a header.
 pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
     if &block[257..262] != b"ustar" {
         return Vec::new();
@@ -123,7 +123,7 @@ pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
     sizes
 }
 
-/// Whether a damaged block looks like one that only announces the next header.
+/// Whether a damaged block resembles a header that only describes the next header.
 pub(super) fn looks_like_extension(block: &[u8; BLOCK]) -> bool {
     let name = until_nul(&block[..100]);
     matches!(block[156], b'L' | b'K' | b'x' | b'X' | b'g')
@@ -131,10 +131,10 @@ pub(super) fn looks_like_extension(block: &[u8; BLOCK]) -> bool {
         || memchr::memmem::find(name, b"PaxHeader").is_some()
 }
 
-/// Whether a block found by searching may be trusted to be a header: besides its checks, its type is one in use and it
-/// has a name or the mark of newer formats. Random bytes do not pass.
+/// Whether a block found by searching is trusted to be a header: in addition to the checks, its type is one in use and it has a name or the
+/// magic of newer formats. Random bytes do not pass.
 pub(super) fn is_plausible(block: &[u8; BLOCK]) -> bool {
-    // The checksum is written in octal digits; looking for one first keeps a search through content cheap.
+    // The checksum is written in octal digits; searching for one first keeps a search through content cheap.
     if !block[148..156].iter().any(u8::is_ascii_digit) {
         return false;
     }
@@ -158,19 +158,19 @@ fn unsigned_sum(block: &[u8; BLOCK]) -> u32 {
     all - own + 256
 }
 
-/// What the checksum field of a block has to say.
+/// Returns the value that the checksum field of a block should have.
 pub(super) fn sum_of(block: &[u8; BLOCK]) -> u32 {
     unsigned_sum(block)
 }
 
-/// Some old systems summed signed characters.
+/// Returns the sum of signed characters, which some old systems stored.
 fn signed_sum(block: &[u8; BLOCK]) -> i32 {
     let signed = |bytes: &[u8]| bytes.iter().map(|&b| i32::from(b as i8)).sum::<i32>();
     signed(block) - signed(&block[148..156]) + 256
 }
 
-/// A number field: octal text, or base-256 when its first byte is 0x80 (positive) or 0xff (negative).
-/// Reads what Python's `tarfile` reads.
+/// Parses a number field: octal text, or base-256 when its first byte is 0x80 (positive) or 0xff (negative). Accepts what Python's
+/// `tarfile` accepts.
 pub(super) fn number(field: &[u8]) -> Option<i128> {
     let mut value: i128 = 0;
     for (i, &byte) in field.iter().enumerate() {
@@ -195,7 +195,7 @@ fn odd_number(field: &[u8]) -> Option<i128> {
     }
 }
 
-/// `int(text.strip() or "0", radix)` of Python, for radix 8 and 10 and text in ASCII.
+/// Parses like Python's `int(text.strip() or "0", radix)`, for radix 8 and 10 and text in ASCII.
 pub(super) fn python_int(text: &[u8], radix: u32) -> Option<i128> {
     let text = std::str::from_utf8(text).ok().filter(|t| t.is_ascii())?;
     let text = text.trim_matches(|c: char| matches!(c, '\t'..='\r' | '\x1c'..='\x1f' | ' '));
@@ -224,7 +224,7 @@ pub(super) fn python_int(text: &[u8], radix: u32) -> Option<i128> {
     after_digit.then_some(if negative { -value } else { value })
 }
 
-/// Whether [`number`] would read the field, decided on the usual shapes without reading it.
+/// Whether [`number`] would accept the field; the usual forms are recognised without parsing.
 fn is_number(field: &[u8]) -> bool {
     const DIGITS: u64 = 0x0030_3030_3030_3030;
     const MASK: u64 = 0x00f8_f8f8_f8f8_f8f8;

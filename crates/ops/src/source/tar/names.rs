@@ -1,10 +1,10 @@
 //! The two name rules: which entries are reserved, and how a name is split into key and part.
 //!
-//! Written by hand for speed; the tests hold them against the regular expressions of docs/formats/energon.md §3.2.
+//! Handwritten for speed; the tests compare them with the regular expressions of docs/formats/energon.md §3.2.
 
 /// Whether the first component of the name is `__…__`: such entries are skipped.
 ///
-/// As the expression `__[^/]*__($|/)` matched at the start: `$` also stands before one final newline.
+/// Equivalent to the expression `__[^/]*__($|/)` matched at the start: `$` also matches before one final newline.
 pub(super) fn is_reserved(name: &[u8]) -> bool {
     if !name.starts_with(b"__") {
         return false;
@@ -16,9 +16,9 @@ pub(super) fn is_reserved(name: &[u8]) -> bool {
     }
 }
 
-/// Where the name splits: `name[..n]` is the key, `name[n + 1..]` the part. `None` for entries without a part name.
+/// Returns where the name splits: `name[..n]` is the key, `name[n + 1..]` the part. `None` for entries without a part name.
 ///
-/// As the expression `^((?:.*/|)[^.]+)[.]([^/]*)$`, where `.` stands for anything but a newline.
+/// Equivalent to the expression `^((?:.*/|)[^.]+)[.]([^/]*)$`, where `.` matches anything but a newline.
 pub(super) fn split(name: &[u8]) -> Option<usize> {
     let last_slash = memchr::memrchr(b'/', name);
     let after = last_slash.map_or(0, |s| s + 1);
@@ -27,8 +27,8 @@ pub(super) fn split(name: &[u8]) -> Option<usize> {
     if newline_before.is_none() && dot > after {
         return Some(dot);
     }
-    // Either the last component begins with a dot, or a newline keeps `.*/` from reaching the last slash. What is left is
-    // a shorter folder part; then the key must run across the last slash without meeting a dot.
+    // Either the last component begins with a dot, or a newline keeps `.*/` from reaching the last slash. A shorter folder part remains;
+    // then the key must extend across the last slash without a dot.
     let reach = newline_before.unwrap_or(last_slash?);
     let folder = memchr::memrchr(b'/', &name[..reach]).map_or(0, |s| s + 1);
     (folder < dot && memchr::memchr(b'.', &name[folder..dot]).is_none()).then_some(dot)
@@ -44,7 +44,7 @@ mod tests {
     }
 
     fn split_by_rule(name: &str) -> Option<(String, String)> {
-        // Python's `$` may also stand before a final newline, but the greedy last group always takes that newline too.
+        // Python's `$` also matches before a final newline, but the greedy last group always takes that newline too.
         let rule = fancy_regex::Regex::new(r"\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
         let found = rule.captures(name).unwrap()?;
         Some((found[1].to_owned(), found[2].to_owned()))

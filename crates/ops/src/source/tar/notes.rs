@@ -1,26 +1,26 @@
-//! Findings of one shard that are folded by kind: one message with a count, the first names and the first place.
+//! Findings of one shard, folded by kind: one message with a count, the first names and the first offset.
 
 use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use std::collections::BTreeMap;
 
-/// Names that one message lists.
+/// Maximum number of names in one message.
 const MAX_NAMES: usize = 3;
 
 struct FoldedFindings {
     number: u64,
-    /// The first ones, at most [`MAX_NAMES`].
+    /// The first names, at most [`MAX_NAMES`].
     names: Vec<String>,
     first_offset: u64,
     why: &'static str,
 }
 
-/// What was counted so far.
+/// Findings counted so far.
 #[derive(Default)]
 pub(super) struct Notes(BTreeMap<ProblemKind, FoldedFindings>);
 
 impl Notes {
-    /// Counts one entry; the first ones of each kind are remembered.
+    /// Counts one entry; the first ones of each kind are kept.
     pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
         let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
         let fold = self.0.entry(kind).or_insert_with(new);
@@ -83,7 +83,7 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
     }
 }
 
-/// The way out, for the kinds that have one.
+/// Returns a remedy, for the kinds that have one.
 fn hint(kind: ProblemKind) -> Option<&'static str> {
     match kind {
         ProblemKind::SparseEntry => Some("pack the shard again without -S (--sparse); bsdtar: with --no-read-sparse"),
@@ -92,7 +92,7 @@ fn hint(kind: ProblemKind) -> Option<&'static str> {
     }
 }
 
-/// The first names, and how many more there are.
+/// Returns the first names, and the number of further ones.
 fn listed(fold: &FoldedFindings) -> String {
     let names: Vec<String> = fold.names.iter().map(|name| format!("'{name}'")).collect();
     let more = fold.number.saturating_sub(names.len() as u64);
@@ -100,7 +100,7 @@ fn listed(fold: &FoldedFindings) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// A name from an archive as text; bytes that are not UTF-8 become `\xNN`.
+/// Returns a name from an archive as text; bytes that are not UTF-8 become `\xNN`.
 pub(super) fn printable(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(text) => text.to_owned(),

@@ -1,8 +1,8 @@
-//! Pax records: the few keywords that change an entry's name, size or place, applied as Python's `tarfile` 3.11 does.
+//! Pax records: the few keywords that change an entry's name, size or position, applied as in Python's `tarfile` 3.11.
 
 use super::header::python_int;
 
-/// A keyword that matters here.
+/// A keyword that affects an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     Path,
@@ -31,15 +31,15 @@ impl Keyword {
     }
 }
 
-/// Records in order of first appearance; a later value of a keyword replaces the earlier one in its place.
+/// Records in order of first appearance; a later value of a keyword replaces the earlier one in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PaxRecords(Vec<(Keyword, Vec<u8>)>);
 
 impl PaxRecords {
-    /// Reads the payload of a pax header. `Err` when a record is malformed; those before it are kept.
+    /// Parses the payload of a pax header. `Err` when a record is malformed; those before it are kept.
     ///
-    /// A record is `LENGTH KEYWORD=VALUE\n`, its length counting all of it. The reference takes what it can of malformed
-    /// payloads and says nothing; so that no entry gets a wrong name or size unnoticed, the caller is told here.
+    /// A record is `LENGTH KEYWORD=VALUE\n`, where the length includes everything. The reference silently uses the valid records of
+    /// malformed payloads; here an error is returned, so that no entry gets a wrong name or size unnoticed.
     pub(super) fn read(&mut self, payload: &[u8]) -> Result<(), &'static str> {
         let mut rest = payload;
         while rest.first().is_some_and(|&b| b != 0) {
@@ -62,17 +62,17 @@ impl PaxRecords {
         }
     }
 
-    /// Whether no keyword that matters is set.
+    /// Whether no relevant keyword is set.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value of a keyword.
+    /// Returns the value of a keyword.
     pub(super) fn get(&self, keyword: Keyword) -> Option<&[u8]> {
         self.0.iter().find(|(k, _)| *k == keyword).map(|(_, v)| v.as_slice())
     }
 
-    /// Sets name and size from the records, in their order. `Err` for a number that cannot be read.
+    /// Sets name and size from the records, in their order. `Err` for an invalid number.
     pub(super) fn apply(&self, name: &mut Vec<u8>, size: &mut i128) -> Result<(), &'static str> {
         for (keyword, value) in &self.0 {
             match keyword {
@@ -91,7 +91,7 @@ impl PaxRecords {
         Ok(())
     }
 
-    /// Whether the place of the next header must be reckoned anew.
+    /// Whether the position of the next header must be computed again.
     pub(super) fn resizes(&self) -> bool {
         self.get(Keyword::Size).is_some()
     }
@@ -114,12 +114,12 @@ impl PaxRecords {
     }
 }
 
-/// Whether content looks like the payload of a pax header whose own header is lost. Longer records are not looked for.
+/// Whether content looks like the payload of a pax header whose own header is lost. Longer records are not detected.
 pub(super) fn begins_with_record(content: &[u8]) -> bool {
     record(content).is_some()
 }
 
-/// One record at the start of `bytes`: keyword, value, whole length.
+/// Parses one record at the start of `bytes`: keyword, value, whole length.
 fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     let space = bytes.iter().take(20).position(|&b| b == b' ')?;
     let digits = &bytes[..space];

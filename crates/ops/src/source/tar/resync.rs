@@ -1,27 +1,27 @@
-//! The way on past a damaged header.
+//! Resynchronisation after a damaged header.
 
 use super::header::{is_plausible, looks_like_extension, salvaged_sizes, BLOCK, BLOCK_BYTES};
 use super::walk::Walker;
 use super::window::Window;
 use gristmill_core::Outcome;
 
-/// Zero bytes at the end of a file that are looked at to believe that it ends there.
+/// Zero bytes at the end of a file that are checked to accept its end there.
 const TAIL: u64 = 1 << 20;
-/// Damaged or distrusted headers that are stepped over by their own size.
+/// Maximum number of damaged or distrusted headers that are skipped by their own size.
 const HOPS: usize = 40;
 
-/// Where the walk goes on behind damage.
+/// Position after damage where the walk continues.
 pub(super) struct Resumed {
     pub(super) at: u64,
-    /// Found by looking at every block: the entry there may lack an extended header that was lost, and so its true name.
+    /// Whether it was found by searching every block: the entry there may lack an extended header that was lost, and therefore its true
+    /// name.
     pub(super) by_search: bool,
 }
 
 impl<W: Window> Walker<'_, W> {
-    /// Where the walk can go on, given that the block at `bad` cannot be trusted: the next header, or the end.
+    /// Returns where the walk can continue, given that the block at `bad` cannot be trusted: the next header, or the end.
     pub(super) fn find_next(&mut self, bad: u64) -> Outcome<Resumed> {
-        // What is left of the size field is tried first, so that an archive inside the lost content is not taken for part
-        // of this one.
+        // The remains of the size field are tried first, so that an archive inside the lost content is not mistaken for part of this one.
         match self.hop(bad)? {
             Some(at) => Ok(Resumed { at, by_search: false }),
             None => self.search(bad + BLOCK_BYTES).map(|at| Resumed { at, by_search: true }),
@@ -33,7 +33,7 @@ impl<W: Window> Walker<'_, W> {
         for _ in 0..HOPS {
             let Some(block) = self.block(at)? else { return Ok(None) };
             let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
-            // The entry that a lost extended header announced has a name or size that only that header knew.
+            // The entry described by a lost extended header has a name or size that only that header contained.
             if !sound || !(looks_like_extension(&block) || self.begins_with_record(at + BLOCK_BYTES)?) {
                 return Ok(Some(target));
             }
@@ -46,7 +46,7 @@ impl<W: Window> Walker<'_, W> {
         Ok(super::pax::begins_with_record(self.window.bytes(at, BLOCK)?))
     }
 
-    /// The nearest of the places where the entry at `at` may end that has a header (then true) or the end of the archive.
+    /// Returns the nearest possible end of the entry at `at` that has a header (then true) or is the end of the archive.
     fn nearest_target(&mut self, at: u64, block: &[u8; BLOCK]) -> Outcome<Option<(u64, bool)>> {
         for size in salvaged_sizes(block) {
             let target = size
@@ -67,7 +67,7 @@ impl<W: Window> Walker<'_, W> {
         Ok(None)
     }
 
-    /// The next header from here on by looking at every block, or the end.
+    /// Returns the next header from here on by searching every block, or the end.
     pub(super) fn search(&mut self, from: u64) -> Outcome<u64> {
         let mut at = from;
         let mut zeros_from = None;
@@ -90,7 +90,7 @@ impl<W: Window> Walker<'_, W> {
         }
     }
 
-    /// Whether nothing but zeros (or nothing at all) follows.
+    /// Whether only zeros follow, or no bytes.
     fn ends_at(&mut self, at: u64) -> Outcome<bool> {
         if self.block(at)?.is_some_and(|b| b.iter().any(|&byte| byte != 0)) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! One scan from open to end: which window, every step, every finding.
+//! One scan from open to end: chooses the window, handles every step and every finding.
 
 use super::group::Grouper;
 use super::header::{is_plausible, BLOCK, BLOCK_BYTES};
@@ -13,11 +13,11 @@ use gristmill_core::{Failure, Handles, NullProblemSink, Outcome, Problem, Proble
 use gristmill_storage::read::{open_any, ReadFile};
 use std::sync::Arc;
 
-/// Bytes behind the end of the archive that are looked at.
+/// Bytes after the end of the archive that are examined.
 const PEEK: u64 = 64 << 10;
-/// Progress and cancellation are looked after this often, in bytes of the archive.
+/// Interval of progress updates and cancellation checks, in bytes of the archive.
 const PROGRESS_EVERY: u64 = 256 << 10;
-/// Damaged places of one shard that are reported one by one.
+/// Maximum damaged places of one shard that are reported individually.
 const PLACES: u64 = 100;
 
 /// See [`super::scan_shard`].
@@ -32,7 +32,7 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
     if file.is_lfs_pointer()? {
         let problem = Problem::problem(ProblemKind::BadFile, Subject::shard(&shard.name), LFS_POINTER);
         handles.problems.report(problem.with_hint(LFS_HINT))?;
-        // What its bytes are as an archive says nothing to a person.
+        // Damage of the pointer file as an archive is meaningless to the user.
         let handles = Handles { problems: &NullProblemSink, ..*handles };
         let scan = Run::new(shard, FileWindow::new(file), &handles).scan(sink)?;
         handles.progress.add(1, 0);
@@ -82,7 +82,7 @@ struct Run<'a, W> {
     walker: Walker<'a, W>,
     next_beat: u64,
     counted: u64,
-    /// Damaged places so far, and the bytes in those that are not reported one by one.
+    /// Number of damaged places so far, and the bytes in those that are not reported individually.
     places: u64,
     folded: Option<(u64, u64)>,
 }
@@ -197,7 +197,7 @@ impl<'a, W: Window> Run<'a, W> {
         Ok(())
     }
 
-    /// The name in a cut header is used only to clear the sample before it: it is whole if another one begins here.
+    /// The name in a truncated header is used only to accept the sample before it: that is whole if another one begins here.
     fn cut_header(&mut self, at: u64, group: &mut Grouper<'_>) -> Outcome<u64> {
         group.release()?;
         let known = self.walker.window.bytes(at, BLOCK)?;
@@ -259,7 +259,7 @@ impl<'a, W: Window> Run<'a, W> {
         Ok(at)
     }
 
-    /// Bytes behind the end blocks are nobody's, but a second archive there means samples that no reader finds.
+    /// Bytes after the end blocks are ignored by readers, but a second archive there means samples that no reader finds.
     fn peek_behind(&mut self, closed: u64) -> Outcome<()> {
         let from = closed + BLOCK_BYTES;
         let behind = self.walker.window.bytes(from, PEEK as usize)?;

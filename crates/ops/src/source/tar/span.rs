@@ -1,4 +1,4 @@
-//! A stretch of an archive: the entries between two offsets, and one header block field by field.
+//! A span of an archive: the entries between two offsets, and one header block field by field.
 
 use super::header::{self, number, BLOCK, BLOCK_BYTES};
 use super::names;
@@ -9,36 +9,36 @@ use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
-/// One entry of a stretch.
+/// One entry of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanEntry<'a> {
-    /// Its full name, as bytes.
+    /// Full name, as bytes.
     pub name: &'a [u8],
-    /// First header block that belongs to it.
+    /// Offset of the first header block that belongs to the entry, in bytes.
     pub offset: u64,
-    /// First content byte; the block before it is its own header.
+    /// Offset of the content, in bytes; the block before it is the entry's own header.
     pub content_offset: u64,
-    /// Content bytes.
+    /// Size of the content, in bytes.
     pub size: u64,
-    /// Where its name splits into key and part; `None` when it is no part of a sample.
+    /// Where the name splits into key and part; `None` when it is not a part of a sample.
     pub dot: Option<usize>,
-    /// It would be a part of a sample if it were a file and not a link.
+    /// Whether it is a link that would be a part of a sample if it were a file.
     pub is_linked_part: bool,
 }
 
-/// What a stretch consists of.
+/// An element of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanItem<'a> {
     /// An entry.
     Entry(SpanEntry<'a>),
-    /// Bytes that are no entry, from this offset on, and why.
+    /// Bytes that are not an entry, from this offset on, and the reason.
     Damage(u64, &'static str),
 }
 
-/// Goes through the entries that begin in `from..to` until `take` says no. Of a compressed archive everything before is unpacked
-/// first, which takes time.
+/// Visits the entries that begin in `from..to` until `take` returns `false`. In a compressed archive everything before is unpacked first,
+/// which takes time.
 ///
-/// Both offsets are claims: they may lie behind the end of the file, or inside of content. Then what is found is damage, or nothing.
+/// Both offsets are untrusted: they may be beyond the end of the file, or inside content. The result is then damage, or nothing.
 pub fn each_entry(
     file: &Arc<ReadFile>,
     from: u64,
@@ -107,19 +107,19 @@ fn walk<W: Window>(
 /// One field of a header block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderField {
-    /// What the format calls it.
+    /// Name of the field in the format.
     pub name: &'static str,
-    /// Its first byte in the block.
+    /// Offset of the first byte in the block.
     pub from: usize,
-    /// The byte behind its last one.
+    /// Offset after the last byte in the block.
     pub to: usize,
-    /// What it says, in a user's words; text out of the archive is made safe to show.
+    /// Value, for the user; text from the archive is made safe to show.
     pub value: String,
-    /// What is wrong with it.
+    /// What is wrong with the value, if anything.
     pub defect: Option<&'static str>,
 }
 
-/// How a field is read.
+/// How a field is parsed.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -149,7 +149,7 @@ const FIELDS: [(&str, usize, usize, Kind); 16] = [
     ("prefix", 345, 500, Kind::Text),
 ];
 
-/// Reads a block as a header, field by field, whatever it holds.
+/// Parses a block as a header, field by field, regardless of its content.
 pub fn header_fields(block: &[u8; BLOCK]) -> Vec<HeaderField> {
     let field = |(name, from, to, kind): &(&'static str, usize, usize, Kind)| {
         let (value, defect) = read_field(block, block.get(*from..*to).unwrap_or_default(), *kind);
@@ -163,7 +163,7 @@ fn read_field(block: &[u8; BLOCK], bytes: &[u8], kind: Kind) -> (String, Option<
         let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
         gristmill_core::text::display_safe_bytes(bytes.get(..end).unwrap_or_default())
     };
-    // The others are as long as a number can be.
+    // The other fields are as long as a number can be.
     let is_number = !matches!(kind, Kind::Text | Kind::Type);
     let value = if is_number { number(bytes) } else { None };
     match (kind, value) {
@@ -206,7 +206,7 @@ fn type_word(flag: u8) -> (String, Option<&'static str>) {
     (format!("{shown}, {word}"), None)
 }
 
-/// The offset of the header block that belongs to a content offset: the block before it.
+/// Returns the offset of the header block for a content offset: the block before it.
 pub fn header_offset(content_offset: u64) -> Option<u64> {
     content_offset.checked_sub(BLOCK_BYTES)
 }

@@ -1,4 +1,4 @@
-//! The scan against archives made here, made by the reference (golden), and broken on purpose.
+//! The scan on archives made here, made by the reference (golden), and damaged on purpose.
 
 mod cases;
 mod golden;
@@ -10,7 +10,7 @@ use super::{scan_shard, ScanSink, ShardScan};
 use gristmill_core::*;
 use std::path::Path;
 
-/// A sample as the sink got it; hidden ones have no key.
+/// A sample as passed to the sink; hidden ones have no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) key: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Seen {
     pub(super) parts: Vec<(String, u64, u64)>,
 }
 
-/// Keeps everything.
+/// Records everything.
 #[derive(Default)]
 pub(super) struct Recorder {
     parts: Vec<(String, u64, u64)>,
@@ -47,7 +47,7 @@ impl ScanSink for Recorder {
     }
 }
 
-/// What one scan gave.
+/// Result of one scan.
 pub(super) struct Scanned {
     pub(super) scan: ShardScan,
     pub(super) samples: Vec<Seen>,
@@ -64,7 +64,7 @@ impl Scanned {
     pub(super) fn keys(&self) -> Vec<&str> {
         self.samples.iter().map(|s| s.key.as_deref().unwrap_or("(hidden)")).collect()
     }
-    /// Kinds of what is worse than a note; that excluded samples are listed one by one is checked here.
+    /// Returns the kinds of problems worse than a note; also checks that excluded samples are listed individually.
     pub(super) fn damage(&self) -> Vec<ProblemKind> {
         let listed: Vec<_> = self
             .problems

@@ -1,5 +1,4 @@
-//! The walk from entry to entry, with the semantics of Python's `tarfile` 3.11 for what is sound, and a way on past what
-//! is not.
+//! The walk from entry to entry, with the semantics of Python's `tarfile` 3.11 for valid archives, and recovery after damage.
 
 use super::header::{classify, is_plausible, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
 use super::pax::PaxRecords;
@@ -11,38 +10,38 @@ use gristmill_core::{Cancel, Outcome, ProblemKind};
 const MAX_EXTENSION: u64 = 1 << 20;
 /// Longest entry name, in bytes.
 const MAX_NAME: usize = 4096;
-/// Extended headers in front of one entry.
+/// Maximum number of extended headers before one entry.
 const MAX_CHAIN: usize = 32;
 
 /// One entry; its name is [`Walker::name`] until the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// First header block that belongs to it.
+    /// Offset of the first header block that belongs to it.
     pub(super) offset: u64,
-    /// First content byte.
+    /// Offset of the content.
     pub(super) content_offset: u64,
     /// Content bytes, as the reference counts them (unfolded for sparse entries).
     pub(super) size: u64,
-    /// A type that can be a part.
+    /// Whether its type can be a part.
     pub(super) regular: bool,
-    /// Stored with a map of its holes: its bytes in the archive are not those of the file.
+    /// Whether it is stored with a map of its holes: its bytes in the archive are not those of the file.
     pub(super) is_sparse: bool,
-    /// A hard or symbolic link.
+    /// Whether it is a hard or symbolic link.
     pub(super) is_link: bool,
-    /// Why its name or size may be wrong, though it can be read.
+    /// Why its name or size may be wrong, although it can be read.
     pub(super) suspect: Option<&'static str>,
-    /// An AppleDouble file that is named like a part; set by the grouping.
+    /// Whether it is an AppleDouble file that is named like a part; set by the grouping.
     pub(super) is_apple_double: bool,
 }
 
-/// What one step of the walk met.
+/// Result of one step of the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// An entry of any type.
     Entry(Entry),
-    /// A global header; `suspect` when some of it cannot be understood.
+    /// A global header; `suspect` when some of it is invalid.
     Global { at: u64, suspect: Option<&'static str> },
-    /// Bytes that are no entries; the walk goes on at `to`. With `doubtful`, the next entry may not have its true name.
+    /// Bytes that are not entries; the walk continues at `to`. With `doubtful`, the next entry may not have its true name.
     Damage { from: u64, to: u64, kind: ProblemKind, why: &'static str, doubtful: bool },
     /// The first block of the file is not a header.
     NotATar { why: &'static str },
@@ -50,7 +49,7 @@ pub(super) enum Step {
     CutHeader { at: u64 },
     /// The file ends inside the content of the entry that begins at `at`; its name is known.
     CutContent { at: u64 },
-    /// The end. `closed` gives the position of the zero block that says so, if one does.
+    /// The end. `closed` is the offset of the zero block that marks it, if there is one.
     End { at: u64, closed: Option<u64> },
 }
 
@@ -61,14 +60,14 @@ enum Extension {
     Local(PaxRecords),
 }
 
-/// An entry being put together.
+/// An entry under construction.
 struct Draft {
     offset: u64,
     header_at: u64,
     content_offset: i128,
     size: i128,
     next: i128,
-    /// The same by the size field of its own header, unless that is 0.
+    /// Like `next`, by the size field of the entry's own header, unless that is 0.
     own_next: Option<i128>,
     regular: bool,
     is_sparse: bool,
@@ -78,7 +77,7 @@ struct Draft {
     suspect: Option<&'static str>,
 }
 
-/// What ended the collecting of extended headers.
+/// What ended the collection of extended headers.
 enum Collected {
     /// The entry's own header.
     Header(Draft, u8),
@@ -90,7 +89,7 @@ enum Collected {
 pub(super) struct Walker<'a, W> {
     pub(super) window: W,
     pub(super) cancel: &'a Cancel,
-    /// Where the next header is expected.
+    /// Offset where the next header is expected.
     pub(super) at: u64,
     /// Full name of the entry of the last step.
     pub(super) name: Vec<u8>,
@@ -98,7 +97,7 @@ pub(super) struct Walker<'a, W> {
     /// Start of the global headers directly before `at`: they belong to no entry.
     globals_from: Option<u64>,
     suspect: Option<&'static str>,
-    /// Something was skipped, so the walk may have come into an archive inside lost content.
+    /// Whether something was skipped, so the walk may have entered an archive inside lost content.
     met_damage: bool,
 }
 
@@ -108,12 +107,12 @@ impl<'a, W: Window> Walker<'a, W> {
         Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, met_damage: false }
     }
 
-    /// Takes the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
+    /// Performs the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
     pub(super) fn step(&mut self) -> Outcome<Step> {
         let at = self.at;
         let block = self.window.bytes(at, BLOCK)?;
         let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
-            // Blanks that fill no block are what is left of an end mark; an archive does not begin with one.
+            // Zeros that do not fill a block are the remains of an end mark; an archive does not begin with one.
             let is_end = block.is_empty() || at > 0 && block.iter().all(|byte| *byte == 0);
             return Ok(if is_end { self.end(at, None) } else { Step::CutHeader { at } });
         };
@@ -133,12 +132,12 @@ impl<'a, W: Window> Walker<'a, W> {
         }
     }
 
-    /// Global headers with nothing behind them are left out of the last sample: its reader would stumble over them.
+    /// Excludes global headers without a following entry from the last sample: its reader would fail on them.
     fn end(&self, at: u64, closed: Option<u64>) -> Step {
         Step::End { at: self.globals_from.unwrap_or(at), closed }
     }
 
-    /// A zero block, which may be the end of an archive inside lost content: the end only if no header follows.
+    /// Handles a zero block that may be the end of an archive inside lost content: it is the end only if no header follows.
     fn doubtful_end(&mut self, at: u64) -> Outcome<Step> {
         let next = self.search(at + BLOCK_BYTES)?;
         if self.window.reaches(next.saturating_add(BLOCK_BYTES))? {
@@ -153,7 +152,7 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(self.end(at, Some(at)))
     }
 
-    /// An entry that needs more than its own header.
+    /// Processes an entry that needs more than its own header.
     fn extended_entry(&mut self) -> Outcome<Step> {
         let mut chain = Vec::new();
         self.suspect = None;
@@ -254,7 +253,7 @@ impl<'a, W: Window> Walker<'a, W> {
         }
     }
 
-    /// Keeps what one extended header says. `Err` when some of it cannot be understood.
+    /// Stores the content of one extended header. `Err` when some of it is invalid.
     fn take_extension(
         &mut self,
         type_flag: u8,
@@ -327,8 +326,8 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(Ok(()))
     }
 
-    /// Where the content begins behind a map of holes (sparse format 1.0): a count, then that many pairs, one number a
-    /// line, padded to whole blocks.
+    /// Returns where the content begins after a map of holes (sparse format 1.0): a count, then that many pairs, one number a line, padded
+    /// to whole blocks.
     fn after_map(&mut self, content_at: u64) -> Outcome<Option<u64>> {
         let map = self.window.bytes(content_at, MAX_EXTENSION as usize)?;
         let mut lines = map.split_inclusive(|&b| b == b'\n');
@@ -346,7 +345,7 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(Some(content_at + used.div_ceil(BLOCK_BYTES) * BLOCK_BYTES))
     }
 
-    /// Checks a finished draft against the bounds of the archive and moves on behind it.
+    /// Checks a finished draft against the bounds of the archive and moves past it.
     fn finish(&mut self, draft: Draft) -> Outcome<Step> {
         if draft.size < 0 {
             return self.impossible(&draft, "its size is negative");
@@ -382,7 +381,7 @@ impl<'a, W: Window> Walker<'a, W> {
         }))
     }
 
-    /// Where the next header lies if the header's own size is right and the pax size, which no checksum guards, is not.
+    /// Returns the offset of the next header if the header's own size is right and the pax size, which no checksum protects, is wrong.
     fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
         let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
         let Some(own) = own else { return Ok(None) };
@@ -393,12 +392,12 @@ impl<'a, W: Window> Walker<'a, W> {
         Ok(<&[u8; BLOCK]>::try_from(block).is_ok_and(is_plausible).then_some(own))
     }
 
-    /// Gives up an entry whose headers are sound but say something that cannot be.
+    /// Skips an entry whose headers are valid but contain impossible values.
     fn impossible(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         self.damage_of(draft.offset, draft.header_at, why)
     }
 
-    /// Steps over an entry that is not wanted; its own header is sound.
+    /// Skips an entry that is refused; its own header is valid.
     fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
         if draft.size >= 0 && self.window.reaches(next)? {
@@ -446,7 +445,7 @@ fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
     }
 }
 
-/// Rounded up to whole blocks.
+/// Rounds up to whole blocks.
 fn padded(size: i128) -> i128 {
     (size + 511) & !511
 }

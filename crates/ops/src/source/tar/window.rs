@@ -1,4 +1,4 @@
-//! What the walk sees of an archive: a window of bytes that moves forward, over a plain file or a decompressed stream.
+//! Access of the walk to an archive: a window of bytes that moves forward, over a plain file or a decompressed stream.
 
 use super::header::BLOCK_BYTES;
 use crate::source::compressed::Decompressed;
@@ -7,28 +7,28 @@ use gristmill_storage::read::ReadFile;
 use std::io;
 use std::sync::Arc;
 
-/// Read this much after a jump: a header, a short extension, and small entries that follow.
+/// Bytes read after a jump: a header, a short extension, and small entries that follow.
 const CHUNK_MIN: usize = 8 << 10;
-/// Read at most this much at once; stays in the processor's cache.
+/// Maximum bytes read at once; fits into the processor's cache.
 const CHUNK_MAX: usize = 256 << 10;
-/// A gap up to this size is read through instead of jumped over.
+/// A gap up to this size, in bytes, is read instead of jumped over.
 const JUMP_WORTH: u64 = 128 << 10;
-/// How many bytes of a stream stay in reach behind the newest one.
+/// Bytes of a stream before the newest one that remain accessible.
 const STREAM_KEEPS: usize = 4 << 20;
 
 /// Moves over the bytes of one archive.
 pub(super) trait Window {
-    /// `len` bytes from `offset`; fewer only where the archive ends (or cannot be read any further).
+    /// Returns `len` bytes from `offset`; fewer only where the archive ends (or cannot be read any further).
     fn bytes(&mut self, offset: u64, len: usize) -> Outcome<&[u8]>;
     /// Whether the archive has at least `end` bytes.
     fn reaches(&mut self, end: u64) -> Outcome<bool>;
-    /// Whether bytes from `offset` on can be asked for without giving up those behind.
+    /// Whether bytes from `offset` on can be read without losing those before.
     fn can_look_ahead(&self, offset: u64) -> bool;
-    /// Bytes of the *file* that are done with when the walk is at `offset` of the archive.
+    /// Returns the bytes of the *file* that are finished when the walk is at `offset` of the archive.
     fn file_bytes_done(&self, offset: u64) -> u64;
-    /// Bytes in the archive as far as known: all of a plain file, what was produced of a stream.
+    /// Returns the known bytes of the archive: all of a plain file, the unpacked ones of a stream.
     fn known_len(&self) -> u64;
-    /// Why the bytes ended before their time, if they did.
+    /// Returns why the bytes ended prematurely, if they did.
     fn broken(&self) -> Option<&str>;
 }
 
@@ -40,7 +40,7 @@ pub(super) struct FileWindow {
     start: u64,
     filled: usize,
     chunk: usize,
-    /// Nothing behind this offset is read.
+    /// Nothing after this offset is read.
     until: u64,
 }
 
@@ -50,7 +50,7 @@ impl FileWindow {
         Self { file, len, buffer: vec![0; CHUNK_MAX], start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: u64::MAX }
     }
 
-    /// The bytes before an offset as if they were the whole file.
+    /// Treats the bytes before an offset as the whole file.
     pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
         Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len }
@@ -108,7 +108,7 @@ impl Window for FileWindow {
     }
 }
 
-/// A decompressed stream: only forward; a few MiB behind the newest byte stay in reach.
+/// A decompressed stream: forward only; a few MiB before the newest byte remain accessible.
 pub(super) struct StreamWindow<'a> {
     stream: Decompressed,
     cancel: &'a Cancel,
@@ -123,7 +123,7 @@ impl<'a> StreamWindow<'a> {
     fn end(&self) -> u64 {
         self.start + self.buffer.len() as u64
     }
-    /// Unpacks until the archive is known to reach `end`; false where it stops before.
+    /// Unpacks until the archive is known to have `end` bytes; returns `false` if it ends before.
     fn unpack_to(&mut self, end: u64) -> Outcome<bool> {
         while self.end() < end {
             self.cancel.check()?;

@@ -1,4 +1,4 @@
-//! Blocks of whole lines: what workers take.
+//! Blocks of whole lines, the unit of work of the workers.
 
 use super::packing::Unpacked;
 use super::{Packing, TextFile};
@@ -13,46 +13,46 @@ pub const LONGEST_LINE: usize = 64 << 20;
 /// Bytes read at a time.
 const STEP: usize = 1 << 20;
 
-/// A place between two lines.
+/// A position between two lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Bytes of unpacked text before it.
+    /// Bytes of unpacked text before the position.
     pub offset: u64,
-    /// Lines before it.
+    /// Lines before the position.
     pub line: u64,
 }
 
-/// A line that is too long to be held.
+/// A line that is too long to be held in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlong {
-    /// Where it begins in the unpacked text.
+    /// Offset in the unpacked text, in bytes.
     pub start: u64,
-    /// Its length without the `\n`, in bytes.
+    /// Length without the `\n`, in bytes.
     pub bytes: u64,
 }
 
 /// Whole lines, split at `\n` only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Number of its first line, counted from 0. A block read by place ([`read_unit`](super::read_unit)) does not know it and says 0.
+    /// Number of the first line, counted from 0. A block read by position ([`read_unit`](super::read_unit)) does not know it and holds 0.
     pub first_line: u64,
-    /// Where it begins in the unpacked text.
+    /// Offset of the first line in the unpacked text, in bytes.
     pub start: u64,
     /// The lines with their `\n`; the last line of a file may lack it.
     pub bytes: Vec<u8>,
-    /// A line behind those in `bytes` that is longer than [`LONGEST_LINE`].
+    /// A line after those in `bytes` that is longer than [`LONGEST_LINE`].
     pub overlong: Option<Overlong>,
-    /// Where the next block begins.
+    /// Offset of the next block in the unpacked text, in bytes.
     pub end: u64,
 }
 
 impl Block {
-    /// Every line in order, an overlong one as the last.
+    /// Returns every line in order, an overlong one last.
     pub fn lines(&self) -> Lines<'_> {
         Lines { block: self, at: 0, number: self.first_line, overlong: self.overlong }
     }
 
-    /// How many lines it has, an overlong one counted.
+    /// Returns the number of lines, including an overlong one.
     pub fn count_lines(&self) -> u64 {
         let ended = memchr_iter(b'\n', &self.bytes).count() as u64;
         let open = !self.bytes.is_empty() && self.bytes.last() != Some(&b'\n');
@@ -63,20 +63,20 @@ impl Block {
 /// One line of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, counted on from [`Block::first_line`].
+    /// Line number, counted on from [`Block::first_line`].
     pub number: u64,
-    /// Where it begins in the unpacked text.
+    /// Offset in the unpacked text, in bytes.
     pub start: u64,
-    /// Its bytes without the `\n`; nothing of an overlong one.
+    /// Bytes without the `\n`; empty for an overlong line.
     pub bytes: &'a [u8],
-    /// Its length without the `\n`, in bytes.
+    /// Length without the `\n`, in bytes.
     pub len: u64,
-    /// A `\n` ends it.
+    /// Whether a `\n` ends the line.
     pub is_ended: bool,
 }
 
 impl Line<'_> {
-    /// Whether it was too long to be held: only its length is known.
+    /// Whether the line was too long to be held: only its length is known.
     pub fn is_overlong(&self) -> bool {
         self.len != self.bytes.len() as u64
     }
@@ -108,16 +108,16 @@ impl<'a> Iterator for Lines<'a> {
         let start = self.block.start + self.at as u64;
         self.at += bytes.len() + 1;
         let len = bytes.len() as u64;
-        // However it came to be held: the same line is judged alike for any size of blocks.
+        // A line that is held although it is too long is treated the same way, so that the result does not depend on the size of blocks.
         let bytes = if bytes.len() > LONGEST_LINE { b"" } else { bytes };
         Some(Line { number, start, bytes, len, is_ended: found.is_some() })
     }
 }
 
-/// Cuts a line where a reader with universal newlines ends lines too: at `\r\n` (whose `\n` is gone already) and at every other
-/// `\r`. Each piece comes with where it begins in the line.
+/// Cuts a line where a reader with universal newlines also ends lines: at `\r\n` (whose `\n` is already removed) and at every other `\r`.
+/// Yields each piece with its offset in the line, in bytes.
 pub fn cr_lines(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    // A `\r` at the very end belongs to the `\n` behind it.
+    // A `\r` at the very end belongs to the `\n` that follows it.
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut at = Some(0);
     std::iter::from_fn(move || {
@@ -129,23 +129,23 @@ pub fn cr_lines(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// Where packed text ends before its time.
+/// The position where packed text ends prematurely, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where in the unpacked text; everything before it was handed out as far as its lines are whole.
+    /// Position in the unpacked text; all whole lines before it were returned.
     pub at: Position,
-    /// Bytes behind the last whole line that could be unpacked, and are not handed out.
+    /// Bytes after the last whole line that could be unpacked but are not returned.
     pub lost: u64,
     /// Packed bytes that were read.
     pub packed: u64,
-    /// How it is packed.
+    /// Packing of the file.
     pub packing: Packing,
-    /// The decoder's reason.
+    /// Reason given by the decoder.
     pub why: String,
 }
 
 impl Damage {
-    /// As a finding on its file.
+    /// Returns the damage as a problem of its file.
     pub fn problem(&self, file: &TextFile) -> Problem {
         let lost = match self.lost {
             0 => String::new(),
@@ -165,13 +165,13 @@ impl Damage {
     }
 }
 
-/// The blocks of one file, one after the other.
+/// Reads the blocks of one file in order.
 pub struct Blocks {
     input: Unpacked,
     packing: Packing,
     block_bytes: usize,
     at: Position,
-    /// Read, and not handed out yet: the beginning of a line.
+    /// Bytes read but not yet returned: the beginning of a line.
     waiting: Vec<u8>,
     is_over: bool,
     damage: Option<Damage>,
@@ -179,8 +179,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Opens a file to hand out blocks of about `block_bytes` from a place on, which [`Block::end`] of an earlier reading named. A
-    /// packed file is unpacked from its beginning all the same.
+    /// Opens a file to read blocks of about `block_bytes` from a position, which is the [`Block::end`] of an earlier read. A packed file is
+    /// unpacked from its beginning regardless of the position.
     pub fn open(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
         let source = Arc::new(open_read(&file.path)?);
         let mut input = Unpacked::new(source, file.packing)?;
@@ -201,7 +201,7 @@ impl Blocks {
         })
     }
 
-    /// The next block, in the memory of `spare`; `None` at the end of the text, or of what can be read of it.
+    /// Reads the next block into the memory of `spare`; returns `None` at the end of the text, or of the readable part of it.
     pub fn next(&mut self, mut spare: Vec<u8>) -> Outcome<Option<Block>> {
         spare.clear();
         spare.append(&mut self.waiting);
@@ -239,17 +239,17 @@ impl Blocks {
         }
     }
 
-    /// Where the next block begins.
+    /// Returns the position of the next block.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Packed bytes read so far, for progress.
+    /// Returns the packed bytes read so far, for progress.
     pub fn consumed(&self) -> u64 {
         self.input.consumed()
     }
 
-    /// Once there are no more blocks: where and why the text ended before its time.
+    /// Returns where and why the text ended prematurely; valid once there are no more blocks.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
@@ -273,7 +273,7 @@ impl Blocks {
         block
     }
 
-    /// Reads to the end of a line whose beginning is too long already.
+    /// Reads to the end of a line whose beginning is already too long.
     fn overlong(&mut self, beginning: Vec<u8>) -> Outcome<Block> {
         let start = self.at.offset;
         let mut bytes = beginning.len() as u64;

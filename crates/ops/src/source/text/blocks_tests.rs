@@ -1,4 +1,4 @@
-//! Blocks of every packing, size and place, against the text they come from.
+//! Blocks of every packing, size and position, compared with the text they come from.
 
 use super::*;
 use gristmill_core::{Cancel, FileStamp};
@@ -42,7 +42,7 @@ fn lzma(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A zip archive of one member whose checksum stands in front, or behind.
+/// Builds a zip archive of one member whose checksum is stored before the member, or after it.
 fn zip(bytes: &[u8], is_behind: bool) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -77,7 +77,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
 
 type Seen = Vec<(u64, u64, Vec<u8>, bool)>;
 
-/// Every line with its number, place and whether it is ended, and the blocks' damage.
+/// Reads every line with its number, offset and whether it is ended, and the damage of the blocks.
 fn read(file: &TextFile, size: usize, from: Position) -> (Seen, Option<Damage>) {
     let mut blocks = Blocks::open(file, size, from, &Cancel::default()).unwrap();
     let mut seen = Vec::new();
@@ -126,7 +126,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
         assert_eq!(file.packing, packing, "{name}");
         let (seen, damage) = read(&file, 4096, Position::default());
         assert_eq!((seen, damage), (wanted(&text), None), "{name}");
-        // Going on where an earlier run stopped.
+        // Continuing where an earlier run stopped.
         let (seen, _) = read(&file, 4096, Position { offset: 9, line: 1 });
         assert_eq!(seen[0], wanted(&text)[1], "{name}");
     }
@@ -136,7 +136,7 @@ fn every_packing_is_recognised_and_read_to_its_end() {
 #[test]
 fn of_a_cut_or_damaged_stream_the_whole_lines_before_it_come_and_then_the_place() {
     let folder = tempfile::tempdir().unwrap();
-    // Hard to pack, so that most of the text lies behind the cut.
+    // Barely compressible, so that most of the text is after the cut.
     let line = |n: u64| format!("{{\"n\": {}}}\n", xxhash_rust::xxh3::xxh3_64(&n.to_le_bytes())).into_bytes();
     let text: Vec<u8> = (0..20_000).flat_map(line).collect();
     let packers: [(&str, Vec<u8>); 6] = [
@@ -209,7 +209,7 @@ fn a_line_that_is_too_long_is_measured_and_its_neighbours_are_read() {
             .collect();
         assert_eq!(lines, [(0, 5, false), (6, long as u64, true), (7 + long as u64, 4, false)]);
     }
-    // Without an end, too.
+    // The same line without a `\n`.
     let file = super::TextFile { bytes: 6 + long as u64, ..file };
     write_file(&RealFs, &file.path, &text[..6 + long], 0o644).unwrap();
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();
@@ -287,7 +287,7 @@ fn how_small_text_is_packed_is_told_by_its_beginning() {
     let mut broken = file(dir.path(), "broken", &zstd_of(&text));
     broken.packing = Packing::Gzip;
     assert_eq!(unpacked_share(&broken, 1 << 20).unwrap().1, 0, "what cannot be unpacked gives nothing");
-    // Equal lines give far more than is taken, and are not unpacked for ever.
+    // Equal lines unpack to far more than is read; unpacking stops at a limit.
     let equal = file(dir.path(), "equal.zst", &zstd_of(&vec![b'\n'; 80 << 20]));
     assert!(unpacked_share(&equal, 1 << 10).unwrap().1 < 1 << 20);
 }

@@ -1,4 +1,4 @@
-//! The text of a line, found in one pass.
+//! Extraction of the text of a line in one pass.
 
 use super::jq::Program;
 use super::verdict::Quirks;
@@ -9,36 +9,36 @@ use gristmill_pycompat::json_walk::{hex4, low_half, walk, JsonError, Kind, Span,
 use memchr::memchr;
 use serde_json::Value;
 
-/// What stands where the text of a document should be.
+/// What was found as the text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Text<'a> {
     /// A string, possibly empty.
     Is(&'a str),
-    /// Nothing: the key is not there, or the program has no output.
+    /// Nothing: the key is missing, or the program has no output.
     Missing,
     /// `null`.
     Null,
-    /// `0`, `false`, `[]` or `{}`, which Python takes for nothing; what it is.
+    /// `0`, `false`, `[]` or `{}`, which Python treats as false; holds a description of the value.
     Falsy(&'static str),
-    /// Another value; what it is.
+    /// Another value; holds a description of it.
     NotText(&'static str),
-    /// The line, or what a path leads through, is no object; what it is.
+    /// The line, or a value on the path, is not an object; holds a description of it.
     NotObject(&'static str),
     /// The jq program ends in an error, or takes too long.
     Fails(&'static str),
-    /// The line is no JSON: where, in bytes from its beginning, and why.
+    /// The line is not JSON.
     Invalid {
-        /// Where.
+        /// Offset of the mistake from the beginning of the line, in bytes.
         at: usize,
-        /// Why.
+        /// Reason.
         why: &'static str,
     },
-    /// Only white space.
+    /// The line holds only white space.
     Blank,
 }
 
 impl<'a> Text<'a> {
-    /// The string, if there is one.
+    /// Returns the string, or an empty one if there is none.
     pub fn words(self) -> &'a str {
         match self {
             Self::Is(text) => text,
@@ -47,49 +47,49 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What a line says.
+/// Text and peculiarities of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
-    /// Its text.
+    /// Text of the document.
     pub text: Text<'a>,
-    /// What is odd about it.
+    /// Peculiarities of the line that strict readers refuse.
     pub quirks: Quirks,
 }
 
-/// Takes the text out of lines. One for each thread; its memory is used again.
+/// Extracts the text from lines. Each thread has its own; its memory is reused.
 pub struct Extractor {
     way: TextSelector,
-    /// Texts that do not stand in their lines as they are, one behind the other.
+    /// Texts that differ from their spelling in the line, concatenated.
     texts: String,
 }
 
-/// What a line says, for as long as the extractor does not [`forget`](Extractor::forget) it: [`document`](Self::document) tells.
+/// A parsed line, valid until [`forget`](Extractor::forget) is called on the extractor; [`document`](Self::document) returns its contents.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLine<'a> {
     text: TextPlace<'a>,
     quirks: Quirks,
 }
 
-/// Where a text is.
+/// Location of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TextPlace<'a> {
-    /// In the line, or there is none.
+    /// In the line, or there is no text.
     Line(Text<'a>),
-    /// Among those of the extractor, from here to there.
+    /// In the texts of the extractor, from the first to the second offset in bytes.
     Own(usize, usize),
 }
 
-/// Over this, in bytes, memory for texts is given back.
+/// Memory for texts above this size, in bytes, is released.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
 enum TextSelector {
-    /// A key of the line's object, then of what it leads to, and so on.
+    /// A key of the line's object, then a key of its value, and so on.
     Path(Vec<String>),
     Program(Box<Program>),
 }
 
 impl Extractor {
-    /// For the text at `field`. A jq program that does not compile is a usage error with its place.
+    /// Creates an extractor of the text at `field`. A jq program that does not compile is a usage error with its location.
     pub fn new(field: &TextField) -> Outcome<Self> {
         let way = match field {
             TextField::Key(key) => TextSelector::Path(vec![key.clone()]),
@@ -101,14 +101,14 @@ impl Extractor {
         Ok(Self { way, texts: String::new() })
     }
 
-    /// The text of a line, which comes without its `\n`. What was held before is forgotten.
+    /// Extracts the text of a line, which is passed without its `\n`. Texts held before are dropped.
     pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
         self.forget();
         let held = self.hold(line);
         held.document(self)
     }
 
-    /// Forgets all texts.
+    /// Drops all texts.
     pub fn forget(&mut self) {
         self.texts.clear();
         if self.texts.capacity() > MAX_KEPT_BYTES {
@@ -116,7 +116,7 @@ impl Extractor {
         }
     }
 
-    /// [`document`](Self::document), of some lines at a time.
+    /// Like [`document`](Self::document), for several lines at a time.
     pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
         let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });
@@ -151,7 +151,7 @@ impl Extractor {
         if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
             return ParsedLine { text: program.run(all, texts), quirks };
         }
-        // jq reads half a character as the one that stands for what cannot be read.
+        // jq reads an unpaired surrogate as the replacement character.
         let text = program.run(&mended(all), texts);
         if matches!(text, TextPlace::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
         {
@@ -162,7 +162,7 @@ impl Extractor {
 }
 
 impl<'a> ParsedLine<'a> {
-    /// What the line says, by the extractor that holds it.
+    /// Returns the contents of the line; `extractor` must be the one that holds it.
     pub fn document<'t>(&self, extractor: &'t Extractor) -> Document<'t>
     where
         'a: 't,
@@ -175,7 +175,7 @@ impl<'a> ParsedLine<'a> {
     }
 }
 
-/// What the end of a path leads to.
+/// Converts the value at the end of a path.
 fn resolve<'a>(found: PathResult, line: &'a str, texts: &mut String) -> TextPlace<'a> {
     let (kind, span) = match found {
         PathResult::Nothing => return TextPlace::Line(Text::Missing),
@@ -223,7 +223,7 @@ fn blocked_words(kind: Kind) -> &'static str {
     }
 }
 
-/// A line with every half character replaced.
+/// Returns a line with every unpaired surrogate replaced.
 fn mended(line: &str) -> String {
     let bytes = line.as_bytes();
     let mut out = String::with_capacity(line.len());
@@ -247,23 +247,23 @@ fn mended(line: &str) -> String {
     out
 }
 
-/// What a path led to so far.
+/// State of following a path.
 #[derive(Clone, Copy, Debug)]
 enum PathResult {
     Nothing,
-    /// The line itself is no object.
+    /// The line itself is not an object.
     Outermost(Kind),
-    /// Something on the way is no object.
+    /// A value on the path is not an object.
     Blocked(Kind),
     Value(Kind, Span),
 }
 
-/// Follows a path through the line. Of a key that comes twice the last one counts, as it does for every reader.
+/// Follows a path through the line. The last one of repeated keys counts, as in every reader.
 struct Finder<'a> {
     path: &'a [String],
-    /// So many keys of the path have been met, and their objects are open.
+    /// Number of keys of the path that have been matched and whose objects are open.
     matched: usize,
-    /// The value that comes next belongs to the key at this place of the path.
+    /// Index in the path of the key that the next value belongs to.
     awaited: Option<usize>,
     found: PathResult,
     halves: u32,
@@ -275,7 +275,7 @@ impl<'a> Finder<'a> {
         Self { path, matched: 0, awaited: None, found: PathResult::Nothing, halves: 0, quirks: Quirks::NONE }
     }
 
-    /// `half` is what a lone half in the text itself counts as.
+    /// Returns the peculiarities; `half` is reported for an unpaired surrogate in the text itself.
     fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
         let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
         let in_text = matches!(self.found, PathResult::Value(Kind::String, span) if span.has_half);
@@ -356,7 +356,7 @@ fn unescaped(raw: &[u8]) -> String {
     out
 }
 
-/// The keys of a line's object, in order, at most 100; none of a line that is no object. For a hint.
+/// Returns the keys of a line's object, in order, at most 100; empty for a line that is not an object. Used for a hint.
 pub fn keys_of(line: &[u8]) -> Vec<String> {
     let mut keys = Keys(Vec::new());
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -366,7 +366,7 @@ pub fn keys_of(line: &[u8]) -> Vec<String> {
     }
 }
 
-/// Keys that are told.
+/// Maximum number of keys returned.
 const MAX_KEYS: usize = 100;
 
 struct Keys(Vec<String>);
@@ -387,8 +387,8 @@ impl Visit for Keys {
     fn overflow(&mut self) {}
 }
 
-/// The value that a path of keys leads to, for what is looked at beside the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is
-/// missing, something on the way is no object, or the line is no JSON. What is deeper than 128 in the value counts as not there.
+/// Returns the value at a path of keys, for fields other than the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is missing, a
+/// value on the path is not an object, or the line is not JSON. Anything deeper than 128 levels in the value is treated as missing.
 pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
     let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

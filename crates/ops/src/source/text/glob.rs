@@ -1,5 +1,5 @@
-//! Patterns for relative paths as fsspec has them (docs/formats/nanosets.md §3): `*` and `?` stay within a component, `**` as a whole
-//! component stands for any number of them, `[…]` for one character.
+//! Patterns for relative paths with the syntax of fsspec (docs/formats/nanosets.md §3): `*` and `?` stay within a component, `**` as a
+//! whole component matches any number of them, `[…]` matches one character.
 
 use gristmill_core::{Failure, Outcome, Subject};
 
@@ -24,11 +24,11 @@ enum GlobPart {
     Class { is_negated: bool, ranges: Vec<(char, char)> },
 }
 
-/// Components of a pattern at most.
+/// Maximum number of components of a pattern.
 const MAX_COMPONENTS: usize = 64;
 
 impl Glob {
-    /// Reads a pattern. One without any of `* ? [` gets a `*` in front.
+    /// Parses a pattern. One without any of `* ? [` is prefixed with `*`.
     pub(super) fn new(text: &str) -> Outcome<Self> {
         let refuse = |why: &str| Err(Failure::usage("reading --glob", why).on(Subject::field(text)));
         let full = if text.contains(['*', '?', '[']) { text.to_owned() } else { format!("*{text}") };
@@ -51,7 +51,7 @@ impl Glob {
         Ok(Self { components })
     }
 
-    /// Whether it names something hidden: a component begins with a dot.
+    /// Whether the pattern contains a hidden name: a component that begins with a dot.
     pub(super) fn has_hidden(&self) -> bool {
         let is_hidden = |component: &Component| match component {
             Component::AnyDepth => false,
@@ -60,10 +60,10 @@ impl Glob {
         self.components.iter().any(is_hidden)
     }
 
-    /// Whether a relative path with `/` separators fits.
+    /// Whether a relative path with `/` separators matches.
     pub(super) fn fits(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();
-        // Where in the names a beginning of the pattern may end.
+        // Marks the positions in the names where a prefix of the pattern may end.
         let mut ends = vec![false; names.len() + 1];
         ends[0] = true;
         let last = self.components.len() - 1;
@@ -73,7 +73,7 @@ impl Glob {
                 Component::AnyDepth => {
                     let mut seen = false;
                     for (end, reached) in ends.iter().enumerate() {
-                        // At the end it stands for one name at least: the file's.
+                        // At the end of the pattern it matches at least one name, that of the file.
                         next[end] = seen || (*reached && number < last);
                         seen |= reached;
                     }
@@ -112,11 +112,11 @@ fn pieces(name: &str) -> Vec<GlobPart> {
     out
 }
 
-/// The class whose `[` is before `at`; `None` when nothing closes it.
+/// Parses the class whose `[` is before `at`; `None` when it is not closed.
 fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
     let is_negated = matches!(chars.get(at), Some('!' | '^'));
     let from = at + usize::from(is_negated);
-    // A bracket that comes first belongs to the class.
+    // A bracket at the beginning is a member of the class.
     let close = from + 1 + chars.get(from + 1..)?.iter().position(|c| *c == ']')?;
     let inside = chars.get(from..close)?;
     let mut ranges = Vec::new();
@@ -139,7 +139,7 @@ fn class(chars: &[char], at: usize) -> Option<(GlobPart, usize)> {
 fn fits(pieces: &[GlobPart], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut piece, mut at) = (0, 0);
-    // Where to go on when what was taken for a `*` was too short.
+    // Position to retry from when the text matched by a `*` was too short.
     let mut again: Option<(usize, usize)> = None;
     while at < name.len() || piece < pieces.len() {
         let is_fit = match (pieces.get(piece), name.get(at)) {
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn patterns_that_cannot_be_meant_are_refused() {
         for pattern in ["a**b", "../x", "*/../x", "", &"a/".repeat(100)] {
-            // An empty one gets its star.
+            // An empty pattern becomes `*`.
             assert_eq!(Glob::new(pattern).is_ok(), pattern.is_empty(), "{pattern}");
         }
     }

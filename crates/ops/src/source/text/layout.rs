@@ -1,5 +1,5 @@
-//! How JSON is laid out in a file: one value per line, or an array or objects over several lines. Only the beginning is read, and as a rule
-//! no more than the first line.
+//! Layout of JSON in a file: one value per line, or an array or objects over several lines. Only the beginning is read, usually no more
+//! than the first line.
 
 use super::packing::Unpacked;
 use super::{LineJudge, TextFile, LONGEST_LINE};
@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 /// Bytes unpacked at a time.
 const STEP: usize = 16 << 10;
-/// Text over several lines that is looked at, in bytes.
+/// Maximum text over several lines that is examined, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How JSON is laid out.
+/// Layout of JSON in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One value per line, as far as can be seen.
+    /// One value per line, as far as was examined.
     Lines,
     /// There is no text.
     Empty,
-    /// One array is all there is.
+    /// A single array.
     Array,
-    /// Each object takes several lines.
+    /// Objects of several lines each.
     Objects,
 }
 
-/// Judges the beginning of a file. Lines that are no JSON do not matter: they are reported when they are read.
+/// Determines the layout from the beginning of a file. Lines that are not JSON are ignored here: they are reported when they are read.
 pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
     let mut text = Text::open(file, cancel)?;
     let Some(first) = text.next_content()? else {
@@ -38,7 +38,7 @@ pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
     }
 }
 
-/// The text of a file, byte after byte.
+/// Reads the text of a file byte by byte.
 struct Text<'a> {
     input: Unpacked,
     step: Vec<u8>,
@@ -49,11 +49,11 @@ struct Text<'a> {
 
 /// Where reading a value ended.
 enum End {
-    /// At its last byte, after this many line ends.
+    /// At its last byte, after this number of line ends.
     Whole { line_ends: u64 },
-    /// After the bytes that are looked at, in a later line than the first.
+    /// At the limit of bytes that are examined, after the first line.
     TooLong,
-    /// At something that is no JSON, or at the end of the text.
+    /// At something that is not JSON, or at the end of the text.
     Broken,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
         Ok(byte)
     }
 
-    /// The next byte that is no white space; a byte-order mark at the start of the text is passed over.
+    /// Returns the next byte that is not white space; a byte-order mark at the start of the text is skipped.
     fn next_content(&mut self) -> Outcome<Option<u8>> {
         while let Some(byte) = self.next()? {
             let is_mark = self.taken <= 3 && matches!(byte, 0xef | 0xbb | 0xbf);
@@ -93,7 +93,7 @@ impl<'a> Text<'a> {
         let mut judge = LineJudge::default();
         let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
         loop {
-            // A line end is white space between values, and nothing that a text may hold.
+            // A line end is white space between values and is not allowed in a string.
             judge.take(&[if byte == b'\n' { b'\r' } else { byte }]);
             fed += 1;
             if judge.seen() < fed {
@@ -117,7 +117,7 @@ impl<'a> Text<'a> {
             End::Whole { line_ends: 1.. } => {}
             _ => return Ok(Layout::Lines),
         }
-        // A first line that is broken by a line end does not say how the others are.
+        // A first line that is broken by a line end does not determine the layout of the others.
         Ok(match self.next_content()? {
             None => Layout::Objects,
             Some(b'{') => match self.value(b'{')? {

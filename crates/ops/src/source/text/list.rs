@@ -1,4 +1,4 @@
-//! Finding the files of a data set of text, by each program's own rules.
+//! Discovery of the files of a text data set, by the rules of each program.
 
 use super::glob::Glob;
 use super::packing::packed_name;
@@ -14,37 +14,37 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// What listing is called in errors.
+/// Name of this step in errors.
 const WHAT: &str = "looking for text files";
-/// The largest file of paths, in bytes.
+/// Maximum size of a file of paths, in bytes.
 const PATHS_LIMIT: u64 = 256 << 20;
-/// How to have files read all the same that are set aside.
+/// Hint on how to read files that are set aside.
 const CHOOSE: &str = "--glob chooses files by their names, these included; a file that is named itself is read, too";
 
-/// Files, in the order in which they are read.
+/// Files in reading order.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// The files.
+    /// Files that are read.
     pub files: Vec<TextFile>,
-    /// What is left out though it looks like data.
+    /// Files that are left out although they look like data.
     pub problems: Vec<Problem>,
-    /// Hidden copies and the like.
+    /// Hidden copies and similar files.
     pub(in crate::source) set_aside: SetAside,
 }
 
-/// Which files of a folder are read.
+/// Selects the files of a folder that are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
-    /// Those whose relative path fits this pattern, in place of the program's own rule.
+    /// Pattern for relative paths, in place of the program's own rule.
     pub glob: Option<&'a str>,
-    /// Those that this file lists, one relative path a line, in the order wanted.
+    /// File that lists relative paths, one a line, in the order to read.
     pub paths_file: Option<&'a Path>,
-    /// Hidden copies and files that are not finished as well, where the program itself reads them.
+    /// Whether to read hidden copies and unfinished files as well, where the program itself reads them.
     pub follows_reference: bool,
 }
 
 impl<'a> Selection<'a> {
-    /// The selection of a plan.
+    /// Returns the selection of a plan.
     pub fn of(plan: &'a PackPlan) -> Self {
         Self {
             glob: plan.glob.as_deref(),
@@ -54,11 +54,11 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that is selected. With a file of paths
-/// the one input is a folder.
+/// Finds the files that `inputs` denote: files themselves, and the selected files in folders. With a file of paths the only input is a
+/// folder.
 ///
-/// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at
-/// inside a folder is a problem.
+/// A missing input, a pattern that matches nothing, and a file that two inputs contain are usage errors; an entry inside a folder that
+/// cannot be examined is a problem.
 pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, cancel: &Cancel) -> Outcome<Listing> {
     let glob = selection.glob.map(Glob::new).transpose()?;
     let mut listing = Listing::default();
@@ -109,12 +109,12 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
     Ok(listing)
 }
 
-/// [`list`] of files that are read for no format: those whose names end in `.jsonl`, where no pattern says otherwise.
+/// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.
 pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Listing> {
     list(inputs, selection, PackFormat::Modalities, cancel)
 }
 
-/// Reports zip archives of which only a part is read.
+/// Reports zip archives that are read only in part.
 fn report_archives(listing: &mut Listing) -> Outcome<()> {
     for file in listing.files.iter().filter(|file| file.packing == Packing::Zip) {
         let members = member_count(&open_read(&file.path)?)?.unwrap_or(1);
@@ -127,8 +127,8 @@ fn report_archives(listing: &mut Listing) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses a file that was found by two inputs: its documents would be there twice, and nobody would be told. `ends` says up to where
-/// the files of each input go.
+/// Refuses a file that two inputs contain: its documents would be duplicated without a report. `ends` holds the end index of the files of
+/// each input.
 fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     if ends.len() < 2 {
         return Ok(());
@@ -171,7 +171,7 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Opens a file to recognise its packing.
+/// Opens a file to detect its packing.
 pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
@@ -179,7 +179,7 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextF
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, path, name })
 }
 
-/// Files by a list of relative paths.
+/// Lists files by relative paths from a file.
 fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cancel) -> Outcome<()> {
     let fail = |why: String, line: usize| {
         Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
@@ -207,7 +207,7 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
 fn sort(found: &mut [TextFile], format: PackFormat) {
     match format {
         PackFormat::Forager => {
-            // Of equal keys the plain path decides.
+            // The plain path breaks ties between equal keys.
             found.sort_by_cached_key(|file| {
                 let path = file.path.to_string_lossy().into_owned();
                 (natural_order::key(&path), file.path.clone())
@@ -217,7 +217,7 @@ fn sort(found: &mut [TextFile], format: PackFormat) {
     }
 }
 
-/// Which names of a folder are wanted.
+/// Selects names in a folder.
 struct Chooser<'a> {
     glob: Option<&'a Glob>,
     format: PackFormat,
@@ -225,7 +225,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Whether hidden files are looked at: to read them, or to say that they are left out.
+    /// Whether hidden files are examined: to read them, or to report that they are left out.
     fn sees_hidden(&self) -> bool {
         match self.glob {
             Some(glob) => self.format == PackFormat::Nanosets || glob.has_hidden(),
@@ -249,7 +249,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// The program's own rule.
+    /// Applies the program's own rule.
     fn is_wanted(&self, name: &str) -> bool {
         match self.format {
             PackFormat::Nanosets => true,
@@ -259,13 +259,13 @@ impl Chooser<'_> {
     }
 }
 
-/// Whether a name says that lines of JSON are in a file, packed or not.
+/// Whether a name denotes JSON lines, packed or not.
 fn is_text(name: &str) -> bool {
     name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
 
-/// Whether a name is one of those that packing and indexing give to what they write. A program that reads every file of a folder takes
-/// them for text, and finds bad lines only.
+/// Whether a name is one that packing or indexing gives to its output. A program that reads every file of a folder would take such files
+/// for text and find only bad lines.
 fn is_packed_already(name: &str) -> bool {
     let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
     let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
@@ -274,36 +274,36 @@ fn is_packed_already(name: &str) -> bool {
         || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
 }
 
-/// What is said of it.
+/// Message and hint for such a file.
 const OURS: (&str, &str) =
     ("it is left out: by its name it is what packing writes, not text", "name the file itself to read it all the same");
 
-/// Whether a file is wanted.
+/// Whether a file is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::source) enum FileChoice {
     Yes,
     No,
-    /// It is not, and whoever has it there may think that it is: why, and what to do.
+    /// Not selected, although the user may expect it to be; message and hint.
     Missed((&'static str, &'static str)),
-    /// It would be, and is no data by its name: what is said of it.
+    /// Selected, but not data according to its name; message and hint.
     Ours((&'static str, &'static str)),
-    /// It is left out as a hidden copy or one that is not finished, and counted.
+    /// Left out as a hidden copy or an unfinished file, and counted.
     SetAside,
 }
 
-/// What is said of text that one of the programs does not look for in folders.
+/// Message and hint for text that one of the programs does not look for in folders.
 const MISSED: (&str, &str) = (
     "it is left out for forager, whose program looks in folders for names that end in .jsonl alone",
     "name the file itself, or give --glob '**/*.jsonl*'",
 );
 
-/// A way through a folder and all folders in it, links followed, for files that are wanted by their relative path.
+/// Walks a folder and its subfolders, following links, for files selected by their relative path.
 pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) folder: &'a Path,
     pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
-    /// Names that begin with a dot count too.
+    /// Whether names that begin with a dot are included.
     pub(in crate::source) sees_hidden: bool,
-    /// Where what is found goes, in the order of the folder.
+    /// Receives the files found, in the order of the folder.
     pub(in crate::source) listing: &'a mut Listing,
     pub(in crate::source) cancel: &'a Cancel,
 }

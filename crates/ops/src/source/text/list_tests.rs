@@ -1,4 +1,4 @@
-//! Listing by each program's rules.
+//! Listing by the rules of each program.
 
 use super::{list, Packing, Selection};
 use gristmill_core::{Cancel, ExitClass, PackFormat, ProblemKind};
@@ -73,7 +73,7 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
     assert_eq!(listing.problems.len(), 6);
     assert!(listing.problems.iter().all(|note| note.severity == gristmill_core::Severity::Note));
     assert!(listing.problems.is_sorted_by_key(|note| note.subject.path.clone()), "{:#?}", listing.problems);
-    // Whoever asks for one has it.
+    // An explicit selection is honoured.
     assert_eq!(names(root, Some("*.idx"), PackFormat::Nanosets), ["a.jsonl.idx"]);
     let named =
         list(&[root.join("a.jsonl.idx")], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();

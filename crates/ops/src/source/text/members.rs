@@ -1,23 +1,23 @@
-//! Gzip as its own program reads it: members one after the other, with zeros behind each of them (tapes and archives fill up with them).
+//! Gzip as its own program reads it: concatenated members, each optionally followed by zeros (padding of tapes and archives).
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
 
-/// The unpacked bytes of all members.
+/// Reads the unpacked bytes of all members.
 pub(super) struct Members<R> {
     at: At<R>,
 }
 
 enum At<R> {
-    /// Before a member, or the end.
+    /// Before a member, or at the end.
     Between(R),
     Inside(Box<GzDecoder<R>>),
-    /// Moving on from one to the other; seen by nobody.
+    /// Placeholder during a transition; never observed.
     Moving,
 }
 
 impl<R: BufRead> Members<R> {
-    /// Starts before the first member.
+    /// Creates a reader that starts before the first member.
     pub(super) fn new(input: R) -> Self {
         Self { at: At::Between(input) }
     }

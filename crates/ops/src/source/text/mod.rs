@@ -1,8 +1,8 @@
-//! Text files of one JSON document a line: found, unpacked, cut into blocks of whole lines, and the text of each line taken out,
-//! by the rules of the program that the tokens are for (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
+//! Text files of one JSON document per line: finds and unpacks them, cuts them into blocks of whole lines, and extracts the text of each
+//! line, by the rules of the program that the tokens are for (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
 //! docs/formats/forager.md §2 and §3).
 //!
-//! A line ends at `\n` and nowhere else; where a reader ends lines at `\r` too, [`cr_lines`] cuts them further.
+//! A line ends only at `\n`; where a reader also ends lines at `\r`, [`cr_lines`] cuts them further.
 
 mod blocks;
 mod extract;
@@ -42,15 +42,15 @@ use std::path::PathBuf;
 /// One file of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFile {
-    /// Where it is; a link keeps its own path.
+    /// Path of the file; a link keeps its own path.
     pub path: PathBuf,
-    /// Path relative to the folder that was given, with `/` separators; of a file that was given itself, its bare name. Raw.
+    /// Path relative to the input folder, with `/` separators; for a file that is itself an input, its bare name. Raw.
     pub name: String,
-    /// Size on disk in bytes, packed.
+    /// Size on disk (packed), in bytes.
     pub bytes: u64,
-    /// Size, time and inode when it was found.
+    /// Size, time and inode at discovery.
     pub stamp: FileStamp,
-    /// How it is packed.
+    /// Packing of the file.
     pub packing: Packing,
 }
 

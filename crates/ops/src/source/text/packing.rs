@@ -1,4 +1,4 @@
-//! Packed text: told by its first bytes, else by the end of its name, and unpacked as a stream with limits.
+//! Packed text: detected by its first bytes, else by the suffix of its name, and unpacked as a stream with limits.
 
 use super::members::Members;
 use gristmill_core::{Failure, Outcome};
@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How a file of text is packed.
+/// Packing of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// Not at all.
+    /// Not packed.
     Plain,
     /// gzip, any number of members.
     Gzip,
@@ -27,20 +27,20 @@ pub enum Packing {
     Zip,
 }
 
-/// Output beyond this many times the input is not believed, unless the reader holds nothing of it and says so…
+/// Maximum ratio of output to input, unless the reader holds none of the output and calls [`uncapped`](Unpacked::uncapped).
 const RATIO_CAP: u64 = 1000;
-/// …once there are this many bytes of it.
+/// Bytes of output below which [`RATIO_CAP`] does not apply.
 const RATIO_FREE: u64 = 64 << 20;
-/// Memory that the window of an xz stream may ask for, in bytes.
+/// Maximum memory for the window of an xz stream, in bytes.
 const XZ_MEMORY: u64 = 256 << 20;
-/// The largest window of a zstd frame, as its binary logarithm.
+/// Binary logarithm of the largest window of a zstd frame.
 const ZSTD_WINDOW_LOG: u32 = 27;
-/// What reading text is called in errors.
+/// Name of this step in errors.
 const READING: &str = "reading the text";
 /// Packed bytes read at a time.
 const INPUT: usize = 128 << 10;
 
-/// Ends of names, and the packing that each stands for; capital letters mean the same.
+/// Suffixes of names with their packing; case is ignored.
 const SUFFIXES: [(&str, Packing); 9] = [
     ("gz", Packing::Gzip),
     ("gzip", Packing::Gzip),
@@ -53,7 +53,7 @@ const SUFFIXES: [(&str, Packing); 9] = [
     ("zip", Packing::Zip),
 ];
 
-/// The name of what is packed, and how it is packed; `None` where the end of the name stands for no packing.
+/// Returns the name without its suffix, and the packing; `None` where the suffix denotes no packing.
 pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
     let (rest, end) = name.rsplit_once('.')?;
     let (_, packing) = SUFFIXES.iter().find(|(suffix, _)| end.eq_ignore_ascii_case(suffix))?;
@@ -61,7 +61,7 @@ pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
 }
 
 impl Packing {
-    /// In a user's words.
+    /// Returns the name for the user.
     pub fn title(self) -> &'static str {
         match self {
             Self::Plain => "plain text",
@@ -74,7 +74,7 @@ impl Packing {
         }
     }
 
-    /// The command that writes the text of a packed file to its standard output.
+    /// Returns the command that writes the text of a packed file to its standard output.
     pub fn unpack_command(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -86,12 +86,12 @@ impl Packing {
         }
     }
 
-    /// Whether positions in the file are positions in its text.
+    /// Whether offsets in the file equal offsets in its text.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }
 
-    /// The packing that the end of a name stands for.
+    /// Returns the packing that the suffix of a name denotes.
     pub fn of_name(name: &str) -> Self {
         packed_name(name).map_or(Self::Plain, |(_, packing)| packing)
     }
@@ -100,18 +100,18 @@ impl Packing {
         match start {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            // A frame that holds no text of its own, as parallel compressors put in front.
+            // A skippable frame, which holds no text; parallel compressors write one first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Self::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
-            // Its usual properties and a window of whole 64 KiB.
+            // The usual properties and a window of a multiple of 64 KiB.
             [0x5d, 0, 0, _, _, ..] => Some(Self::Lzma),
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
             _ => None,
         }
     }
 
-    /// What the first bytes of an open file stand for; `None` where they say nothing.
+    /// Detects the packing from the first bytes of an open file; `None` where they match none.
     pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
         let mut start = [0u8; 8];
         let mut filled = 0;
@@ -125,7 +125,7 @@ impl Packing {
         Ok(Self::of_bytes(start.get(..filled).unwrap_or_default()))
     }
 
-    /// Of an open file: by its first bytes, and where they say nothing by its name. An empty file is plain.
+    /// Detects the packing of an open file by its first bytes, and where they match none by its name. An empty file is plain.
     pub fn of(file: &ReadFile) -> Outcome<Self> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(match Self::of_start(file)? {
@@ -136,7 +136,7 @@ impl Packing {
     }
 }
 
-/// What the reader below a decoder did: how far it is, and whether the disk (not the stream) failed.
+/// State of the reader below a decoder: its position, and whether the disk (not the stream) failed.
 #[derive(Default)]
 struct Below {
     consumed: AtomicU64,
@@ -166,12 +166,12 @@ impl Read for Counting {
     }
 }
 
-/// The unpacked bytes of a file, from the start, once.
+/// Reads the unpacked bytes of a file, once from the start.
 pub(crate) struct Unpacked {
     decoder: Box<dyn Read + Send>,
     below: Arc<Below>,
     file: Arc<ReadFile>,
-    /// What reading is called in errors.
+    /// Name of this step in errors.
     what: &'static str,
     produced: u64,
     is_capped: bool,
@@ -179,7 +179,7 @@ pub(crate) struct Unpacked {
 }
 
 impl Unpacked {
-    /// Starts at the first byte.
+    /// Creates a reader at the first byte.
     pub(crate) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(Below::default());
         let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
@@ -216,7 +216,7 @@ impl Unpacked {
         Ok(Self { decoder, below, file, what: READING, produced: 0, is_capped: true, broken })
     }
 
-    /// The next bytes, at least one unless the text (or what can be read of it) is over.
+    /// Reads the next bytes, at least one unless the text (or the readable part of it) is over.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         if self.broken.is_some() {
             return Ok(0);
@@ -244,39 +244,40 @@ impl Unpacked {
         }
     }
 
-    /// Calls the reading by another name in errors.
+    /// Sets the name of this step in errors.
     pub(crate) fn named(mut self, what: &'static str) -> Self {
         self.what = what;
         self
     }
 
-    /// Believes any size: equal documents are packed very small, and whoever reads them piece by piece is in no danger.
+    /// Removes the limit on the ratio of output to input: equal documents compress very well, and a caller that reads them piece by piece
+    /// is safe.
     pub(in crate::source) fn uncapped(mut self) -> Self {
         self.is_capped = false;
         self
     }
 
-    /// Goes on at this byte of a plain file, before anything was read.
+    /// Moves to this byte of a plain file; must be called before the first read.
     pub(in crate::source) fn seek(&mut self, offset: u64) {
         self.below.consumed.store(offset, Ordering::Relaxed);
     }
 
-    /// Packed bytes taken so far.
+    /// Returns the packed bytes read so far.
     pub(in crate::source) fn consumed(&self) -> u64 {
         self.below.consumed.load(Ordering::Relaxed)
     }
 
-    /// Why the stream ended before its time, if it did.
+    /// Returns why the stream ended prematurely, if it did.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 }
 
-/// Why a decoder gave up, in words that tell the way out where there is one.
+/// Returns why a decoder failed, with a remedy where there is one.
 fn reason(error: &io::Error) -> String {
     let told = error.to_string();
     match told.contains("requires too much memory") {
-        // What the decoder of zstd says of a window beyond the one it was allowed.
+        // The message of the zstd decoder for a window beyond the limit.
         true => format!(
             "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
             1 << (ZSTD_WINDOW_LOG - 20)

@@ -1,21 +1,21 @@
-//! Is a line JSON for Python's `json.loads` when it is given the bytes (docs/formats/modalities.md §2)?
+//! Checks whether Python's `json.loads` accepts a line when it is passed as bytes (docs/formats/modalities.md §2).
 
 use gristmill_pycompat::json_walk::{walk, JsonError, NullVisitor};
 use memchr::memchr;
 
-/// Where and why a line is no JSON for Python.
+/// Where and why a line is not JSON for Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotJson {
-    /// In bytes from the beginning of the line.
+    /// Offset from the beginning of the line, in bytes.
     pub at: usize,
-    /// In a user's words.
+    /// Reason, for the user.
     pub why: &'static str,
 }
 
-/// Goes through every line of a block, of which all but the last end with `\n`: `take` is told where each begins, how long it is without
-/// its `\n`, and why it is no JSON, if so.
+/// Checks every line of a block, in which all but the last end with `\n`: calls `take` with the offset of each, its length without the
+/// `\n`, and the reason if it is not JSON.
 pub fn python_lines(block: &[u8], mut take: impl FnMut(usize, usize, Option<NotJson>)) {
-    // Lines of plain UTF-8 are what there is; the others are judged one by one.
+    // Lines are usually valid UTF-8, which is checked for the whole block; otherwise each line is checked.
     let is_utf8 = simdutf8::basic::from_utf8(block).is_ok();
     let mut from = 0;
     while from < block.len() {
@@ -36,7 +36,7 @@ pub fn python_lines(block: &[u8], mut take: impl FnMut(usize, usize, Option<NotJ
     }
 }
 
-/// Judges one line, which comes without its `\n`.
+/// Checks one line, which is passed without its `\n`.
 pub fn python_line(line: &[u8]) -> Result<(), NotJson> {
     if let Some(encoding) = Wide::of(line) {
         let Some(text) = encoding.decoded(line) else {
@@ -63,7 +63,7 @@ fn judge(text: &[u8], from: usize) -> Result<(), NotJson> {
     }
 }
 
-/// Where the first byte is that neither is UTF-8 nor belongs to half a character written like it, which Python lets pass.
+/// Returns the offset of the first byte that is neither UTF-8 nor part of a surrogate encoded like it, which Python accepts.
 fn first_not_utf8(line: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -76,7 +76,7 @@ fn first_not_utf8(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// An encoding that Python recognises by a mark or by zero bytes.
+/// An encoding that Python detects by a mark or by zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wide {
     unit: usize,
@@ -85,7 +85,7 @@ struct Wide {
 }
 
 impl Wide {
-    /// As `json.detect_encoding` does; `None` is UTF-8.
+    /// Detects the encoding as `json.detect_encoding` does; `None` is UTF-8.
     fn of(line: &[u8]) -> Option<Self> {
         let wide = |unit, is_big_endian, mark| Some(Self { unit, is_big_endian, mark });
         match line {
@@ -101,7 +101,7 @@ impl Wide {
         }
     }
 
-    /// The text in UTF-8, halves of characters written like it; `None` when it is not valid.
+    /// Returns the text in UTF-8, with surrogates encoded like it; `None` when it is not valid.
     fn decoded(self, line: &[u8]) -> Option<Vec<u8>> {
         let bytes = line.get(self.mark..)?;
         if bytes.len() % self.unit != 0 {

@@ -1,21 +1,21 @@
-//! Files that programs leave in folders of data and that are no data: hidden copies, marks, and files that are not finished. Spark and
-//! Hadoop treat names with a dot or an underscore in front in this way; notebooks keep copies in `.ipynb_checkpoints`.
+//! Files that programs leave in data folders but that are not data: hidden copies, markers, and unfinished files. Spark and Hadoop ignore
+//! names that begin with a dot or an underscore; notebooks keep copies in `.ipynb_checkpoints`.
 
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Problem, ProblemKind, Subject};
 use std::path::Path;
 
-/// Ends of names of files that are still written or downloaded.
+/// Suffixes of files that are still being written or downloaded.
 const UNFINISHED: [&str; 7] = [".tmp", ".temp", ".partial", ".crdownload", ".incomplete", ".inprogress", "~"];
-/// Files that a note names.
+/// Maximum number of files that a note names.
 const MAX_NAMED: usize = 5;
 
-/// Whether a relative path is one of such a file.
+/// Whether a relative path denotes such a file.
 pub(in crate::source) fn is_set_aside(name: &str) -> bool {
     name.split('/').any(|part| part.starts_with(['.', '_'])) || finished_name(name) != name
 }
 
-/// The name that a file has once it is finished.
+/// Returns the name that a file has once it is finished.
 pub(in crate::source) fn finished_name(name: &str) -> &str {
     let without = |end: &&str| {
         let (start, tail) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
@@ -24,16 +24,16 @@ pub(in crate::source) fn finished_name(name: &str) -> &str {
     UNFINISHED.iter().find_map(without).unwrap_or(name)
 }
 
-/// Such files of one folder.
+/// The files set aside in one folder.
 #[derive(Clone, Debug, Default)]
 pub(in crate::source) struct SetAside {
     count: u64,
-    /// Whether it is no copy of data, and the name.
+    /// Names, each with whether it is not a copy of data.
     named: Vec<(bool, String)>,
 }
 
 impl SetAside {
-    /// Counts one.
+    /// Adds a file.
     pub(in crate::source) fn add(&mut self, name: &str) {
         self.count += 1;
         let own = name.rsplit_once('/').map_or(name, |(_, own)| own);
@@ -49,7 +49,7 @@ impl SetAside {
         self.named.truncate(MAX_NAMED);
     }
 
-    /// The note on them, copies of data first; `is_read` where the reference program reads them and this one does as well.
+    /// Returns the note on these files, copies of data first; `is_read` is set where both the reference program and this one read them.
     pub(in crate::source) fn note(mut self, folder: &Path, is_read: bool, hint: &str) -> Option<Problem> {
         self.shorten();
         let mut names: Vec<String> = self.named.iter().map(|(_, name)| display_safe(name).into_owned()).collect();

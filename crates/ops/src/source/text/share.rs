@@ -1,4 +1,4 @@
-//! How small text is packed in a file, by its beginning.
+//! Compression ratio of a file, measured on its beginning.
 
 use super::packing::Unpacked;
 use super::TextFile;
@@ -8,18 +8,19 @@ use std::sync::Arc;
 
 /// Bytes unpacked at a time.
 const STEP: usize = 16 << 10;
-/// Text that is unpacked, as a multiple of what is read of the file.
+/// Maximum text that is unpacked, as a multiple of the bytes to read.
 const MAX_GIVEN: u64 = 32;
 
-/// Unpacks the beginning of a file, about `most` bytes of it: so many of them gave so many. What cannot be unpacked gives nothing more.
+/// Unpacks the beginning of a file, about `most` bytes of it; returns the bytes read and the bytes unpacked from them. Data that cannot be
+/// unpacked counts as read only.
 ///
-/// More is taken from a file than what was unpacked of it, by what waits to be unpacked, and decoders hold a block back. Just before more is
-/// taken both are about the same, so that what came between two such moments belongs together; at the end everything does.
+/// The bytes read exceed those unpacked by the input buffer and the block that a decoder holds back. Just before each refill this
+/// difference is about the same, so the amounts between two refills correspond; at the end of the file the totals do.
 pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
     let (mut buffer, mut taken, mut given) = (vec![0; STEP], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
-    // Equal documents may give thousands of times what is taken.
+    // Equal documents may unpack to thousands of times the bytes read.
     while (taken < most || last.is_none()) && given < MAX_GIVEN * most {
         let count = input.read(&mut buffer)?;
         let now = input.consumed();

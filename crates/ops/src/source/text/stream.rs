@@ -1,18 +1,18 @@
-//! The verdict of Python's `json.loads` on a line of any length, byte after byte: for lines that are too long to be held, and beside the
-//! fast way in its tests, which it shares nothing with.
+//! Checks a line of any length as Python's `json.loads` does, byte by byte: for lines that are too long to be held in memory, and as a
+//! reference in the tests of the fast check, with which it shares no code.
 
 use gristmill_pycompat::json_walk::{DEEPEST_PYTHON, MAX_DIGITS};
 
-/// A byte-order mark in UTF-8.
+/// The UTF-8 byte-order mark.
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
-/// What has been seen of a line.
+/// State after the bytes of a line seen so far.
 #[derive(Clone, Debug)]
 pub struct LineJudge {
     state: State,
-    /// What is open, from the outermost on: whether it is an object.
+    /// Open brackets, outermost first: whether each is an object.
     open: Vec<bool>,
-    /// Bytes so far.
+    /// Bytes seen so far.
     seen: u64,
     utf8: Utf8,
     in_mark: bool,
@@ -21,30 +21,30 @@ pub struct LineJudge {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A value, or in an array that has just begun its end.
+    /// A value, or the end of an array that has just begun.
     Value {
         may_close: bool,
     },
-    /// A key, or in an object that has just begun its end.
+    /// A key, or the end of an object that has just begun.
     Key {
         may_close: bool,
     },
     Colon,
-    /// Behind a value.
+    /// After a value.
     More,
     Text {
         is_key: bool,
     },
-    /// Behind a backslash.
+    /// After a backslash.
     Escape {
         is_key: bool,
     },
-    /// So many hexadecimal digits are to come.
+    /// Number of hexadecimal digits still expected.
     Hex {
         is_key: bool,
         left: u8,
     },
-    /// So many bytes of the word have come.
+    /// Number of bytes of the word seen so far.
     Word {
         word: &'static [u8],
         seen: usize,
@@ -58,7 +58,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Minus,
-    /// A 0 in front: no other digit may follow.
+    /// A leading 0: no other digit may follow.
     Zero,
     Whole,
     Point,
@@ -68,7 +68,7 @@ enum Part {
     ExponentDigits,
 }
 
-/// Bytes of one character that are still to come, and the range of the next.
+/// Bytes of one character that are still expected, and the range of the next.
 #[derive(Clone, Copy, Debug, Default)]
 struct Utf8 {
     left: u8,
@@ -77,7 +77,7 @@ struct Utf8 {
 }
 
 impl Utf8 {
-    /// Takes a byte; `false` when it is not UTF-8. Halves of characters pass.
+    /// Takes a byte; returns `false` when it is not UTF-8. Surrogates are accepted.
     fn take(&mut self, byte: u8) -> bool {
         if self.left > 0 {
             let fits = (self.low..=self.high).contains(&byte);
@@ -112,20 +112,20 @@ impl Default for LineJudge {
     }
 }
 
-/// Bytes that are looked at in one go inside of a text.
+/// Bytes of a string that are checked in one step.
 const STRIDE: usize = 64;
 
-/// How many bytes from the beginning on change nothing inside of a text, in whole strides: neither its end nor a backslash nor what is
-/// no ASCII or no text.
+/// Returns the number of bytes at the beginning that do not change the state inside a string, in whole strides: no quote, no backslash, no
+/// control character and no non-ASCII byte.
 fn plain_run(bytes: &[u8]) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | !(b' '..0x80).contains(&byte);
-    // Folded, not searched: that way it is done many bytes at a time.
+    // A fold instead of a search, because it is vectorised.
     let is_plain = |stride: &&[u8; STRIDE]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
     STRIDE * bytes.as_chunks::<STRIDE>().0.iter().take_while(is_plain).count()
 }
 
 impl LineJudge {
-    /// Takes the next bytes of the line, which has no `\n`.
+    /// Takes the next bytes of the line, which contain no `\n`.
     pub fn take(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((byte, behind)) = rest.split_first() {
@@ -143,7 +143,7 @@ impl LineJudge {
             rest = behind;
             let is_utf8 = self.utf8.take(*byte);
             let mark = MARK.get(usize::try_from(self.seen).unwrap_or(usize::MAX));
-            // What begins like a mark and is none begins like nothing else either.
+            // An incomplete mark is not the beginning of any other valid text.
             let is_fine = match (self.in_mark, mark) {
                 (true, Some(wanted)) if self.seen > 0 => wanted == byte,
                 _ if self.seen == 0 && *byte == MARK[0] => {
@@ -157,12 +157,12 @@ impl LineJudge {
         }
     }
 
-    /// Bytes taken in: all of them, or up to the one that cannot stand there.
+    /// Returns the number of bytes taken: all of them, or up to the first invalid one.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Whether the line that has been taken in is JSON for Python.
+    /// Whether the line taken so far is JSON for Python.
     pub fn is_json(&self) -> bool {
         let is_whole = match self.state {
             State::More => true,
@@ -173,7 +173,7 @@ impl LineJudge {
         is_whole && self.open.is_empty() && !self.bad && self.utf8.left == 0
     }
 
-    /// Takes a byte; `false` when it cannot stand there.
+    /// Takes a byte; returns `false` when it is invalid at this position.
     fn step(&mut self, byte: u8) -> bool {
         match self.state {
             State::Text { is_key } => self.in_text(byte, is_key),
@@ -290,7 +290,7 @@ fn number_ends(part: Part, digits: usize) -> bool {
     }
 }
 
-/// What a byte is inside of a number; `None` when it belongs to it no more.
+/// Returns the state after a byte inside a number; `None` when the byte does not belong to it.
 fn next_part(part: Part, byte: u8) -> Option<Part> {
     match (part, byte) {
         (Part::Minus, b'0') => Some(Part::Zero),

@@ -1,4 +1,4 @@
-//! The fast way against real readers, against a slow one, and on everything that can be wrong with a line.
+//! Compares the fast check with real readers and a slow check, on all kinds of invalid lines.
 
 use super::*;
 use gristmill_core::pack::TextField;
@@ -23,7 +23,7 @@ struct Case {
     text: String,
 }
 
-/// What Python 3.11's json (given bytes, and given text) and orjson 3.13 make of lines.
+/// Results of Python 3.11's json (for bytes and for text) and orjson 3.13 on lines.
 fn golden() -> Vec<Case> {
     let golden = std::fs::read_to_string("../../tests/golden/python/json_verdicts.tsv").unwrap();
     let case = |line: &str| {
@@ -41,12 +41,12 @@ fn the_verdict_is_pythons_for_every_golden_line() {
     for case in &cases {
         let shown = case.line.escape_ascii().to_string();
         assert_eq!(python_line(&case.line).is_ok(), case.python, "{shown}");
-        // The streaming one leaves wide encodings out.
+        // The streaming check does not support wide encodings.
         if !case.line.contains(&0) {
             assert_eq!(slow(&case.line), case.python, "slow: {shown}");
         }
     }
-    // All of them in one block: the bad ones take no neighbour with them.
+    // All lines in one block: an invalid line does not affect its neighbours.
     let block: Vec<u8> = cases.iter().flat_map(|case| [&case.line[..], b"\n"].concat()).collect();
     let mut at = 0;
     let mut number = 0;
@@ -66,7 +66,7 @@ fn each_peer_takes_and_refuses_what_its_reader_does() {
         let document = extractor.document(&case.line);
         let is_parsed = |peer| {
             let bad = matches!(document.text, Text::Invalid { .. } | Text::Blank);
-            // Half a character is parsed by Python, and then no tokenizer takes it.
+            // Python accepts an unpaired surrogate, but no tokenizer accepts the text.
             let only_half = document.quirks.why(peer).is_none_or(|why| why.contains("in the text"));
             !bad && (only_half || !document.quirks.is_refused_by(peer))
         };
@@ -177,7 +177,7 @@ fn programs_with_mistakes_and_without_end_are_usage_errors_with_a_place() {
     }
 }
 
-/// What jq 1.8 itself gives for programs and documents: a text, something else, nothing, or an error.
+/// Results of jq 1.8 for programs and documents: a text, another value, nothing, or an error.
 #[test]
 fn programs_give_what_jq_gives() {
     let rows =
@@ -186,7 +186,7 @@ fn programs_give_what_jq_gives() {
     for row in rows.lines() {
         let [program, line, wanted] = row.split('\t').collect::<Vec<_>>().try_into().unwrap();
         let Ok(mut extractor) = Extractor::new(&TextField::Jq(program.into())) else {
-            // A filter that there is not: told before any document.
+            // An unknown filter is reported before any document is read.
             assert_eq!((program, wanted), (".body|ascii", "error"), "{program} is refused");
             continue;
         };
@@ -209,7 +209,7 @@ fn programs_give_what_jq_gives() {
 
 #[test]
 fn a_program_that_replaces_in_a_long_text_writes_it_once() {
-    // A copy of what is there so far for each match would be a hundred gigabytes.
+    // A copy of the output so far for each match would amount to a hundred gigabytes.
     let line = serde_json::json!({ "a": "word  ".repeat(200_000) }).to_string();
     for program in
         [r#".a | gsub("\\s+"; " ")"#, r#".a | split("  ") | join(" ")"#, r#".a | [splits(" +")] | join(" ")"#]
@@ -252,7 +252,7 @@ fn half_characters_elsewhere_do_not_stop_a_program() {
     assert_eq!((document.text, document.verdict(PackFormat::Modalities)), (Text::Is("text"), Verdict::Take("text")));
     let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
     assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
-    // The second half alone is read as the character that stands for what cannot be read, by a program and by a path.
+    // A program and a path both read an unpaired second surrogate as the replacement character.
     for way in [".a | .", ".a"] {
         let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
         let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);
@@ -380,7 +380,7 @@ proptest! {
         let mut extractor = Extractor::new(&TextField::default()).unwrap();
         let document = extractor.document(&line);
         let is_taken = !matches!(document.text, Text::Invalid { .. } | Text::Blank);
-        // Python lets halves of characters in UTF-8 pass, which no text can hold.
+        // Python accepts surrogates in UTF-8, which a Rust string cannot hold.
         let is_utf8 = std::str::from_utf8(&line).is_ok();
         prop_assert_eq!(is_taken, fast && is_utf8);
     }
@@ -407,7 +407,7 @@ proptest! {
             assert_eq!((len, fault), (lines[number].len(), python_line(&lines[number]).err()));
             number += 1;
         });
-        // An empty last line is none.
+        // An empty last line does not count.
         let counted = lines.len() - usize::from(lines.last().is_some_and(Vec::is_empty));
         prop_assert_eq!(number, counted);
     }

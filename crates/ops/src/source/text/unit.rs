@@ -1,4 +1,4 @@
-//! A plain file in ranges, so that several threads read it at once.
+//! Ranges of a plain file, so that several threads read it at once.
 
 use super::blocks::{Block, Overlong, LONGEST_LINE};
 use crate::source::jsonl::{self, Unit};
@@ -8,16 +8,17 @@ use memchr::{memchr, memrchr};
 
 /// Bytes read at a time.
 const STEP: usize = 256 << 10;
-/// Bytes read at first behind the end of a range.
+/// Bytes first read after the end of a range.
 const LITTLE: usize = 16 << 10;
 
-/// Divides a plain file of `len` bytes into ranges of `size` bytes. The lines that begin in a range belong to it.
+/// Divides a plain file of `len` bytes into ranges of `size` bytes. A line belongs to the range in which it begins.
 pub fn plain_units(len: u64, size: u64) -> Vec<Unit> {
     jsonl::units(len, size)
 }
 
-/// Reads the lines that begin in a range, in the memory of `spare`: an empty block where none does. Line numbers count from 0 in each
-/// block; the block before knows by [`Block::count_lines`] how many come before. A last line longer than [`LONGEST_LINE`] is only measured.
+/// Reads the lines that begin in a range into the memory of `spare`; the block is empty if there are none. Line numbers count from 0 in
+/// each block; [`Block::count_lines`] of the blocks before gives the number of preceding lines. A last line longer than [`LONGEST_LINE`] is
+/// only measured.
 pub fn read_unit(file: &ReadFile, unit: Unit, mut spare: Vec<u8>, cancel: &Cancel) -> Outcome<Block> {
     let text = unit_text(file, unit, LONGEST_LINE, &mut spare, cancel)?;
     let (start, overlong, from, to) = (text.start, text.overlong, text.from, text.from + text.bytes.len());
@@ -30,21 +31,21 @@ pub fn read_unit(file: &ReadFile, unit: Unit, mut spare: Vec<u8>, cancel: &Cance
     Ok(Block { first_line: 0, start, bytes: spare, overlong, end })
 }
 
-/// The lines that begin in a range, in memory that is used again.
+/// The lines that begin in a range, in reused memory.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitText<'a> {
-    /// Where they begin in the file; where none does, the end of the range.
+    /// Offset of the lines in the file, in bytes; the end of the range if there are none.
     pub start: u64,
-    /// The lines with their `\n`; the last one of the file may lack it.
+    /// The lines with their `\n`; the last line of the file may lack it.
     pub bytes: &'a [u8],
-    /// A line behind those in `bytes` that is too long.
+    /// A line after those in `bytes` that is too long.
     pub overlong: Option<Overlong>,
-    /// Where `bytes` begins in the memory.
+    /// Offset of `bytes` in the memory.
     from: usize,
 }
 
-/// Reads the lines that begin in a range into `memory`, which grows as it must and never shrinks. A last line longer than `longest` is
-/// only measured.
+/// Reads the lines that begin in a range into `memory`, which grows as needed and never shrinks. A last line longer than `longest` is only
+/// measured.
 pub fn unit_text<'a>(
     file: &ReadFile,
     unit: Unit,
@@ -52,7 +53,7 @@ pub fn unit_text<'a>(
     memory: &'a mut Vec<u8>,
     cancel: &Cancel,
 ) -> Outcome<UnitText<'a>> {
-    // The byte before tells whether a line begins with the range.
+    // The byte before the range shows whether a line begins at its start.
     let lead = u64::from(unit.start > 0);
     let base = unit.start - lead;
     let mut held = ParsedLine { file, base, memory, filled: 0, cancel };
@@ -70,13 +71,13 @@ pub fn unit_text<'a>(
     Ok(UnitText { start: base + from as u64, bytes: memory.get(from..filled).unwrap_or_default(), overlong, from })
 }
 
-/// A piece of the file in memory.
+/// A part of the file in memory.
 struct ParsedLine<'a> {
     file: &'a ReadFile,
-    /// Where it begins in the file.
+    /// Offset in the file, in bytes.
     base: u64,
     memory: &'a mut Vec<u8>,
-    /// So much of the memory is from the file.
+    /// Bytes of the memory that hold data of the file.
     filled: usize,
     cancel: &'a Cancel,
 }
@@ -86,7 +87,7 @@ impl ParsedLine<'_> {
         self.memory.get(..self.filled).unwrap_or_default()
     }
 
-    /// Reads on up to this place in the file.
+    /// Reads up to this offset in the file.
     fn read_to(&mut self, end: u64) -> Outcome<()> {
         let wanted = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
         if self.memory.len() < wanted {
@@ -100,7 +101,7 @@ impl ParsedLine<'_> {
         Ok(())
     }
 
-    /// Reads on to the end of the line that begins at `last`; one that is too long is given back and measured.
+    /// Reads to the end of the line that begins at `last`; a line that is too long is removed from the memory and measured.
     fn finish_line(&mut self, last: usize, longest: usize) -> Outcome<Option<Overlong>> {
         while self.filled - last <= longest && self.base + (self.filled as u64) < self.file.len() {
             let old = self.filled;
@@ -134,7 +135,7 @@ impl ParsedLine<'_> {
     }
 }
 
-/// Reads some bytes, at least one.
+/// Reads at least one byte.
 fn some(file: &ReadFile, at: u64, space: &mut [u8]) -> Outcome<usize> {
     let count = file.read_at(space, at).map_err(|error| Failure::io("reading the text", file.path(), &error))?;
     if count == 0 {

@@ -1,49 +1,49 @@
-//! What each program makes of a line.
+//! How each program treats a line.
 
 use super::extract::{Document, Text};
 use super::TextFile;
 use gristmill_core::PackFormat;
 
-/// What strict readers refuse in a line that Python's `json` takes.
+/// Peculiarities of a line that Python's `json` accepts and strict readers refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quirks(u8);
 
 impl Quirks {
-    /// Nothing odd.
+    /// No peculiarity.
     pub const NONE: Self = Self(0);
     /// `NaN`, `Infinity` or `-Infinity`.
     pub const NON_FINITE: Self = Self(1);
-    /// A number beyond what a float holds.
+    /// A number beyond the range of a float.
     pub const OVERFLOW: Self = Self(1 << 1);
     /// A byte-order mark at the beginning.
     pub const BOM: Self = Self(1 << 2);
-    /// Half a character as an escape (`\ud800`), in the text itself.
+    /// An escaped unpaired surrogate (`\ud800`) in the text itself.
     pub const SURROGATE_IN_TEXT: Self = Self(1 << 3);
-    /// The same anywhere else.
+    /// An escaped unpaired surrogate anywhere else.
     pub const SURROGATE_ELSEWHERE: Self = Self(1 << 4);
-    /// Second halves of characters alone (`\udc00`), in the text itself and nowhere a first one: what jq reads as U+FFFD.
+    /// Unpaired second surrogates (`\udc00`) and no first ones in the text itself: jq reads them as U+FFFD.
     pub const SECOND_HALF_IN_TEXT: Self = Self(1 << 6);
-    /// More than 1,000 objects and arrays in each other.
+    /// More than 1,000 nested objects and arrays.
     pub const DEEP: Self = Self(1 << 5);
 
-    /// Both together.
+    /// Returns the union of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// Whether any of `other` is among them.
+    /// Whether any of `other` is included.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-    /// Whether there is none.
+    /// Whether there are no peculiarities.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// What a program refuses.
+    /// Returns the peculiarities that a program refuses.
     fn refused(format: PackFormat) -> Self {
         match format {
-            // Its jq takes NaN and a byte-order mark.
+            // Forager's jq accepts NaN and a byte-order mark.
             PackFormat::Modalities => Self::SURROGATE_IN_TEXT.with(Self::DEEP),
             PackFormat::Forager => {
                 Self::SURROGATE_IN_TEXT.with(Self::SECOND_HALF_IN_TEXT).with(Self::DEEP).with(Self::BOM)
@@ -57,12 +57,12 @@ impl Quirks {
         }
     }
 
-    /// Whether a program cannot make tokens of a line because of one of them.
+    /// Whether a program cannot tokenize a line because of one of them.
     pub fn is_refused_by(self, format: PackFormat) -> bool {
         self.has(Self::refused(format))
     }
 
-    /// In a user's words, the first that this program refuses.
+    /// Returns the reason, for the user, of the first peculiarity that this program refuses.
     pub fn why(self, format: PackFormat) -> Option<&'static str> {
         let told = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
@@ -78,10 +78,10 @@ impl Quirks {
     }
 }
 
-/// What is said of a line that starts with a byte-order mark.
+/// Message for a line that starts with a byte-order mark.
 pub const BYTE_ORDER_MARK: &str = "it starts with a byte-order mark, which is not part of JSON";
 
-/// How to remove the byte-order mark of a line, by where the line begins in its file.
+/// Returns how to remove the byte-order mark of a line that begins at offset `start` of its file.
 pub fn mark_hint(file: &TextFile, start: u64) -> String {
     let remove = match start {
         0 => "tail -c +4",
@@ -93,22 +93,22 @@ pub fn mark_hint(file: &TextFile, start: u64) -> String {
     }
 }
 
-/// What becomes of a document.
+/// How a document is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// It is taken; its text may be empty where the program takes that.
+    /// It is used; its text may be empty where the program accepts that.
     Take(&'a str),
-    /// The program leaves it out by design: a note; why.
+    /// The program leaves it out by design: a note, with the reason.
     Skip(&'static str),
-    /// The program would end or lose data here: a problem; why.
+    /// The program would abort or lose data here: a problem, with the reason.
     Refuse(&'static str),
 }
 
-/// The reason of a document whose text is `""`.
+/// Reason for a document whose text is `""`.
 const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
-    /// The text, where it has one that some format takes; else why not. A blank line has an empty one.
+    /// Returns the text, if some format accepts it, else the reason. The text of a blank line is empty.
     pub fn usable_text(&self) -> Result<&'a str, &'static str> {
         match self.text {
             Text::Blank => Ok(""),
@@ -119,7 +119,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// What `format` makes of it.
+    /// Returns how `format` treats the document.
     pub fn verdict(&self, format: PackFormat) -> Verdict<'a> {
         let skips = format == PackFormat::Nanosets;
         let lacking = |why| if skips { Verdict::Skip(why) } else { Verdict::Refuse(why) };

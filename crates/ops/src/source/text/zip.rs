@@ -7,21 +7,21 @@ use gristmill_storage::read::ReadFile;
 use memchr::memmem::rfind;
 use std::io::{self, BufRead, Read, Take};
 
-/// Bytes of a local header in front of the name.
+/// Bytes of a local header before the name.
 const HEADER: usize = 30;
-/// Set where the member is encrypted.
+/// Flag: the member is encrypted.
 const ENCRYPTED: u16 = 1;
-/// Set where checksum and sizes stand behind the member only.
+/// Flag: checksum and sizes are stored only after the member.
 const SIZES_BEHIND: u16 = 8;
-/// A size that stands in the extra field.
+/// Marks a size that is stored in the extra field.
 const LARGE: u32 = u32::MAX;
-/// May stand in front of a checksum behind a member.
+/// Optional signature before the checksum that follows a member.
 const BEHIND: [u8; 4] = *b"PK\x07\x08";
 
-/// Bytes at the end of an archive that the record of its end is in: 22, and a comment.
+/// Maximum bytes at the end of an archive that contain its end record: 22, and a comment.
 const MAX_END_BYTES: u64 = 22 + 0xffff;
 
-/// How many members an archive has by the record at its end; `None` where there is no such record.
+/// Returns the number of members according to the end record; `None` where there is none.
 pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
     let start = file.len().saturating_sub(MAX_END_BYTES);
     let mut end = vec![0; usize::try_from(file.len() - start).unwrap_or_default()];
@@ -37,7 +37,7 @@ pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
     Ok(count.map(u16::from_le_bytes))
 }
 
-/// Reads up to the content of the first member and returns its content.
+/// Skips the header of the first member and returns its content.
 pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut header = [0u8; HEADER];
     input.read_exact(&mut header)?;
@@ -74,12 +74,12 @@ enum Content<R> {
 struct Member<R> {
     content: Content<R>,
     crc: Crc,
-    /// `None` where it stands behind the member.
+    /// `None` where it is stored after the member.
     checksum: Option<u32>,
 }
 
 impl<R: BufRead> Member<R> {
-    /// The checksum behind the member.
+    /// Reads the checksum after the member.
     fn checksum_behind(&mut self) -> io::Result<u32> {
         let Content::Deflated(decoder) = &mut self.content else { return Err(io::ErrorKind::UnexpectedEof.into()) };
         let mut word = [0u8; 4];
@@ -102,7 +102,7 @@ impl<R: BufRead> Read for Member<R> {
         };
         self.crc.update(buf.get(..count).unwrap_or_default());
         if count == 0 {
-            // A stream that is cut short ends without an error of its own.
+            // A truncated stream ends without an error of its own.
             let wanted = match self.checksum {
                 Some(checksum) => checksum,
                 None => self.checksum_behind()?,

@@ -1,4 +1,5 @@
-//! Where words begin, for sixty-four bytes of a text at once: branches that hang on letters cannot be predicted, and bits need none.
+//! Finds where words begin, for 64 bytes of a text at once: branches that depend on letters cannot be predicted, and bit operations need
+//! none.
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
 use wide::u8x16;
@@ -6,11 +7,11 @@ use wide::u8x16;
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// Places of which a block tells whether a word begins there: behind the first, where one does, and so far from the end that all that
-/// this hangs on is in the block.
+/// Places of a block for which it is decided whether a word begins there: after the first, where one does, and far enough from the end that
+/// all bytes that decide are in the block.
 pub(super) const TOLD: u64 = (1 << (BLOCK - 3)) - 2;
 
-/// A bit for each byte of a block, the first lowest; all bytes of a character are what it is.
+/// A bit for each byte of a block, the first lowest; all bytes of a character are in the class of the character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) letters: u64,
@@ -23,25 +24,25 @@ pub(super) struct Block {
     pub(super) lines: u64,
     /// Apostrophes.
     pub(super) quotes: u64,
-    /// Bytes behind the first of their character.
+    /// Bytes after the first of their character.
     pub(super) further: u64,
     /// Spaces and numbers of several bytes.
     pub(super) wide_spaces: u64,
     pub(super) wide_numbers: u64,
 }
 
-/// First bytes of characters of two and of three bytes that are letters, whatever follows: those of Latin, Cyrillic, Chinese and Korean.
+/// Ranges of first bytes of characters of two and of three bytes that are always letters: those of Latin, Cyrillic, Chinese and Korean.
 const TWO: [(u8, u8); 2] = [(0xc4, 0xca), (0xd0, 0xd1)];
 const THREE: [(u8, u8); 2] = [(0xe5, 0xe9), (0xeb, 0xec)];
 
-/// Which bytes are between these two, in the highest bit of each.
+/// Returns which bytes are in this range, in the highest bit of each.
 #[inline]
 fn is_among(part: u8x16, (from, last): (u8, u8)) -> u8x16 {
     let beyond = part - u8x16::splat(from);
     beyond.simd_eq(beyond.min(u8x16::splat(last - from)))
 }
 
-/// Bytes of characters that are letters by their first byte.
+/// Returns the bytes of characters that are letters by their first byte.
 #[inline]
 fn letters_of(bytes: &[u8; BLOCK]) -> u64 {
     let (mut two, mut three) = (0, 0);
@@ -55,7 +56,7 @@ fn letters_of(bytes: &[u8; BLOCK]) -> u64 {
 }
 
 impl Block {
-    /// Of the bytes from this place on, where a character begins; `None` where there are not so many.
+    /// Classifies the bytes from this place on, where a character begins; `None` where the text has fewer than [`BLOCK`] left.
     #[inline]
     pub(super) fn new(classes: &Classes, text: &[u8], at: usize) -> Option<Self> {
         let bytes: &[u8; BLOCK] = text.get(at..at + BLOCK)?.try_into().ok()?;
@@ -71,7 +72,7 @@ impl Block {
             block.lines |= put(part.simd_eq(u8x16::splat(b'\n')) | part.simd_eq(u8x16::splat(b'\r')));
             block.spaces |= put(blanks | is_among(part, (b'\t', b'\r')));
             block.quotes |= put(part.simd_eq(u8x16::splat(b'\'')));
-            // Only the highest bit of each byte is looked at.
+            // Only the highest bit of each byte is significant.
             let first = part & (part + part);
             firsts |= put(first);
             block.further |= put(part ^ first);
@@ -94,41 +95,42 @@ impl Block {
         Some(block)
     }
 
-    /// What is neither letter nor number nor space.
+    /// Returns the bytes that are neither letter nor number nor space.
     #[inline]
     pub(super) fn others(&self) -> u64 {
         !(self.letters | self.numbers | self.spaces | self.wide_spaces | self.wide_numbers)
     }
 
-    /// The bits below all of these.
+    /// Returns the bits below the lowest of these.
     #[inline]
     pub(super) fn before(bits: u64) -> u64 {
         (bits & bits.wrapping_neg()).wrapping_sub(1)
     }
 
-    /// The runs of `all` from these bytes of theirs on.
+    /// Returns the runs of `all`, each from the first of these bytes in it on.
     #[inline]
     pub(super) fn filled(from: u64, all: u64) -> u64 {
         (from.wrapping_add(all) ^ all) & all
     }
 
-    /// The bits below all of `wide`, but for those behind the first of a run of `spaces` that goes up to there or to the end of the block.
+    /// Returns the bits below the lowest of `wide`, except those after the first of a run of `spaces` that extends up to there or to the
+    /// end of the block.
     #[inline]
     pub(super) fn told(spaces: u64, wide: u64) -> u64 {
         let count = wide.trailing_zeros();
-        // What is above the count goes out; none of it is looked at where the count is 0.
+        // Bits from `count` on are shifted out; none is used where the count is 0.
         let run = (spaces << (64 - count.max(1))).leading_ones();
         let told = count - run.min(count) + u32::from(run > 0);
         u64::MAX.checked_shr(64 - told).unwrap_or_default()
     }
 
-    /// Of runs of these bytes the first, and the last but of runs of one: what becomes of blanks between words.
+    /// Returns the first and the last byte of each run of these bytes: the places where blanks between words begin a word.
     #[inline]
     pub(super) fn ends(spaces: u64) -> u64 {
         spaces & !(spaces << 1 & spaces >> 1)
     }
 
-    /// Cuts contractions off what follows them: `length` finds the bytes of one at a place of the text, 0 where there is none.
+    /// Separates contractions from what follows them: `length` returns the bytes of one at a place of the text, 0 where there is none.
     #[inline]
     pub(super) fn contract(&self, starts: u64, at: usize, length: impl Fn(usize) -> usize) -> u64 {
         let mut quotes = self.quotes & (starts | 1) & (TOLD | 1);

@@ -1,4 +1,4 @@
-//! The pattern of GPT-4o, whose words begin with capitals or small letters and go on with small ones.
+//! The pattern of GPT-4o, whose words begin with capitals or small letters and continue with small ones.
 
 use super::super::classes::{Classes, END, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use super::numbers::{digits, line_ends, lines_or_spaces};
@@ -17,7 +17,7 @@ impl Scan for Capitals {
         }
         let first = text.get(at).copied();
         let is_line_end = matches!(first, Some(b'\n' | b'\r'));
-        // A character in front of the word first, then none: what the pattern tries in this order, for each of its two kinds of word.
+        // For each of its two kinds of word the pattern first tries one character in front of the word, then none.
         let has_front = class & LETTER == 0 && !is_line_end;
         let fronts = [has_front.then_some(at + length), Some(at)];
         for front in fronts.into_iter().flatten() {
@@ -44,8 +44,8 @@ impl Scan for Capitals {
     }
 }
 
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: where it ends, if it is at this place. The first part gives
-/// back characters that both have, the last of them as the second part.
+/// Returns the end of a match of `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` at this place, if there is one. The first
+/// part gives back characters that are in both classes; the last of these is the second part.
 #[inline]
 fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
     let (mut end, mut both) = (at, None);
@@ -60,7 +60,7 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
         }
     }
     let behind = classes.run(text, end, LOWER);
-    // Small letters behind all that the first part can take; else the second part is the last that it can give back.
+    // Small letters after all that the first part can take; otherwise the second part is the last character that it can give back.
     if behind > end {
         Some(behind)
     } else {
@@ -68,7 +68,7 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Behind a contraction, if one follows.
+/// Returns the end of a contraction at this place, or the place if there is none.
 #[inline]
 fn contracted(text: &[u8], at: usize) -> usize {
     if text.get(at) == Some(&b'\'') {

@@ -39,11 +39,11 @@ impl Scan for Gpt2 {
         let Some(block) = Block::new(self.0, text, at) else { return 0 };
         let Block { letters, spaces, blanks, .. } = block;
         let (numbers, others) = (block.numbers | block.wide_numbers, block.others());
-        // What begins no word: what goes on with a run of its class, and what has a blank before it.
+        // Places where no word begins: those that continue a run of their class, and those after a blank.
         let goes_on = letters & letters << 1 | numbers & numbers << 1 | others & others << 1 | blanks << 1;
         let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
         let starts = block.contract(starts, at, |place| contractions::small(text, place));
-        // Which of wide spaces goes to the word behind is found one by one.
+        // Where wide spaces occur, words are found one by one.
         starts & TOLD & Block::before(block.wide_spaces)
     }
 }

@@ -1,6 +1,6 @@
 //! The ways in which texts are split into words before pairs are joined, for the patterns that most tokenizers use.
 //!
-//! Each scanner finds what the pattern finds; a pattern is known by its very text.
+//! Each scanner finds what its pattern finds; a pattern is identified by its exact text.
 
 mod blocks;
 mod capitals;
@@ -16,23 +16,24 @@ pub(super) use capitals::Capitals;
 pub(super) use gpt2::Gpt2;
 pub(super) use numbers::Numbers;
 
-/// A run of spaces longer than this is more than the engine of the reference's patterns may go back over, or near to that.
+/// Longest run of spaces, in bytes, that is split: with longer ones the engine of the reference's patterns may exceed its backtracking
+/// limit, or come near it.
 const MAX_SPACE_BYTES: usize = 1 << 18;
 
 /// Finds words.
 pub(super) trait Scan {
-    /// Where the word ends that begins at this place, before the end of the text; the place itself where that is not known.
+    /// Returns the end of the word that begins at this place, before the end of the text; the place itself where the end is not known.
     fn end(&self, text: &[u8], at: usize) -> usize;
 
-    /// Where words begin in the [`Block`](blocks::Block) that begins with the word at this place: some of the first behind it, a bit for
-    /// each byte; none where that is found one by one.
+    /// Returns where words begin in the [`Block`](blocks::Block) that begins with the word at this place: some of the first after it, a bit
+    /// for each byte; 0 where they have to be found one by one.
     #[inline]
     fn starts(&self, _text: &[u8], _at: usize) -> u64 {
         0
     }
 }
 
-/// A way of splitting that finds the end of each word by itself.
+/// A way of splitting that finds the end of each word separately.
 pub(super) struct ByEnd<F>(pub(super) F);
 
 impl<F: Fn(&[u8], usize) -> usize> Scan for ByEnd<F> {
@@ -45,22 +46,22 @@ impl<F: Fn(&[u8], usize) -> usize> Scan for ByEnd<F> {
 /// A way of splitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// GPT-2's own.
+    /// The pattern of GPT-2.
     Gpt2,
-    /// Numbers of so many digits at most, line ends apart: that of GPT-4 and Llama 3 with three, of Qwen 2 with one.
+    /// Numbers of at most this many digits, line ends apart: that of GPT-4 and Llama 3 with three, of Qwen 2 with one.
     Numbers(usize),
     /// Words begin with capitals: that of GPT-4o.
     Capitals,
 }
 
 impl Style {
-    /// The style whose pattern this is.
+    /// Returns the style of this pattern, if it is known.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         PATTERNS.iter().find(|(known, _)| *known == pattern).map(|(_, style)| *style)
     }
 }
 
-/// The patterns that are known, and what they mean.
+/// The known patterns and their styles.
 pub(super) const PATTERNS: &[(&str, Style)] = &[
     (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Style::Gpt2),
     (
@@ -81,7 +82,7 @@ pub(super) const PATTERNS: &[(&str, Style)] = &[
     ),
 ];
 
-/// Where a run of spaces from `at` ends, and where its last character begins.
+/// Returns where a run of spaces from `at` ends, and where its last character begins.
 #[inline]
 fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
     let (mut end, mut last) = (at, at);
@@ -95,8 +96,8 @@ fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
     }
 }
 
-/// `\s+(?!\S)|\s+` for the run of spaces that [`spaces`] found: all of it at the end of the text, else without its last
-/// character, which goes to the word behind, unless that is all there is.
+/// Applies `\s+(?!\S)|\s+` to the run of spaces that [`spaces`] found: all of it at the end of the text, otherwise without its last
+/// character, which belongs to the next word, unless it is the only one.
 #[inline]
 fn without_last(text: &[u8], at: usize, (end, last): (usize, usize)) -> usize {
     if end - at > MAX_SPACE_BYTES {

@@ -7,7 +7,7 @@ use super::{contractions, spaces, without_last, Scan};
 /// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
 pub(in super::super) struct Numbers {
     pub(in super::super) classes: &'static Classes,
-    /// Most digits of a word.
+    /// Maximum number of digits of a word.
     pub(in super::super) digits: usize,
 }
 
@@ -50,18 +50,18 @@ impl Scan for Numbers {
         let Some(block) = Block::new(self.classes, text, at) else { return 0 };
         let Block { letters, numbers, blanks, lines, .. } = block;
         let others = block.others();
-        // Line ends right behind others belong to these.
+        // Line ends directly after other characters belong to these.
         let taken = Block::filled(others << 1 & lines, lines);
         let spaces = block.spaces & !taken;
         let (lines, flat) = (lines & !taken, spaces & !lines);
-        // A character that is alone between a word and letters goes to these: the first of each run of others, all of its bytes; and
-        // the last space of a run that is no line end.
+        // A single character between a word and letters belongs to the letters: the first of each run of other characters, all of its
+        // bytes; and the last space of a run that is no line end.
         let first = others & !(others << 1 | blanks << 1);
         let mut front = first;
         for _ in 1..4 {
             front |= front << 1 & others & block.further;
         }
-        // A run of spaces up to its last line end is one word; of what follows all but the last space is.
+        // A run of spaces up to its last line end is one word; of the rest all but the last space is one.
         let mut inner = 0;
         let mut more = flat & lines >> 1;
         while more != 0 {
@@ -83,7 +83,7 @@ impl Scan for Numbers {
     }
 }
 
-/// Behind the number that goes on at this place, one digit of it being there.
+/// Returns the end of the number that continues at this place, its first digit being before it.
 #[inline]
 pub(super) fn digits(classes: &Classes, text: &[u8], mut at: usize, most: usize) -> usize {
     for _ in 1..most {
@@ -96,7 +96,7 @@ pub(super) fn digits(classes: &Classes, text: &[u8], mut at: usize, most: usize)
     at
 }
 
-/// Behind the bytes from here on that are of these.
+/// Returns the end of the run of these bytes.
 #[inline]
 pub(super) fn line_ends(text: &[u8], mut at: usize, of: &[u8]) -> usize {
     while text.get(at).is_some_and(|byte| of.contains(byte)) {
@@ -105,7 +105,7 @@ pub(super) fn line_ends(text: &[u8], mut at: usize, of: &[u8]) -> usize {
     at
 }
 
-/// `\s*[\r\n]+|\s+(?!\S)|\s+`: a run of spaces up to its last line end, where it has one.
+/// Returns the end of a match of `\s*[\r\n]+|\s+(?!\S)|\s+`: a run of spaces up to its last line end, where it has one.
 #[inline]
 pub(super) fn lines_or_spaces(classes: &Classes, text: &[u8], at: usize) -> usize {
     let found = spaces(classes, text, at);

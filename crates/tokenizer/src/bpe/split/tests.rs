@@ -1,10 +1,10 @@
-//! Words found in blocks, against those found one by one.
+//! Compares words found in blocks with those found one by one.
 
 use super::super::classes::Classes;
 use super::*;
 use crate::tests::Dice;
 
-/// Whatever a pattern tells apart, and what it may stand beside.
+/// All kinds of text that a pattern distinguishes, and their possible neighbours.
 const PIECES: [&str; 48] = [
     " ",
     " ",
@@ -75,7 +75,7 @@ fn compare(scan: &impl Scan, text: &str) {
 fn words_of_a_block_end_where_they_do_one_by_one() {
     let (classes, mut dice) = (Classes::get(), Dice(11));
     for round in 0..40_000 {
-        // Few kinds of pieces now, many then.
+        // Few kinds of pieces in some rounds, many in others.
         let (first, kinds) = (dice.roll(PIECES.len()), 2 + round % 38);
         let mut text = String::new();
         for _ in 0..40 + dice.roll(100) {

@@ -1,67 +1,67 @@
-//! What an AVI file says of its streams before the first chunk of data.
+//! The header of an AVI file, which describes its streams before the first chunk of data.
 
 use crate::av::codec::VideoCodec;
 use crate::av::rational::{rescale, Rational, Rounding, INT_MAX};
 use crate::av::riff::format::{Coding, SoundFormat};
 use crate::{ProbeError, Reader};
 
-/// Streams that a number of two digits can name.
+/// The number of streams that two digits can identify.
 const MAX_STREAMS: usize = 100;
-/// Chunks of the header that are walked through before a file is given up.
+/// The maximum number of chunks in the header.
 const CHUNKS: u32 = 1 << 14;
-/// A chunk of the header that is longer is taken for the beginning of the data, in bytes.
+/// A longer header chunk is treated as the beginning of the data, in bytes.
 const MAX_CHUNK_BYTES: u32 = 1_000_000;
 
-/// The header.
+/// The parsed header.
 pub(super) struct Header {
-    /// By their numbers.
+    /// By stream number.
     pub streams: Vec<Stream>,
-    /// Where the chunks of data begin.
+    /// Offset of the first data chunk.
     pub chunks_at: u64,
-    /// No chunk ends behind this.
+    /// The maximum end of a chunk.
     pub last_end: u64,
-    /// Where the file ends, as it says itself.
+    /// End of the file according to its header.
     pub riff_end: u64,
 }
 
-/// A stream.
+/// The description of a stream.
 pub(super) struct Stream {
-    /// What is in it.
+    /// The kind of the stream and its format.
     pub track: Track,
-    /// What its time is counted in.
+    /// The time base.
     pub base: Rational,
-    /// Where it begins, in the same.
+    /// Start time in ticks of the time base.
     pub start: u64,
-    /// Its length as told; `None` where only its bytes are told.
+    /// Length according to the header, in ticks; `None` if only its length in bytes is known.
     pub duration: Option<i64>,
-    /// Bytes of one sample; 0 where each chunk is one.
+    /// Bytes of one sample; 0 if each chunk is one sample.
     pub sample_size: u32,
 }
 
-/// What is in a stream.
+/// The kind of a stream.
 pub(super) enum Track {
-    /// Pictures.
+    /// Video.
     Video(Picture),
     /// Sound.
     Audio(SoundFormat),
-    /// Subtitles and the like, or nothing that is known.
+    /// Subtitles and the like, or an unknown kind.
     Other,
 }
 
-/// How pictures are coded.
+/// The format of a video stream.
 pub(super) struct Picture {
     fourcc: [u8; 4],
     width: u32,
     height: u32,
 }
 
-/// Bytes of the first packet that are asked for a size.
+/// Bytes of the first packet that are searched for a size.
 const ASKED: u32 = 64 << 10;
 /// The first bytes of a PNG file, up to the width.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
 impl Picture {
-    /// The size of the first picture, which is `first` (offset and length): as its own header tells it, where it has one.
+    /// Returns the size of the first frame, whose offset and length are `first`: from its own header, if it has one.
     pub fn size(&self, reader: &mut Reader, first: (u64, u32)) -> Result<(u32, u32), ProbeError> {
         let Some(codec) = self.codec() else { return Ok((self.width, self.height)) };
         let count = usize::try_from(first.1.min(ASKED)).unwrap_or_default();
@@ -77,8 +77,8 @@ impl Picture {
         Ok(size.unwrap_or((self.width, self.height)))
     }
 
-    /// The codec by its four letters, where its packets tell the size. (JPEG pictures may be half a frame each: the file's
-    /// header knows better.)
+    /// Returns the codec for the FourCC if its packets contain the size. (JPEG frames may be single fields, so the file header is more
+    /// reliable for them.)
     fn codec(&self) -> Option<VideoCodec> {
         Some(match &self.fourcc.map(|letter| letter.to_ascii_uppercase()) {
             b"FMP4" | b"DIVX" | b"DX50" | b"XVID" | b"MP4S" | b"M4S2" | b"MP4V" | b"3IV2" | b"3IVX" | b"RMP4" => {
@@ -97,23 +97,23 @@ impl Picture {
 }
 
 impl Header {
-    /// The first stream of pictures, and its number.
+    /// Returns the first video stream, and its number.
     pub fn first_video(&self) -> Option<(usize, &Stream)> {
         self.streams.iter().enumerate().find(|(_, stream)| matches!(stream.track, Track::Video(_)))
     }
 
-    /// The first stream of sound, and its number.
+    /// Returns the first audio stream, and its number.
     pub fn first_audio(&self) -> Option<(usize, &Stream)> {
         self.streams.iter().enumerate().find(|(_, stream)| matches!(stream.track, Track::Audio(_)))
     }
 }
 
-/// What is known while the header is read.
+/// The state while the header is read.
 struct Reading {
     streams: Vec<Stream>,
     /// The type of the last stream header.
     kind: [u8; 4],
-    /// Microseconds of a frame.
+    /// Microseconds per frame.
     frame_period: u32,
     riff_end: u64,
     file_len: u64,
@@ -195,7 +195,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What is left of a length in a file that is cut short.
+    /// Scales a length down for a file that is cut short.
     fn shortened(&self, length: i64) -> i64 {
         let fit = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         rescale(length, fit(self.file_len), fit(self.riff_end), Rounding::Near)
@@ -222,7 +222,7 @@ impl Reading {
     }
 }
 
-/// Bytes of one sample of sound: blocks win over what is told, and codecs with frames have none.
+/// Returns the bytes of one sample of sound: the block size takes precedence over the declared one, and is 0 for codecs with frames.
 fn sample_size(told: u32, format: &SoundFormat) -> u32 {
     let block = format.block_align;
     let size = if told > 0 && block > 0 { block } else { told };
@@ -238,7 +238,7 @@ fn sample_size(told: u32, format: &SoundFormat) -> u32 {
     }
 }
 
-/// The time base; where it cannot be had, that of pictures in general.
+/// Returns the time base; if it is invalid, the default of video streams.
 fn base(scale: u32, rate: u32) -> Rational {
     let base = Rational::reduced(i64::from(scale), i64::from(rate), INT_MAX);
     if base.is_positive() {

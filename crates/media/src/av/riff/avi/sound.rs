@@ -1,4 +1,4 @@
-//! The sound of an AVI file, packet by packet.
+//! Counts the sound of an AVI file packet by packet.
 
 use super::header::{Stream, Track};
 use crate::av::codec::{AudioCodec, AudioSetup};
@@ -8,36 +8,36 @@ use crate::av::riff::frames::{self, Frames};
 use crate::av::riff::packets;
 use crate::{ProbeError, Reader};
 
-/// The longest configuration of a decoder that is looked at, in bytes.
+/// The maximum number of bytes of a decoder configuration that are read.
 const SETUP: usize = 64;
-/// Samples of plain sound that are read at once.
+/// Samples of uncompressed sound that are read at a time.
 const AT_ONCE: u64 = 1024;
 
-/// What was counted.
+/// The result of counting.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    /// Samples per channel; `None` where they cannot be counted without decoding.
+    /// Samples per channel; `None` if counting requires decoding.
     pub samples: Option<u64>,
-    /// Where the last packet ends.
+    /// End of the last packet.
     pub end: Option<i64>,
-    /// Number of channels, where the frames tell.
+    /// Number of channels, if the frames specify it.
     pub channels: Option<u32>,
-    /// Samples per second, where the frames tell.
+    /// Samples per second, if the frames specify it.
     pub rate: Option<u32>,
-    /// What is odd.
+    /// Unusual findings that are not errors.
     pub remarks: Vec<String>,
 }
 
 /// Counts the sound of one stream.
 pub(super) struct Sound {
     format: SoundFormat,
-    /// Used where the sound is AAC.
+    /// Used only for AAC.
     aac: AudioSetup,
     base: Rational,
     sample_size: u64,
-    /// Blocks as one sample each, where there is no sample size.
+    /// Bytes per block, each counted as one sample, if there is no sample size.
     block: u64,
-    /// Where the next chunk begins: in bytes where there is a sample size, else in samples.
+    /// Start of the next chunk: in bytes if there is a sample size, otherwise in samples.
     offset: u64,
     samples: u64,
     end: Option<i64>,
@@ -45,7 +45,7 @@ pub(super) struct Sound {
 }
 
 impl Sound {
-    /// For a stream of sound.
+    /// Creates a counter for an audio stream; `None` for other streams.
     pub fn of(reader: &mut Reader, stream: &Stream) -> Result<Option<Self>, ProbeError> {
         let Track::Audio(format) = &stream.track else { return Ok(None) };
         let mut aac = AudioSetup::new(AudioCodec::Aac, format.rate, format.channels);
@@ -70,7 +70,7 @@ impl Sound {
         }))
     }
 
-    /// Counts the `len` bytes of a chunk at `at` that are there of `told` bytes.
+    /// Counts a chunk at `at` of `told` bytes, of which `len` are present.
     pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64, told: u64) -> Result<(), ProbeError> {
         if len < told && self.format.coding == Coding::Aac {
             return Err(ProbeError::broken("its last frame of sound is cut off", at + len));
@@ -93,7 +93,7 @@ impl Sound {
         Ok(())
     }
 
-    /// Samples per second that come out of the decoder.
+    /// Samples per second of the decoder's output.
     fn rate(&self) -> u32 {
         if self.format.coding == Coding::Aac && self.aac.rate > 0 {
             self.aac.rate
@@ -129,7 +129,7 @@ impl Sound {
         Ok(())
     }
 
-    /// What was counted, when all chunks have been.
+    /// Returns the result after all chunks were counted.
     pub fn counted(self, file_len: u64) -> Result<Counted, ProbeError> {
         if let Some(frames) = self.frames {
             let found = frames.finish(file_len)?;

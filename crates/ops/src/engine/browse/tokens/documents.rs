@@ -1,8 +1,8 @@
-//! Where the documents of a `.pbin` lie: a few bytes for each, however many there are.
+//! Locations of the documents of a `.pbin`: a few bytes for each, whatever their number.
 
 use super::super::packed::PackedOffsets;
 
-/// Places where a document does not begin where the one before it ended, that are kept; a file that was merged wrongly has a few.
+/// The most positions that are kept at which a document does not begin where the one before it ended; a wrongly merged file has a few.
 const MAX_BREAKS: usize = 1 << 20;
 
 /// Offsets and lengths in the order of the index.
@@ -10,7 +10,7 @@ pub(super) struct DocumentList {
     /// Begin and end of each document, as if they followed each other without gaps.
     sums: PackedOffsets,
     sum: u64,
-    /// From this document on, offsets are that much more (or, wrapping, less) than the sums.
+    /// Pairs (document, shift): from this document on, offsets exceed the sums by the shift (wrapping, hence also less than the sums).
     breaks: Vec<(u64, u64)>,
 }
 
@@ -23,7 +23,7 @@ impl DocumentList {
         self.sums.len()
     }
 
-    /// Adds the next document. `false` when the offsets are too irregular to be kept.
+    /// Adds the next document. Returns `false` when the offsets are too irregular to be kept.
     pub(super) fn push(&mut self, offset: u64, length: u64) -> bool {
         let shift = offset.wrapping_sub(self.sum);
         if self.breaks.last().map_or(0, |last| last.1) != shift {
@@ -52,7 +52,7 @@ impl DocumentList {
         at.checked_sub(1).and_then(|at| self.breaks.get(at)).map_or(0, |(_, shift)| *shift)
     }
 
-    /// Begin and end of documents, in bytes of the data.
+    /// Returns begin and end of documents, in bytes of the data.
     pub(super) fn spans(&self, first: u64, count: usize) -> Vec<(u64, u64)> {
         let moved = |((from, to), index): ((u64, u64), u64)| {
             let begin = from.wrapping_add(self.shift(index));
@@ -61,12 +61,12 @@ impl DocumentList {
         self.sums.spans(first, count).into_iter().zip(first..).map(moved).collect()
     }
 
-    /// The document that holds a byte; only where all follow each other.
+    /// Returns the document that contains a byte; `None` unless all documents follow each other without gaps.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         self.sums.holding(offset).filter(|_| self.is_regular())
     }
 
-    /// Ends of documents from `first` on that lie before `to`; none where they do not follow each other.
+    /// Returns the ends of documents from `first` on that are before `to`; none unless all documents follow each other without gaps.
     pub(super) fn ends(&self, first: u64, to: u64, most: usize) -> Vec<u64> {
         let mut ends = Vec::new();
         if self.is_regular() {

@@ -1,4 +1,4 @@
-//! A file of tokens: where its data lies, and where a document or a window of it is.
+//! A file of tokens: the location of its data, and of a document or a window in it.
 
 use super::documents::DocumentList;
 use super::TokenCode;
@@ -8,12 +8,12 @@ use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ends of documents in one window that are told, at most.
+/// The most document ends that are reported for one window.
 pub(super) const MAX_ENDS: usize = 50_000;
-/// Bytes of one row of `sample_locations.bin`.
+/// Size of one row of `sample_locations.bin` in bytes.
 pub(super) const ROW: u64 = 24;
 
-/// Where a row lies: bytes from the beginning of the data of its file.
+/// The location of a row: bytes from the beginning of the data of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RowSpan {
     pub(super) from: u64,
@@ -21,41 +21,41 @@ pub(super) struct RowSpan {
     pub(super) defect: Option<Arc<str>>,
 }
 
-/// Where documents end.
+/// The source of the ends of documents.
 pub(super) enum Table {
     /// The number of tokens up to the end of each document, as u64 (`.ds.index`).
     Ends(Index),
-    /// Read from the end of a `.pbin`.
+    /// A list read from the end of a `.pbin`.
     List(Arc<Mutex<DocumentList>>),
-    /// Some rows of `sample_locations.bin`: the table, its first row that is meant, how many, the number of the file.
+    /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
     Rows(Arc<ReadFile>, u64, u64, u64),
-    /// Nothing says so: the file is one row.
+    /// No source: the file is one row.
     Whole,
 }
 
-/// Where it stands which tokens are trained on.
+/// The source of the loss mask, which says which tokens are trained on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
-    /// A byte for each token of the file, 1 where it is trained on (`.ds.loss`).
+    /// One byte for each token of the file, 1 where it is trained on (`.ds.loss`).
     File(PathBuf),
-    /// A byte for each token behind the tokens of a sample, 1 where it is not trained on. How many tokens a sample has.
+    /// One byte for each token, after the tokens of a sample, 1 where it is not trained on. The number is that of the tokens of a sample.
     Behind(u64),
 }
 
-/// See the module.
+/// A file of tokens.
 pub(super) struct TokenFile {
     pub(super) name: Arc<str>,
     pub(super) path: PathBuf,
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub(super) bytes: u64,
-    /// First byte of its data.
+    /// Offset of the data in bytes.
     pub(super) data_from: u64,
-    /// Length of its data.
+    /// Length of the data in bytes.
     pub(super) data_bytes: u64,
     pub(super) code: TokenCode,
     pub(super) table: Table,
     pub(super) loss: Option<Loss>,
-    /// Its rows are lines of text, not tokens.
+    /// Whether the rows are lines of text, not tokens.
     pub(super) holds_text: bool,
     pub(super) trouble: Option<Arc<str>>,
 }
@@ -65,12 +65,12 @@ impl TokenFile {
         self.holds_text
     }
 
-    /// Tokens in it.
+    /// Returns the number of tokens in the file.
     pub(super) fn tokens(&self) -> u64 {
         self.data_bytes / self.code.size()
     }
 
-    /// Bytes of tokens in a row of so many bytes: masks may stand behind them.
+    /// Returns the bytes of tokens in a row of `bytes` bytes: masks may follow them.
     pub(super) fn extent(&self, bytes: u64) -> u64 {
         match self.loss {
             Some(Loss::Behind(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
@@ -78,7 +78,7 @@ impl TokenFile {
         }
     }
 
-    /// Rows that it has.
+    /// Returns the number of rows.
     pub(super) fn rows(&self, window: Option<Window>) -> u64 {
         match (window, &self.table) {
             (Some(window), _) if !self.is_text() => window.rows(self.tokens()),
@@ -89,7 +89,7 @@ impl TokenFile {
         }
     }
 
-    /// Where documents lie. What the table claims is held against the file.
+    /// Returns the locations of documents. The claims of the table are checked against the file.
     pub(super) fn places(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
         let mut places = match &self.table {
             Table::Ends(index) => self.by_ends(index, first, count)?,
@@ -116,7 +116,7 @@ impl TokenFile {
         Ok(places)
     }
 
-    /// What the size of a row is a multiple of.
+    /// Returns the unit in bytes of which the size of a row is a multiple.
     fn unit(&self, place: &RowSpan) -> u64 {
         match self.loss {
             Some(Loss::Behind(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
@@ -137,7 +137,7 @@ impl TokenFile {
         Ok(ends.take(count).map(place).collect())
     }
 
-    /// Ends of documents behind token `from` and before token `to`, with the number of the document that holds `from`.
+    /// Returns the ends of documents after token `from` and before token `to`, with the number of the document that contains `from`.
     pub(super) fn ends_within(&self, from: u64, to: u64) -> Outcome<(Option<u64>, Vec<u64>)> {
         match &self.table {
             Table::Ends(index) => {
@@ -158,7 +158,7 @@ impl TokenFile {
     }
 }
 
-/// Numbers of eight bytes in a file; fewer where it is cut.
+/// Reads numbers of eight bytes from a file; fewer where it is truncated.
 fn numbers(file: &ReadFile, offset: u64, count: u64) -> Outcome<Vec<u64>> {
     let left = file.len().saturating_sub(offset) / 8;
     let wanted = usize::try_from(count.min(left)).unwrap_or(0);
@@ -181,22 +181,23 @@ fn by_rows(table: &ReadFile, begin: u64, rows: u64, number: u64, first: u64, cou
     Ok(words.chunks_exact(3).map(place).collect())
 }
 
-/// The numbers of a row of `sample_locations.bin`: file, offset, length.
+/// Returns the file number in a row of `sample_locations.bin` (a row is file, offset, length).
 pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
     Ok(numbers(table, row * ROW, 1)?.first().copied())
 }
 
-/// How training cuts a file into windows.
+/// The division of a file into windows in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Tokens of one window: the sequence and the token to be predicted last.
+    /// Tokens of one window: the sequence and the last token to be predicted.
     pub(super) block: u64,
     /// Tokens from one window to the next.
     pub(super) stride: u64,
 }
 
 impl Window {
-    /// Nanosets cuts windows that share nothing; Modalities uses the last target of one as the first token of the next.
+    /// Returns the windows of a kind of data set. Nanosets uses windows that share nothing; Modalities uses the last target of one window
+    /// as the first token of the next.
     pub(super) fn of(kind: DatasetKind, sequence_length: u64) -> Self {
         let length = sequence_length.clamp(1, 1 << 40);
         let is_modalities = matches!(kind, DatasetKind::PackedTokens | DatasetKind::PackedFolder);
@@ -204,7 +205,7 @@ impl Window {
         Self { block: length + 1, stride }
     }
 
-    /// Whole windows.
+    /// Returns the number of whole windows.
     pub(super) fn count(self, tokens: u64) -> u64 {
         match tokens.checked_sub(self.block) {
             Some(left) => left / self.stride + 1,
@@ -212,7 +213,7 @@ impl Window {
         }
     }
 
-    /// Tokens behind the last whole window.
+    /// Returns the number of tokens after the last whole window.
     pub(super) fn waste(self, tokens: u64) -> u64 {
         match self.count(tokens) {
             0 => tokens,

@@ -11,10 +11,10 @@ use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that are listed, at most.
+/// The most files that are listed.
 const MAX_FILES: usize = 100_000;
 
-/// The files of a folder in the order of readers, which is that of their names.
+/// Returns the files of a folder in the order of the readers, which is that of their names.
 pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
     let entries = std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
@@ -31,7 +31,8 @@ pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
     Ok(paths.into_iter().map(|path| file(path, named)).collect())
 }
 
-/// One file. What is wrong with it or beside it is told, never an error: the other files can be looked at.
+/// Describes one file. Problems of it and of the files next to it are reported in the result, never as an error: the other files can still
+/// be viewed.
 fn file(path: PathBuf, named: &mut Named) -> TokenFile {
     let mut trouble: Option<String> = None;
     let metadata = Metadata::read(&metadata_path(&path)).unwrap_or_else(|failure| {
@@ -70,7 +71,7 @@ fn file(path: PathBuf, named: &mut Named) -> TokenFile {
     }
 }
 
-/// What does not agree between the files of one shard.
+/// Returns a disagreement between the files of one shard.
 fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<String> {
     let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
     let size = metadata.token_size.bytes();

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The list of files is read up to this size, in bytes.
+/// The largest list of files that is read, in bytes.
 const MAX_LIST: u64 = 64 << 20;
-/// A schema is read up to this size, in bytes.
+/// The largest schema that is read, in bytes.
 const MAX_SCHEMA: u64 = 1 << 20;
 
-/// `sample_schema.json`.
+/// The content of `sample_schema.json`.
 #[derive(Deserialize)]
 struct Schema {
     sample_size: u64,
@@ -29,7 +29,7 @@ struct SchemaArray {
     offset: u64,
 }
 
-/// The files in the order of their first sample.
+/// Returns the files in the order of their first sample.
 pub(super) fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
     let folder = root.join("index");
     let table_path = folder.join("sample_locations.bin");
@@ -83,7 +83,7 @@ fn holds_text(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("jsonl" | "JSONL" | "json" | "txt"))
 }
 
-/// The first row from `from` on whose file is `number` or a later one.
+/// Returns the first row from `from` on whose file is `number` or a later one.
 fn first_of(table: &gristmill_storage::read::ReadFile, from: u64, rows: u64, number: u64) -> Outcome<u64> {
     let (mut low, mut high) = (from, rows);
     while low < high {
@@ -96,7 +96,7 @@ fn first_of(table: &gristmill_storage::read::ReadFile, from: u64, rows: u64, num
     Ok(low)
 }
 
-/// How ids are stored, and where the loss masks are, by the schema; `None` without one that says so.
+/// Returns how ids are stored, and where the loss masks are, according to the schema; `None` without a usable one.
 fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
     let bytes = read_whole(path, MAX_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Looking for words, or for ids that follow each other, in the rows of packed tokens.
+//! Searches the rows of packed tokens for text, or for consecutive ids.
 
 use super::{TokenSet, STEP};
 use crate::engine::browse::{BrowseSample, KeyQuery, SampleAt};
@@ -6,13 +6,13 @@ use crate::preview::tokens::Pieces as _;
 use gristmill_core::{Cancel, Outcome};
 use std::collections::HashMap;
 
-/// Bytes of one row that are looked through, at most.
+/// The most bytes of one row that are searched.
 const MAX_BYTES: usize = 64 << 20;
-/// Pieces that are kept.
+/// The most token texts that are cached.
 const MAX_PIECES: usize = 1 << 20;
 
-/// Numbers with spaces between them (`464 2068`) are ids; everything else is text, where there is a vocabulary. A row that cannot be
-/// read is left out.
+/// Searches for a query. Numbers separated by spaces (`464 2068`) are ids; everything else is text, where there is a vocabulary. A row that
+/// cannot be read is skipped.
 pub(super) fn run(
     set: &TokenSet,
     query: &KeyQuery,
@@ -48,7 +48,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The ids that a query means.
+/// Returns the ids of a query.
 fn ids_of(query: &KeyQuery) -> Option<Vec<i128>> {
     let KeyQuery::Substring(words) = query else { return None };
     let ids: Option<Vec<i128>> =
@@ -80,7 +80,7 @@ impl TokenSet {
         self.state.groups()
     }
 
-    /// The first bytes of the tokens of a row.
+    /// Returns the first bytes of the tokens of a row.
     pub(super) fn bytes_of(&self, row: &BrowseSample, limit: usize) -> Outcome<Vec<u8>> {
         let file = self.file(row.at.group)?;
         super::super::read_in_file(&file.path, row.byte_offset, file.extent(row.byte_size), 0, limit)

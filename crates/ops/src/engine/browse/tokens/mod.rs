@@ -1,8 +1,8 @@
-//! Packed tokens to look at: `.pbin` files, folders of `.ds` files, Forager samples. A file is a group, a document or a sample of a
-//! fixed size a row; or a window is, cut as training cuts it, with what is left over at the end as a row of its own.
+//! Browsing of packed tokens: `.pbin` files, folders of `.ds` files, Forager samples. Each file is a group; each document or sample of a
+//! fixed size is a row, or each window as in training, with the tokens left over at the end as a row of its own.
 //!
-//! Where documents end stands in a file (`.ds.index`, `sample_locations.bin`), of which a window is read, or is kept packed in memory
-//! (the index at the end of a `.pbin`). Ids become text by the tokenizer that the metadata or the plan names, or a person.
+//! The ends of documents are stored in a file (`.ds.index`, `sample_locations.bin`), of which a window is read, or are kept packed in
+//! memory (the index at the end of a `.pbin`). Ids are decoded by the tokenizer that the metadata, the plan or the user names.
 
 mod documents;
 mod file;
@@ -29,22 +29,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const WHAT: &str = "looking at the tokens";
-/// Rows between two looks whether to stop.
+/// Rows between two checks for cancellation.
 const STEP: usize = 4_096;
 /// Names of the parts of a document.
 const TEXT: &str = "text";
 const IDS: &str = "ids";
 
-/// How tokens are to be looked at.
+/// Options for browsing tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenView {
-    /// The tokenizer, by path or name, where it is not the one that the files name.
+    /// The tokenizer, by path or name; `None` uses the one that the files name.
     pub tokenizer: Option<String>,
-    /// Rows are windows of this many tokens to train on, not documents.
+    /// The number of tokens of a training window, when rows are windows; `None` when rows are documents.
     pub sequence_length: Option<u64>,
 }
 
-/// Opens packed tokens.
+/// Opens packed tokens and prepares their background work.
 pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<Opening> {
     let mut files = Vec::new();
     let mut named = named::find(path);
@@ -90,7 +90,7 @@ pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<
     Ok(Opening { catalog: Arc::new(set), stop, background })
 }
 
-/// See the module.
+/// The catalog of packed tokens.
 pub struct TokenSet {
     kind: DatasetKind,
     root: PathBuf,
@@ -99,7 +99,7 @@ pub struct TokenSet {
     vocabulary: Option<Arc<Vocabulary>>,
     /// Why there is no vocabulary.
     note: Option<String>,
-    /// The token that ends a document, where the plan says.
+    /// The token that ends a document, where the plan names one.
     end: Option<u32>,
     window: Option<file::Window>,
     view: TokenView,
@@ -113,22 +113,22 @@ impl Drop for TokenSet {
 }
 
 impl TokenSet {
-    /// How it is looked at.
+    /// Returns the options.
     pub fn view(&self) -> &TokenView {
         &self.view
     }
 
-    /// The vocabulary, where one was found.
+    /// Returns the vocabulary, where one was found.
     pub fn vocabulary(&self) -> Option<&Arc<Vocabulary>> {
         self.vocabulary.as_ref()
     }
 
-    /// Why ids have no text; raw.
+    /// Returns why ids have no text; raw.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// How long a row is, in a person's words.
+    /// Returns the length of a row in words.
     pub fn measure(&self, sample: &BrowseSample) -> Option<String> {
         let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
         let tokens = file.extent(sample.byte_size) / file.code.size();
@@ -136,20 +136,20 @@ impl TokenSet {
         Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
     }
 
-    /// Whole windows of a file, and the tokens after the last of them; `None` where rows are no windows.
+    /// Returns the number of whole windows of a file, and of the tokens after the last one; `None` where rows are not windows.
     pub fn windows_of(&self, group: u32) -> Option<(u64, u64)> {
         let file = self.files.get(group as usize).filter(|file| !file.is_text())?;
         self.window.map(|window| (window.count(file.tokens()), window.waste(file.tokens())))
     }
 
-    /// [`windows_of`](Self::windows_of) for all files.
+    /// Returns the sum of [`windows_of`](Self::windows_of) over all files.
     pub fn all_windows(&self) -> Option<(u64, u64)> {
         self.window?;
         let each = (0..self.files.len()).filter_map(|group| self.windows_of(u32::try_from(group).ok()?));
         Some(each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }
 
-    /// The row that holds a byte of a file; `None` where nothing says so.
+    /// Returns the row that contains a byte of a file; `None` where that is not known.
     pub fn row_holding(&self, group: u32, byte: u64) -> Outcome<Option<SampleAt>> {
         let file = self.file(group)?;
         let token = byte.saturating_sub(file.data_from) / file.code.size();
@@ -166,7 +166,7 @@ impl TokenSet {
             .ok_or_else(|| Failure::usage(WHAT, "there is no such file").on(Subject::path(&self.root)))
     }
 
-    /// The rows of a file.
+    /// Returns rows of a file.
     fn rows(&self, group: u32, first: u64, count: usize) -> Outcome<Vec<BrowseSample>> {
         let file = self.file(group)?;
         let places = match self.window {

@@ -1,4 +1,4 @@
-//! What the files beside packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
+//! Reads what the files next to packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
 
 use super::vocabulary::Vocabulary;
 use crate::engine::plan;
@@ -11,29 +11,29 @@ use gristmill_tokenizer::meant_by;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A plan is read up to this size, in bytes.
+/// The largest plan that is read, in bytes.
 const MAX_PLAN: u64 = 1 << 20;
 
-/// See the module.
+/// The information found next to packed tokens.
 #[derive(Default)]
 pub(super) struct Named {
     root: PathBuf,
-    /// As they stand in metadata, in the order in which they were found.
+    /// The names as written in metadata, in the order in which they were found.
     tokenizers: Vec<String>,
     plan: Option<Box<PackPlan>>,
     loaded: std::cell::OnceCell<Result<Arc<Vocabulary>, String>>,
 }
 
-/// Looks for the plan of the run that made the tokens: beside them, or beside the folder of several formats.
+/// Searches for the plan of the run that made the tokens: next to them, or next to the folder of several formats.
 pub(super) fn find(root: &Path) -> Named {
     let mut named = Named { root: root.to_owned(), ..Named::default() };
-    // A file lies in the folder of its format, or in that of its run.
+    // A file is in the folder of its format, or in that of its run.
     let depth = if root.is_dir() { 2 } else { 3 };
     let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
     named.plan = outputs.map(RunFolder::for_output).find_map(|own| read_plan(&own.plan()));
     if let Some(plan) = &named.plan {
         named.tokenizers.push(plan.tokenizer.clone());
-        // As it was given: where everything was moved, it may still be found from there.
+        // The name as the user gave it: when everything was moved, it may still be found that way.
         named.tokenizers.extend(plan.tokenizer_name.clone());
     }
     named
@@ -47,13 +47,13 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
     }
 }
 
-/// How the plan that made Forager samples stores their ids; `None` where there is no such plan.
+/// Returns how the plan that made Forager samples stores their ids; `None` where there is no such plan.
 pub fn forager_code(root: &Path) -> Option<TokenCode> {
     Some(find(root)).filter(Named::knows_code).map(|named| named.token_code())
 }
 
 impl Named {
-    /// Adds a name out of metadata.
+    /// Adds a tokenizer named in metadata.
     pub(super) fn add(&mut self, tokenizer: &str) {
         if !tokenizer.is_empty() && !self.tokenizers.iter().any(|known| known == tokenizer) && self.tokenizers.len() < 8
         {
@@ -66,7 +66,7 @@ impl Named {
         self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
     }
 
-    /// How ids of Forager samples are stored; two bytes where nothing says so.
+    /// Returns how ids of Forager samples are stored; two bytes where that is not known.
     pub(super) fn token_code(&self) -> TokenCode {
         let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
         named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
@@ -87,7 +87,7 @@ impl Named {
         })
     }
 
-    /// The vocabulary, or why there is none.
+    /// Returns the vocabulary, or why there is none.
     pub(super) fn vocabulary(&self) -> (Option<Arc<Vocabulary>>, Option<String>) {
         match self.load() {
             Ok(vocabulary) => (Some(Arc::clone(vocabulary)), None),
@@ -95,7 +95,7 @@ impl Named {
         }
     }
 
-    /// The token that ends a document, where the plan says so.
+    /// Returns the token that ends a document, where the plan names one.
     pub(super) fn end_id(&self) -> Option<u32> {
         match self.plan.as_ref()?.end.as_ref()? {
             EndToken::Id(id) => Some(*id),

@@ -1,4 +1,4 @@
-//! A `.pbin`, or a folder of them (docs/formats/modalities.md §3): the index is walked through in the background and kept packed.
+//! A `.pbin`, or a folder of them (docs/formats/modalities.md §3): the index is read in the background and kept packed.
 
 use super::documents::DocumentList;
 use super::file::{Table, TokenFile};
@@ -13,10 +13,10 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Documents that are taken over at a time.
+/// Documents that are added at a time.
 const BATCH: usize = 4_096;
 
-/// The file, and the work that lists its documents.
+/// Opens a file; returns it with the background work that lists its documents.
 pub(super) fn file(
     path: &Path,
     group: u32,
@@ -42,11 +42,11 @@ pub(super) fn file(
         holds_text: false,
         trouble: old,
     };
-    // Windows are counted without the index; what is listed then only tells where documents end.
+    // Windows are counted without the index; the list then only gives the ends of documents.
     let state = view.sequence_length.is_none().then(|| Arc::clone(state));
     let path = path.to_owned();
     let background: Background = Box::new(move |cancel| {
-        // Opened again: of a folder of many files only one is held open at a time.
+        // Opened again, so that only one of many files of a folder is open at a time.
         let packed = open_read(&path).and_then(Packed::open);
         let state_here = state.as_deref().map(|state| (state, group));
         let listed = packed.and_then(|packed| walk(&packed, &list, state_here, cancel));
@@ -68,8 +68,8 @@ pub(super) fn file(
     Ok((file, background))
 }
 
-/// All files of a folder, and the work that lists their documents one after the other. One that cannot be read is told, never an
-/// error: the others can be looked at.
+/// Opens all files of a folder; returns them with the work that lists their documents one after the other. A file that cannot be read is
+/// reported in its group, never as an error: the others can still be viewed.
 pub(super) fn files(root: &Path, state: &Arc<GroupsState>, view: &TokenView) -> Outcome<(Vec<TokenFile>, Background)> {
     let (mut files, mut works) = (Vec::new(), Vec::new());
     for (group, path) in (0_u32..).zip(files_of(root)?) {
@@ -87,7 +87,7 @@ pub(super) fn files(root: &Path, state: &Arc<GroupsState>, view: &TokenView) -> 
     Ok((files, Box::new(move |cancel| works.into_iter().for_each(|work| work(cancel)))))
 }
 
-/// A file without rows, and why.
+/// Returns a file without rows, with the reason.
 fn unreadable(path: &Path, failure: Failure) -> TokenFile {
     TokenFile {
         name: Arc::from(""),
@@ -103,7 +103,7 @@ fn unreadable(path: &Path, failure: Failure) -> TokenFile {
     }
 }
 
-/// Goes through the index. `false` when it was too irregular.
+/// Reads the index. Returns `false` when it is too irregular.
 fn walk(
     packed: &Packed,
     list: &Mutex<DocumentList>,

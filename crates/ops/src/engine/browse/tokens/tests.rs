@@ -1,4 +1,4 @@
-//! Packed tokens that the frameworks' own tools made, looked at.
+//! Browses packed tokens that the frameworks' own tools made.
 
 use super::*;
 use crate::preview::{Drawable, PartPreview};
@@ -40,7 +40,7 @@ fn text_of(preview: &PartPreview) -> String {
     }
 }
 
-/// The tokenizer of the cases of Modalities is another one.
+/// The test cases of Modalities use a different tokenizer.
 fn of_modalities() -> TokenView {
     TokenView { tokenizer: Some(golden("modalities/tokenizers/bpe1k").display().to_string()), ..TokenView::default() }
 }
@@ -219,7 +219,7 @@ fn text_and_ids_are_found_where_they_are() {
     assert!(found(&KeyQuery::Substring("65535 65535".into())).is_empty());
 }
 
-/// The texts of a JSONL file.
+/// Returns the texts of a JSONL file.
 fn texts(path: &Path) -> Vec<String> {
     let read = std::fs::read_to_string(path).unwrap();
     let text =
@@ -227,7 +227,7 @@ fn texts(path: &Path) -> Vec<String> {
     read.lines().filter_map(text).collect()
 }
 
-/// Shown text with the signs of line breaks taken out again.
+/// Removes the symbols for line breaks from shown text.
 fn plain(shown: &str) -> String {
     shown.replace('↵', "")
 }

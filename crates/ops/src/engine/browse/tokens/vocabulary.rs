@@ -1,11 +1,11 @@
-//! The text of ids, kept once it was asked for.
+//! The text of ids, cached after the first use.
 
 use crate::preview::tokens::Pieces;
 use gristmill_core::Outcome;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashSet;
 
-/// A tokenizer, asked only for the text of ids.
+/// A tokenizer that is only used to decode ids.
 pub struct Vocabulary {
     name: String,
     tokenizer: Tokenizer,
@@ -20,17 +20,17 @@ impl Vocabulary {
         Ok(Self { name: named.to_owned(), tokenizer, special })
     }
 
-    /// As it was named.
+    /// Returns the name that it was loaded by.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The id of a token.
+    /// Returns the id of a token.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         self.tokenizer.id_of(token)
     }
 
-    /// Whether documents usually end with this token: by its spelling.
+    /// Whether a token usually ends documents, judged by its spelling.
     pub fn ends_documents(&self, id: u32) -> bool {
         const USUAL: [&str; 7] =
             ["<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "<|im_end|>", "[SEP]"];

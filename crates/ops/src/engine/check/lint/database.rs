@@ -1,4 +1,4 @@
-//! `index.sqlite`: opened as hostile, its schema, its indexes, and rows that belong to no shard.
+//! Checks `index.sqlite`, opened as untrusted: its schema, its indexes, and rows that belong to no shard.
 
 use super::bad_file;
 use crate::engine::check::compare::REDO;
@@ -9,11 +9,11 @@ use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::read_whole;
 
-/// The indexes that readers by name rely on.
+/// The indexes that lookups by name need.
 const INDEXES: [&str; 3] = ["idx_samples_by_tar_and_idx", "idx_sample_parts_seq", "idx_sample_parts_full"];
 
-/// Checks the database as a whole, SQLite's own check of every page included. One that is damaged counts as absent from then
-/// on, so that the shards are still held against what is left.
+/// Checks the database as a whole, including SQLite's own check of every page. A damaged database counts as absent from then on, so that
+/// the shards are still compared with the remaining files.
 pub(in crate::engine::check) fn check(prepared: &mut Prepared, handles: &Handles<'_>) -> Outcome<()> {
     let usable = look_at(prepared, handles)?;
     prepared.has_tables &= usable;
@@ -95,7 +95,7 @@ fn look(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<
     Ok(true)
 }
 
-/// Keys that are there twice, when the table itself does not forbid them.
+/// Reports duplicate keys, for tables without a unique constraint.
 fn duplicate_keys(tables: &Tables, report: &dyn Fn(ProblemKind, String) -> Outcome<()>) -> Outcome<()> {
     let sql = "SELECT sample_key, count(*) FROM samples GROUP BY sample_key HAVING count(*) > 1 LIMIT 10";
     let mut statement = tables.connection().prepare(sql).map_err(plain)?;
@@ -126,7 +126,7 @@ fn is_key_unique(tables: &Tables) -> Outcome<bool> {
     tables.connection().query_row(sql, [], |row| row.get::<_, i64>(0)).map(|n| n > 0).map_err(plain)
 }
 
-/// Whether the rows of one shard can be walked in order without sorting the whole table.
+/// Whether the rows of one shard can be read in order without sorting the whole table.
 pub(in crate::engine::check) fn is_indexed(prepared: &Prepared) -> bool {
     let Ok(Some(tables)) = prepared.tables() else { return false };
     INDEXES[..2].iter().all(|index| has_index(&tables, index).unwrap_or(false))
@@ -137,11 +137,11 @@ fn has_rows(tables: &Tables) -> Outcome<bool> {
     tables.connection().query_row(sql, [], |row| row.get(0)).map_err(plain)
 }
 
-/// Caches and joins take any UUID, and none at all is noted.
+/// Checks the UUID: caches and joins accept any UUID, and a missing one is reported.
 fn uuid(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<()> {
     let path = layout::in_nv_meta(&prepared.root, layout::INDEX_UUID);
     let (kind, message) = match read_whole(&path, 4096)? {
-        // Tables without a row get none.
+        // Tables without a row have no UUID.
         None if !has_rows(tables)? => return Ok(()),
         None => (ProblemKind::MissingFile, "index.uuid is missing: caches cannot distinguish this index from another"),
         Some(bytes) if std::str::from_utf8(&bytes).is_ok_and(|t| uuid::Uuid::try_parse(t).is_ok()) => return Ok(()),

@@ -1,4 +1,4 @@
-//! What is on disk against what the index lists: shards that are new or gone, files that lie around.
+//! Compares the files on disk with those that the index lists: new or missing shards, leftover files.
 
 use super::bad_file;
 use crate::engine::check::Prepared;
@@ -13,7 +13,7 @@ use gristmill_storage::run_folder::RunFolder;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// Shards that are named one by one; more are counted.
+/// Shards that are named individually; more are counted.
 const MAX_NAMED_SHARDS: usize = 20;
 
 pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
@@ -57,21 +57,21 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
     Ok(())
 }
 
-/// The plan of the last run, where one is recorded and can be understood.
+/// Returns the plan of the last run; `None` when there is none or it cannot be parsed.
 fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
     let own = RunFolder::for_webdataset(&prepared.root);
     let bytes = gristmill_storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten()?;
     crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
-/// A `.tgz` beside an indexed `.tar`: what is meant when that was unpacked from it, a finding otherwise.
+/// Returns the finding for a `.tgz` next to an indexed `.tar`; none is reported when the `.tar` was unpacked from it.
 fn beside_its_tar(name: &str) -> Problem {
     let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
         .with_hint("remove one of the two, or rename one and run gristmill prepare PATH --update")
 }
 
-/// Index files without a shard, temporary files, work of a run that is not there any more.
+/// Reports index files without a shard, temporary files, and work of a run that no longer exists.
 fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let expected: HashSet<String> = (0..prepared.shard_count())
         .filter_map(|id| prepared.entry(ShardId(id)))

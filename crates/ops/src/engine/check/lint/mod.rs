@@ -1,4 +1,4 @@
-//! `lint`: is a prepared data set sound? Small files, database, splits, excludes, and every header at its index row.
+//! `lint`: checks whether a prepared data set is sound: small files, database, splits, excludes, and every header at its index row.
 
 pub(super) mod database;
 pub(super) mod files;
@@ -18,14 +18,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What to look at.
+/// Options of `lint`.
 #[derive(Clone, Debug)]
 pub struct LintOptions {
     /// The dataset yaml, relative to `.nv-meta`.
     pub dataset_config: String,
-    /// Another file in place of `split.yaml`, relative to `.nv-meta`.
+    /// Another file instead of `split.yaml`, relative to `.nv-meta`.
     pub split_config: Option<String>,
-    /// Read every header again (the long part).
+    /// Read every header again (the longest step).
     pub headers: bool,
     /// Decode every picture that has a media row.
     pub decode: bool,
@@ -37,26 +37,26 @@ impl Default for LintOptions {
     }
 }
 
-/// What the shards of one data set are checked against; cheap to share between threads.
+/// The data that shards are checked against; cheap to share between threads.
 pub struct LintContext {
     /// The data set.
     pub prepared: Prepared,
     fields: FieldParts,
-    /// Shard → keys that are excluded in it.
+    /// The excluded keys of each shard.
     excluded_keys: HashMap<String, HashSet<String>>,
     /// Shards whose samples are loaded for training.
     trained: HashSet<String>,
-    /// The rows can be walked in order without sorting.
+    /// Whether the rows can be read in order without sorting.
     rows_are_indexed: bool,
-    /// Where the tables do not keep keys unique: the keys of all shards.
+    /// The keys of all shards; `None` where the tables keep keys unique.
     keys: Option<KeySpools>,
     headers: bool,
     media: Depth,
-    /// Shards whose time differs from the recorded one while their size and headers agree with the index.
+    /// Number of shards whose time differs from the recorded one although their size and headers agree with the index.
     retimed: AtomicU64,
 }
 
-/// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
+/// Checks a whole data set, one shard after the other. Findings are reported to the handles; a data set that is not prepared is a failure.
 ///
 /// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
 pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<Checked> {
@@ -71,7 +71,7 @@ pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcom
     Ok(checked)
 }
 
-/// Reports what concerns several shards together; to be called once all of them were checked.
+/// Reports what concerns several shards together; must be called after all of them were checked.
 pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
     if let Some(keys) = &context.keys {
         keys.finish(&context.prepared, handles)?;
@@ -89,7 +89,7 @@ pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
     handles.problems.report(problem.with_hint("gristmill verify PATH compares everything and records the new times"))
 }
 
-/// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
+/// Checks everything but the single shards: small files, splits, excludes, database, leftover files.
 pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
     let mut prepared = Prepared::open_with(root, options.split_config.as_deref())?;
     let problems = handles.problems;
@@ -114,7 +114,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
     })
 }
 
-/// Checks one shard: the unit of work. One that is gone or unreadable is a finding, not a failure.
+/// Checks one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
 pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
     let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
     super::verify::one_shard(name, handles, |handles| {
@@ -124,7 +124,7 @@ pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> 
     })
 }
 
-/// A publish that was interrupted is finished by the next command that may write.
+/// Reports an interrupted publish, which the next writing command completes.
 pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
     let Some(files) = &prepared.pending else { return Ok(()) };
     let own = RunFolder::for_webdataset(&prepared.root);
@@ -169,7 +169,7 @@ pub(super) fn dataset_yaml(
     }
 }
 
-/// Python files that the dataset yaml names must be beside it. What is in them is never run.
+/// Checks that the Python files named by the dataset yaml are next to it. Their code is never run.
 fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemSink) -> Outcome<()> {
     let (loader, filter) = match &yaml.source {
         SampleSource::Loader { function, part_filter } => (Some(function), part_filter.as_ref()),
@@ -195,7 +195,7 @@ fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemS
     Ok(())
 }
 
-/// A small file that cannot be read or understood, as a finding.
+/// Returns the finding for a small file that cannot be read or parsed.
 pub(super) fn bad_file(failure: Failure) -> Problem {
     let kind = if failure.class == gristmill_core::ExitClass::Environment {
         ProblemKind::Unreadable

@@ -1,4 +1,4 @@
-//! One shard: its file, its `.tar.idx`, its rows, and every header where its row says it is.
+//! Checks one shard: its file, its `.tar.idx`, its rows, and every header at the offset in its row.
 
 use super::LintContext;
 use crate::engine::check::compare::{compare_shard, REDO};
@@ -50,7 +50,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             .problems
             .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH))?;
     }
-    // Where the time alone differs only the headers show whether the shard is another one.
+    // Where only the time differs, the headers show whether the shard was replaced.
     let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
     if !context.headers && !is_retimed {
         handles.progress.add(1, 0);
@@ -69,7 +69,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     Ok(checked)
 }
 
-/// Whether every header of a shard is where the index says; content is not compared.
+/// Whether every header of a shard is at the offset in the index; content is not compared.
 pub fn has_same_headers(prepared: &Prepared, id: ShardId, cancel: &Cancel) -> Outcome<bool> {
     let Some((name, _)) = prepared.entry(id) else { return Ok(false) };
     let shard = prepared.shard(id)?;
@@ -81,7 +81,7 @@ pub fn has_same_headers(prepared: &Prepared, id: ShardId, cancel: &Cancel) -> Ou
     Ok(!mismatches.has_any())
 }
 
-/// Notices whether a shard and its index were found to disagree.
+/// Records whether a shard and its index disagree.
 struct Mismatches<'a> {
     inner: &'a dyn ProblemSink,
     any: AtomicBool,
@@ -108,7 +108,7 @@ impl ProblemSink for Mismatches<'_> {
     }
 }
 
-/// A shard that is recorded with no sample.
+/// Reports a shard that is recorded without samples.
 pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn ProblemSink) -> Outcome<()> {
     if count > 0 {
         return Ok(());
@@ -131,7 +131,7 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
     Ok(checked)
 }
 
-/// Compares every header with its row: from row to row where that is enough, else by a scan.
+/// Compares every header with its row: from row to row where that suffices, otherwise by a scan.
 fn walk(
     (prepared, rows_are_indexed): (&Prepared, bool),
     id: ShardId,
@@ -156,11 +156,11 @@ fn walk(
 /// How a shard differs from its state when it was indexed.
 enum Change {
     None,
-    /// In size, in words.
+    /// Its size differs; the text describes how.
     Size(String),
-    /// In its time alone, as in a copy that does not keep times.
+    /// Only its time differs, as in a copy that does not keep times.
     Time,
-    /// There is no record of its state, and it is newer than its index.
+    /// Its state is not recorded, and it is newer than its index.
     NewerThanIndex,
 }
 
@@ -181,7 +181,7 @@ fn change_of(prepared: &Prepared, shard: &Shard) -> Change {
     }
 }
 
-/// Whether `.tar.idx` is there, has one word more than there are samples, and never goes down; hands back its last word.
+/// Checks that `.tar.idx` exists, has one word more than there are samples, and never descends; returns its last word.
 pub(in crate::engine::check) fn index_length(
     prepared: &Prepared,
     id: ShardId,

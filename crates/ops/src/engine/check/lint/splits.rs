@@ -1,4 +1,4 @@
-//! `split.yaml` and the field map against what is there.
+//! Checks `split.yaml` and the field map against the index.
 
 use super::bad_file;
 use crate::engine::check::Prepared;
@@ -10,10 +10,10 @@ use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Names that are told one by one; more are counted.
+/// Names that are reported individually; more are counted.
 const MAX_NAMED: usize = 5;
 
-/// What the splits mean for the shards.
+/// The effect of the splits on the shards.
 #[derive(Default)]
 pub(in crate::engine::check) struct Splits {
     pub(super) excluded_keys: HashMap<String, HashSet<String>>,
@@ -70,7 +70,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
     Ok(Splits { excluded_keys, trained })
 }
 
-/// Names that the index does not have: the loader does not start.
+/// Reports shards that are not in the index: the loader does not start.
 fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<()> {
     let lost: Vec<&String> = shards.iter().filter(|s| !names.contains(s.as_str())).collect();
     for shard in lost.iter().take(MAX_NAMED) {
@@ -94,7 +94,7 @@ fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn
 
 type Excluded<'i> = (HashSet<&'i str>, HashMap<String, HashSet<String>>);
 
-/// Excluded shards, and excluded keys per shard. Items that name no shard match nothing.
+/// Returns excluded shards, and excluded keys per shard. Items that name no shard match nothing.
 fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<Excluded<'i>> {
     let mut shards = HashSet::new();
     let mut keys: HashMap<String, HashSet<String>> = HashMap::new();
@@ -130,7 +130,7 @@ fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn Probl
     Ok((shards, keys))
 }
 
-/// A shard in two splits, or twice in one.
+/// Reports a shard in two splits, or twice in one.
 fn shared(splits: &[(String, Vec<String>)], problems: &dyn ProblemSink) -> Outcome<()> {
     let mut first: HashMap<&str, &str> = HashMap::new();
     let mut pairs: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -154,7 +154,7 @@ fn shared(splits: &[(String, Vec<String>)], problems: &dyn ProblemSink) -> Outco
     Ok(())
 }
 
-/// Fields that the class does not have or still needs.
+/// Reports fields that the class does not have, and fields that it needs but are missing.
 pub(super) fn check_fields(yaml: &DatasetYaml, file: &str, problems: &dyn ProblemSink) -> Outcome<()> {
     let SampleSource::FieldMap(fields) = &yaml.source else { return Ok(()) };
     for field in fields {

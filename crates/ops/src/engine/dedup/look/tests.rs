@@ -8,7 +8,7 @@ fn rule(min_length: u64) -> Rule {
     Rule { min_length, keep: Keep::First, min_count: 2 }
 }
 
-/// Files of documents, looked at.
+/// Writes files of documents and finds their repeats.
 fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repeats {
     let folder = tempfile::tempdir().unwrap();
     for (name, texts) in files {

@@ -1,4 +1,4 @@
-//! Reads ranges: the directory at once, documents where they are asked for.
+//! Reads ranges: the directory at once, documents on demand.
 
 use super::{Directory, RangesOfFile, SectionFacts, Source, MAGIC, ROW, VERSION};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -6,27 +6,27 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;
 
-/// The longest directory that is read, in bytes, and the longest block.
+/// The longest directory, and the longest block, that are read, in bytes.
 const MAX_DIRECTORY_BYTES: u64 = 256 << 20;
 const MAX_BLOCK_BYTES: u32 = 64 << 20;
 
 /// A document with ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Its place among all documents with ranges.
+    /// Position among all documents with ranges.
     pub number: u64,
-    /// Among the files of the set.
+    /// Position of the file in the set.
     pub file: usize,
-    /// Where its line begins in the unpacked file, in bytes, and its number from 0.
+    /// Offset of the line in the unpacked file in bytes.
     pub start: u64,
-    /// See `start`.
+    /// Number of the line, counted from 0.
     pub line: u64,
-    /// In bytes of its text, in order; characters may be cut.
+    /// Ranges in bytes of the text, in order; they may cut characters.
     pub ranges: Vec<Range<u64>>,
 }
 
 impl Document {
-    /// Bytes in its ranges.
+    /// Returns the bytes in the ranges.
     pub fn removed(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
@@ -37,7 +37,7 @@ impl Document {
 pub struct Removed {
     file: ReadFile,
     directory: Directory,
-    /// Documents before each file, and all in the end.
+    /// The number of documents before each file, then the total.
     before: Vec<u64>,
 }
 
@@ -55,7 +55,8 @@ impl Removed {
     /// Opens the ranges of a run.
     ///
     /// # Errors
-    /// Where they cannot be read, or are none.
+    ///
+    /// Where the file cannot be read, or is not a file of ranges.
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         let mut removed =
@@ -96,27 +97,27 @@ impl Removed {
         self.file.read_exact_at(bytes, at).map_err(|error| Failure::io("reading the ranges of a run", path, &error))
     }
 
-    /// What they are of.
+    /// Returns the description of the run.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// How many documents have ranges.
+    /// Returns the number of documents with ranges.
     pub fn len(&self) -> u64 {
         self.before.last().copied().unwrap_or_default()
     }
 
-    /// Whether there is none.
+    /// Whether no document has ranges.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of the first document of a file that has ranges, or of the next one.
+    /// Returns the number of the first document with ranges of a file, or of the next file that has one.
     pub fn first_of(&self, file: usize) -> u64 {
         self.before.get(file).copied().unwrap_or_else(|| self.len())
     }
 
-    /// The file of the set, or before it of the earlier set, by its place among both.
+    /// Returns a file by its position in the earlier set followed by the set.
     pub fn source(&self, number: usize) -> Option<&Source> {
         let earlier = self.directory.earlier.len();
         match number.checked_sub(earlier) {
@@ -125,7 +126,7 @@ impl Removed {
         }
     }
 
-    /// Bytes of text, and of those in ranges.
+    /// Returns the bytes of text, and of those in ranges.
     pub fn totals(&self) -> (u64, u64) {
         let add = |(text, removed): (u64, u64), file: &RangesOfFile| {
             (text.saturating_add(file.text_bytes), removed.saturating_add(file.removed_bytes))
@@ -151,7 +152,7 @@ impl Removed {
         is_inside.then_some(block).ok_or_else(|| self.damaged("a block reaches over its section"))
     }
 
-    /// The last block of a file for which `is_before` holds; blocks are in order.
+    /// Returns the last block of a file for which `is_before` holds; blocks are in order.
     fn last_block(&self, file: &RangesOfFile, is_before: impl Fn(&Block) -> bool) -> Outcome<Option<Block>> {
         let (mut low, mut high) = (0, file.section.blocks);
         let mut found = None;
@@ -182,7 +183,7 @@ impl Removed {
         Ok(documents)
     }
 
-    /// So many documents from a number on, fewer at the end; of all files.
+    /// Returns `count` documents of all files from a number on, fewer at the end.
     pub fn documents(&self, from: u64, count: usize) -> Outcome<Vec<Document>> {
         let mut found: Vec<Document> = Vec::new();
         let mut next = from;
@@ -204,7 +205,7 @@ impl Removed {
         Ok(found)
     }
 
-    /// The document of a file of the set whose line begins at this byte, if it has ranges.
+    /// Returns the document of a file of the set whose line begins at this byte, if it has ranges.
     pub fn find(&self, number: usize, start: u64) -> Outcome<Option<Document>> {
         let Some(file) = self.directory.files.get(number) else { return Ok(None) };
         let Some(block) = self.last_block(file, |block| block.start <= start)? else { return Ok(None) };
@@ -216,7 +217,7 @@ fn number_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// A number of 7 bits to a byte.
+/// Decodes a number of 7 bits to a byte.
 fn take(rest: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0_u64, 0);
     loop {
@@ -234,7 +235,7 @@ fn take(rest: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// The next document of a block: its ranges; `start` and `line` go on to it.
+/// Decodes the next document of a block: returns its ranges, and advances `start` and `line` to it.
 fn next_document(rest: &mut &[u8], start: &mut u64, line: &mut u64) -> Option<Vec<Range<u64>>> {
     *start = start.checked_add(take(rest)?)?;
     *line = line.checked_add(take(rest)?)?;

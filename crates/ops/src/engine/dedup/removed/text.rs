@@ -1,4 +1,4 @@
-//! The text of documents whose ranges are known, read from where it was; and where a passage is for the first time.
+//! Reads the text of documents with known ranges from its original files, and finds the first occurrence of a passage.
 
 use super::{Document, Removed, Source};
 use crate::engine::dedup::look::InMemorySearch;
@@ -13,25 +13,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The longest document that is shown, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
-/// A document as it is shown.
+/// A document prepared for display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Its number among all documents with ranges, if it has some.
+    /// Position among all documents with ranges; `None` when it has none.
     pub number: Option<u64>,
-    /// Its file, among those of the earlier set and behind them those of the set.
+    /// Position of the file in the earlier set followed by the set.
     pub source: usize,
-    /// Where its line begins, in bytes, and its number from 0.
+    /// Offset of the line in bytes.
     pub start: u64,
-    /// See `start`.
+    /// Number of the line, counted from 0.
     pub line: u64,
-    /// Its text; raw.
+    /// The text; raw.
     pub text: String,
-    /// Its ranges, cut to whole characters.
+    /// The ranges, cut to whole characters.
     pub ranges: Vec<Range<usize>>,
 }
 
 impl Source {
-    /// The file as it is read now; refused where it is not the one that the run read.
+    /// Opens the file for reading; refused when it is not the one that the run read.
     fn open(&self) -> Outcome<TextFile> {
         let refuse = |why: &str| {
             Failure::data("showing what a run removed", why.to_owned())
@@ -55,9 +55,10 @@ impl Source {
     }
 }
 
-/// The text of the document whose line begins at this byte of a file that a run read.
+/// Returns the text of the document whose line begins at this byte of a file that a run read.
 ///
 /// # Errors
+///
 /// Where the file has changed since, or the document is longer than 64 MiB; when it is cancelled.
 pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel: &Cancel) -> Outcome<String> {
     let file = source.open()?;
@@ -80,9 +81,10 @@ pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel:
 }
 
 impl Removed {
-    /// The document with this number among those with ranges.
+    /// Returns the document with this number among those with ranges.
     ///
     /// # Errors
+    ///
     /// See [`read_text`].
     pub fn page(&self, number: u64, cancel: &Cancel) -> Outcome<Option<Page>> {
         let Some(document) = self.documents(number, 1)?.pop() else { return Ok(None) };
@@ -90,9 +92,10 @@ impl Removed {
         self.page_of(source, document.start, document.line, Some(document), cancel).map(Some)
     }
 
-    /// The document of a file whose line begins at this byte, with the ranges that it may have.
+    /// Returns the document of a file whose line begins at this byte, with its ranges if it has some.
     ///
     /// # Errors
+    ///
     /// See [`read_text`].
     pub fn page_at(&self, source: usize, start: u64, line: u64, cancel: &Cancel) -> Outcome<Page> {
         let own = source.checked_sub(self.directory().earlier.len());
@@ -120,7 +123,7 @@ impl Removed {
         Ok(Page { number, source, start, line, text, ranges })
     }
 
-    /// Bytes on disk that are read until a document is come by, at most.
+    /// Returns the most bytes on disk that must be read to reach a document.
     pub fn bytes_until(&self, source: usize, start: u64) -> u64 {
         let whole: u64 = (0..source).filter_map(|number| self.source(number)).map(|source| source.bytes).sum();
         let last = self.source(source).map_or(0, |source| source.bytes.min(start));
@@ -128,33 +131,34 @@ impl Removed {
     }
 }
 
-/// Looks for the first place of a passage.
+/// A search for the first occurrence of a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// What is looked for: the text of a window.
+    /// The text that is searched for: the text of a window.
     pub passage: String,
-    /// The document that is the last one to be looked into: by its file, and where its line begins.
+    /// The last document that is searched: its file, and the offset of its line.
     pub until: (usize, u64),
 }
 
-/// Where a passage is for the first time.
+/// The first occurrence of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstCopy {
-    /// The file, among those of the earlier set and behind them those of the set.
+    /// Position of the file in the earlier set followed by the set.
     pub source: usize,
-    /// Where its line begins, in bytes, and its number from 0.
+    /// Offset of the line in bytes.
     pub start: u64,
-    /// See `start`.
+    /// Number of the line, counted from 0.
     pub line: u64,
-    /// Where it begins in the text of the document, in bytes.
+    /// Offset in the text of the document in bytes.
     pub from: u64,
 }
 
 impl Search {
-    /// Reads the documents in their order until one holds the passage; `None` where none does. `read` counts bytes on disk. Memory: a piece
-    /// of text and the passage.
+    /// Reads the documents in order until one contains the passage; `None` where none does. `read` counts bytes on disk. Takes memory for
+    /// one piece of text and the passage.
     ///
     /// # Errors
+    ///
     /// Where a file has changed since the run; when it is cancelled.
     pub fn run(&self, removed: &Removed, read: &AtomicU64, cancel: &Cancel) -> Outcome<Option<FirstCopy>> {
         let finder = Finder::new(self.passage.as_bytes());
@@ -184,7 +188,7 @@ impl Search {
                         return Ok(());
                     }
                     if window.is_empty() {
-                        // Nearly always the whole document: it need not be copied.
+                        // The piece is nearly always the whole document: it need not be copied.
                         found = finder.find(piece.as_bytes()).map(|at| base + at as u64);
                     }
                     let over = piece.len().saturating_sub(kept);

@@ -1,25 +1,25 @@
-//! Writes ranges.
+//! Writes the file of ranges.
 
 use super::{Directory, MAGIC, ROW};
 use crate::formats::bsade::Range;
 use gristmill_core::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// A block is ended with the document that reaches so many bytes.
+/// The size in bytes at which a block ends, after the document that reaches it.
 const BLOCK: usize = 4 << 10;
 
-/// Blocks that are finished or grow.
+/// Finished and growing blocks.
 #[derive(Debug, Default)]
 pub struct Gathered {
     bytes: Vec<u8>,
-    /// Where each begins in `bytes`, where the line of its first document begins, and its documents.
+    /// For each block: offset in `bytes`, offset of the line of its first document, number of its documents.
     blocks: Vec<(usize, u64, u32)>,
-    /// Where the line of the last document begins, and its number.
+    /// Offset and number of the line of the last document.
     last: (u64, u64),
 }
 
 impl Gathered {
-    /// A document with ranges, in order: where its line begins, the number of the line from 0, and the ranges.
+    /// Adds a document with ranges, in order: offset of its line, number of the line from 0, and the ranges.
     pub fn add(&mut self, start: u64, line: u64, ranges: &[Range]) {
         let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK);
         if is_full {
@@ -41,18 +41,18 @@ impl Gathered {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no block is gathered.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Bytes that wait.
+    /// Returns the number of gathered bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// A number, 7 bits to a byte.
+/// Encodes a number, 7 bits to a byte.
 fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -61,25 +61,25 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// How long a section is.
+/// The size of a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectionFacts {
-    /// Documents with ranges.
+    /// The number of documents with ranges.
     pub documents: u64,
-    /// Bytes of its blocks; the table comes behind them.
+    /// Bytes of the blocks; the table follows them.
     pub block_bytes: u64,
-    /// Blocks.
+    /// The number of blocks.
     pub blocks: u64,
 }
 
 impl SectionFacts {
-    /// Bytes of all of it.
+    /// Returns the bytes of the whole section.
     pub fn bytes(&self) -> u64 {
         self.block_bytes.saturating_add(self.blocks.saturating_mul(ROW as u64))
     }
 }
 
-/// The section of one file while it is written. Its table is held: 32 bytes for each 4 KiB.
+/// The section of one file while it is written. Its table is held in memory: 32 bytes for each 4 KiB.
 #[derive(Debug, Default)]
 pub struct Section {
     facts: SectionFacts,
@@ -87,7 +87,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Adds blocks and gives the bytes to write; what was gathered is taken.
+    /// Adds blocks and returns the bytes to write; `gathered` is emptied.
     pub fn add(&mut self, gathered: &mut Gathered) -> Vec<u8> {
         let gathered = std::mem::take(gathered);
         let ends = gathered.blocks.iter().skip(1).map(|block| block.0).chain([gathered.bytes.len()]);
@@ -95,7 +95,7 @@ impl Section {
             for number in [self.facts.block_bytes + at as u64, self.facts.documents, start] {
                 self.table.extend_from_slice(&number.to_le_bytes());
             }
-            // One block has the ranges of one document more than it should, at most.
+            // A block exceeds its size by the ranges of at most one document.
             let len = u32::try_from(end - at).unwrap_or(u32::MAX);
             self.table.extend_from_slice(&len.to_le_bytes());
             self.table.extend_from_slice(&documents.to_le_bytes());
@@ -106,14 +106,14 @@ impl Section {
         gathered.bytes
     }
 
-    /// Ends it: the last bytes to write, and what is in it.
+    /// Ends the section: returns the last bytes to write, and the section's size.
     pub fn end(&mut self) -> (Vec<u8>, SectionFacts) {
         let Self { facts, table } = std::mem::take(self);
         (table, facts)
     }
 }
 
-/// The bytes behind the sections, which begin at `at`.
+/// Returns the bytes after the sections; they are written at offset `at`.
 pub fn end(directory: &Directory, at: u64) -> Outcome<Vec<u8>> {
     let json = serde_json::to_vec(directory);
     let mut bytes = json.map_err(|error| Failure::environment("writing the ranges", error.to_string()))?;

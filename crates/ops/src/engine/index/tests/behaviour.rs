@@ -1,4 +1,4 @@
-//! Single behaviours.
+//! Tests of single behaviours.
 
 use super::*;
 use gristmill_core::{DuplicateKeys, ExitClass};
@@ -191,7 +191,7 @@ fn a_spool_that_changed_under_our_feet_is_refused_without_a_panic() {
                 let mut bytes = good.clone();
                 bytes[at] = bad;
                 put(&path, &bytes);
-                // Whatever comes of it, it ends: refused, or rows that differ.
+                // Any outcome is accepted as long as it ends: a refusal, or rows that differ.
                 let _ = bench.build(std::slice::from_ref(&spool), &BuildOptions::default());
             }
         }
@@ -305,7 +305,7 @@ fn damaged_media_tables_leave_the_new_index_as_it_was() {
     assert_eq!(dump(&new).samples.len(), 30);
 }
 
-/// Rows in `samples`, if it can be read.
+/// Returns the number of rows in `samples`, if it can be read.
 fn rows_in(database: &Path) -> Option<i64> {
     let db = open_readonly(database).ok()?;
     db.query_row("SELECT count(*) FROM samples", [], |row| row.get(0)).ok()
@@ -326,7 +326,7 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
         let old = OldIndex { database: &database, tar_file_id, tar_idx: &tar_idx };
         respool_unit(old, &shard, ShardId(0), &again, &RealFs, 1 << 20, &bench.cancel).unwrap()
     };
-    // The name of the file tells the shard, which the model has not.
+    // The file name contains the shard's name, which the model lacks: only length and hash are compared.
     let rows = respool(&good, 0).unwrap().rows;
     assert_eq!((rows.bytes, rows.xxh3), (spool.rows.bytes, spool.rows.xxh3));
     let mut moved = good.clone();

@@ -1,4 +1,4 @@
-//! The reference program's own results.
+//! Comparison with the reference program's own results.
 
 use super::*;
 use crate::source::discover::discover;
@@ -7,7 +7,7 @@ fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/energon").join(name)
 }
 
-/// Lines of a dump without the heading; quotes only ever surround cells with commas, which these cases do not have.
+/// Returns the lines of a dump without the heading; quotes only surround cells with commas, which these cases do not have.
 fn expected(case: &Path, table: &str) -> Vec<String> {
     let text = std::fs::read_to_string(case.join("expected/dump").join(format!("{table}.csv"))).unwrap();
     text.lines().skip(1).map(str::to_owned).collect()

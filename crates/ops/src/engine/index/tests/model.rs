@@ -1,4 +1,4 @@
-//! Any data set against a naive model.
+//! Arbitrary data sets against a naive model.
 
 use super::*;
 

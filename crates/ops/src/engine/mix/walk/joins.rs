@@ -1,4 +1,4 @@
-//! Joins on the way down the tree of a metadataset.
+//! Joins in the tree of a metadataset.
 
 use super::super::facts::{MixNode, MixNodeKind};
 use super::super::sets::{Opened, Unusable, WebSet};

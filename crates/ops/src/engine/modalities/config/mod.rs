@@ -18,34 +18,34 @@ use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
 use tokenizer::TokenizerConfig;
 
-/// What reading a configuration is called in errors.
+/// The name of the operation in error messages.
 const WHAT: &str = "reading the configuration";
-/// The largest configuration that is read.
+/// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
-/// What a configuration says.
+/// The content of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackConfig {
-    /// The text, one document a line.
+    /// The text, one document per line.
     pub source: PathBuf,
     /// The packed file.
     pub output: PathBuf,
     /// The raw index of the text.
     pub index: PathBuf,
-    /// Whether the configuration itself says where the index is.
+    /// Whether the configuration itself names the index.
     pub is_index_named: bool,
-    /// What takes the text out of a line.
+    /// The jq expression that extracts the text from a line.
     pub jq: String,
-    /// Processes; `None` means one a core.
+    /// Number of processes; `None` means one per core.
     pub cpus: Option<usize>,
     /// The token that ends a document.
     pub eod_token: String,
-    /// Lines of one work item.
+    /// Lines per work item.
     pub batch_lines: u64,
     tokenizer: TokenizerConfig,
 }
 
-/// Reads a YAML file as a tree; nothing in it is resolved.
+/// Reads a YAML file as a tree, without resolving references.
 pub fn read_yaml(path: &Path) -> Outcome<Node> {
     let Some(bytes) = read_whole(path, MAX_CONFIG_BYTES)? else {
         return Err(Failure::io(WHAT, path, &std::io::ErrorKind::NotFound.into()));
@@ -58,7 +58,7 @@ pub fn read_yaml(path: &Path) -> Outcome<Node> {
     })
 }
 
-/// Reads a configuration, its references resolved by what is around: the environment, the number of CPUs, the file's own path.
+/// Reads a configuration and resolves its references from the environment, the number of CPUs and the file's own path.
 pub fn read(path: &Path) -> Outcome<PackConfig> {
     let tree = resolved(&read_yaml(path)?, &EnvVars::of(path))?;
     PackConfig::of(&tree).map_err(|failure| {
@@ -68,7 +68,7 @@ pub fn read(path: &Path) -> Outcome<PackConfig> {
 }
 
 impl PackConfig {
-    /// From a tree without references.
+    /// Reads the settings from a tree without references.
     pub fn of(tree: &Node) -> Outcome<Self> {
         let settings = Section::of(tree, "settings")?;
         let source = PathBuf::from(settings.text("src_path")?);
@@ -77,7 +77,7 @@ impl PackConfig {
         let named = settings.optional_text("index_path")?;
         let is_index_named = named.is_some();
         let index = named.map_or_else(|| raw_index::default_path(&source), Into::into);
-        // Only the number of lines decides about bytes, but all of them have to be there.
+        // Only the number of lines affects the bytes, but all of these keys are required.
         settings.count("raw_samples_queue_size")?;
         settings.count("processed_samples_queue_size")?;
         Ok(Self {
@@ -93,12 +93,12 @@ impl PackConfig {
         })
     }
 
-    /// Takes another tokenizer than the one that the configuration names: a path, or a name in the local hub cache.
+    /// Uses another tokenizer than the one that the configuration names: a path, or a name in the local hub cache.
     pub fn use_tokenizer(&mut self, tokenizer: &str) {
         self.tokenizer.path = tokenizer.to_owned();
     }
 
-    /// The plan that makes the same file. Looks at the tokenizer's files, and fails where they do not fit what is asked for.
+    /// Returns the plan that makes the same file. Reads the tokenizer's files, and fails if they do not fit the configuration.
     pub fn plan(&self, compat: bool) -> Outcome<PackPlan> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let inputs = vec![text(&self.source)];
@@ -121,8 +121,8 @@ impl PackConfig {
     }
 }
 
-/// Lets the unknown token end the documents of a plan whose end token the tokenizer does not have, as the reference program does. The note
-/// says so; nothing where the token is there, or there is no unknown token.
+/// Uses the unknown token as the end of documents in a plan whose end token the tokenizer does not have, as the reference program does.
+/// Returns a note about it; `None` if the token exists, or there is no unknown token.
 pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
     let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
@@ -140,22 +140,22 @@ pub(in crate::engine::modalities) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole tree.
+    /// Returns the whole tree.
     pub(in crate::engine::modalities) fn root(tree: &'a Node) -> Self {
         Self { name: String::new(), entries: tree }
     }
 
-    /// The map that a key holds.
+    /// Returns the map under a key.
     pub(in crate::engine::modalities) fn of(tree: &'a Node, name: &str) -> Outcome<Self> {
         Self::root(tree).section(name)
     }
 
-    /// What it holds, in order.
+    /// Returns its entries, in order.
     pub(in crate::engine::modalities) fn entries(&self) -> &'a [(String, Node)] {
         self.entries.as_map().unwrap_or_default()
     }
 
-    /// The map that a key of this one holds.
+    /// Returns the map under a key of this one.
     pub(in crate::engine::modalities) fn section(&self, key: &str) -> Outcome<Self> {
         match self.get(key) {
             Some(entries @ Node::Map(_)) => Ok(Self { name: self.path(key), entries }),
@@ -164,7 +164,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of a key; what says nothing counts as missing.
+    /// Returns the value of a key; a null value counts as missing.
     pub(in crate::engine::modalities) fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.get(key).filter(|value| **value != Node::Null)
     }
@@ -201,7 +201,7 @@ impl<'a> Section<'a> {
         self.optional_count(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// A whole number from 1 up; nothing else is taken for one.
+    /// Returns a whole number from 1 up; anything else is refused.
     pub(in crate::engine::modalities) fn optional_count(&self, key: &str) -> Outcome<Option<u64>> {
         match self.get(key) {
             None => Ok(None),

@@ -7,33 +7,33 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::Node;
 use std::path::{Path, PathBuf};
 
-/// References that lead on to references.
+/// Maximum depth of references to references.
 const DEEPEST: usize = 16;
-/// Values that are looked at in all: a few lines of references to references could ask for more than any memory has.
+/// Maximum number of values visited in total: a few lines of references to references could otherwise exhaust any memory.
 const MAX_STEPS: usize = 100_000;
-/// The longest text that is put together.
+/// Maximum size of a composed text, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// What a configuration can refer to besides itself.
+/// The values outside the configuration that it can refer to.
 #[derive(Clone, Debug)]
 pub struct EnvVars {
     /// Number of CPUs.
     pub cpus: usize,
-    /// Where the configuration lies.
+    /// Path of the configuration.
     pub file: PathBuf,
     /// Reads a variable of the environment.
     pub variable: fn(&str) -> Option<String>,
 }
 
 impl EnvVars {
-    /// The real ones, for a file.
+    /// Returns the real values, for a file.
     pub fn of(file: &Path) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { cpus, file: file.to_owned(), variable: |name| std::env::var(name).ok() }
     }
 }
 
-/// The tree with every reference replaced by what it refers to. One that leads nowhere, or around in a circle, is a failure.
+/// Returns the tree with every reference replaced by its target. A missing target or a cycle is a failure.
 pub fn resolved(tree: &Node, surroundings: &EnvVars) -> Outcome<Node> {
     let mut resolver = Resolver { root: tree, surroundings, steps: 0, place: Vec::new() };
     resolver.node(tree, 0)
@@ -43,12 +43,12 @@ struct Resolver<'a> {
     root: &'a Node,
     surroundings: &'a EnvVars,
     steps: usize,
-    /// Keys that lead to the value at work, from the root on.
+    /// Keys that lead from the root to the current value.
     place: Vec<String>,
 }
 
 impl Resolver<'_> {
-    /// The tree is at most as deep as the YAML reader takes it, times the references.
+    /// Resolves a node. The depth is bounded by the limit of the YAML reader times the references.
     fn node(&mut self, node: &Node, depth: usize) -> Outcome<Node> {
         self.step(depth)?;
         match node {
@@ -86,7 +86,7 @@ impl Resolver<'_> {
         resolved
     }
 
-    /// A text with references. One that is nothing but a reference becomes what it refers to, of whatever kind.
+    /// Resolves a text with references. A text that is a single reference becomes the target, of whatever kind.
     fn text(&mut self, text: &str, depth: usize) -> Outcome<Node> {
         self.step(depth)?;
         let mut out = String::new();
@@ -105,7 +105,7 @@ impl Resolver<'_> {
             let name = reference.get(2..end).unwrap_or_default().trim();
             let named;
             let name = if name.contains("${") {
-                // What it refers to is put together first.
+                // The name of the reference is resolved first.
                 let inner = self.text(name, depth + 1)?;
                 named = printed(&inner).ok_or_else(|| within(name, &inner))?;
                 named.trim()
@@ -135,7 +135,7 @@ impl Resolver<'_> {
                 let why = format!("it refers to '{name}', which is not there");
                 return Err(failure(why).on(Subject::field(name)));
             };
-            // References relative to what is found begin there.
+            // References relative to the target start there.
             let here = std::mem::replace(&mut self.place, place.clone());
             let value = self.node(target, depth);
             self.place = here;
@@ -152,7 +152,7 @@ impl Resolver<'_> {
                     value.trim().parse().map_or(Node::Str(value), Node::Int)
                 }
                 Some(value) => Node::Str(value),
-                // Of N processes that were not told their rank all would write the same file.
+                // N processes without a rank would all write the same file.
                 None if matches!(name, "LOCAL_RANK" | "WORLD_SIZE" | "RANK") => {
                     return Err(failure(format!("the environment has no variable '{name}'")));
                 }
@@ -183,7 +183,7 @@ fn within(name: &str, value: &Node) -> Failure {
     failure(format!("'{name}' is {}, which cannot be part of a text", value.describe()))
 }
 
-/// Where the reference ends that a text begins with: references in it end before it.
+/// Returns the end of the reference at the start of a text; nested references end before it.
 fn end_of(reference: &str) -> Option<usize> {
     let bytes = reference.as_bytes();
     let mut open = 0_usize;
@@ -198,7 +198,7 @@ fn end_of(reference: &str) -> Option<usize> {
     None
 }
 
-/// The keys that a name speaks of: `a.b[0]`, from the root, or with dots in front: `.b` is beside the value at `place`, `..b` one above.
+/// Returns the keys of a name: `a.b[0]` from the root, or with leading dots: `.b` is next to the value at `place`, `..b` one level above.
 fn keys(name: &str, place: &[String]) -> Option<Vec<String>> {
     let plain = name.trim_start_matches('.');
     let up = name.len() - plain.len();
@@ -226,7 +226,7 @@ fn find<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     })
 }
 
-/// A value inside of a text, as Python prints it.
+/// Formats a value inside a text, as Python prints it.
 fn printed(value: &Node) -> Option<String> {
     match value {
         Node::Null => Some("None".into()),

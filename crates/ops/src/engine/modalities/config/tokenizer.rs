@@ -1,4 +1,4 @@
-//! The tokenizer's part of a configuration: which files, and how long documents may and must be.
+//! The tokenizer's part of a configuration: its files, and the maximum and minimum length of documents.
 
 use super::Section;
 use gristmill_core::{Outcome, Subject};
@@ -7,18 +7,18 @@ use gristmill_storage::read::read_whole;
 use gristmill_tokenizer::Tokenizer;
 use std::path::Path;
 
-/// The largest `tokenizer_config.json` that is read.
+/// Maximum size of a `tokenizer_config.json`, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
-/// The key of the token that fills texts up.
+/// The key of the padding token.
 const PAD_TOKEN: &str = "pad_token";
 /// Keys of special tokens that hold one text each.
 const ONE_TOKEN: [&str; 7] = ["bos_token", "eos_token", "unk_token", "sep_token", PAD_TOKEN, "cls_token", "mask_token"];
 /// The key of the list of further special tokens.
 const ADDITIONAL: &str = "additional_special_tokens";
-/// Lengths above this mean that there is no limit.
+/// Lengths from this value up mean that there is no limit.
 const NO_LIMIT: f64 = 1e20;
 
-/// Which tokenizer, and what is asked of it.
+/// The tokenizer, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TokenizerConfig {
     pub(super) path: String,
@@ -30,7 +30,7 @@ pub(super) struct TokenizerConfig {
     special_tokens: Vec<(String, Vec<String>)>,
 }
 
-/// How long documents may and must be.
+/// The maximum and minimum length of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lengths {
     pub(super) truncate_to: Option<u32>,
@@ -89,7 +89,7 @@ impl TokenizerConfig {
         Ok(Self { path, is_hf: true, truncation, pads_to_length, max_length, special_tokens })
     }
 
-    /// All special tokens, each once.
+    /// Returns all special tokens, each once.
     pub(super) fn special_tokens(&self) -> Vec<String> {
         let mut tokens: Vec<String> = Vec::new();
         for token in self.special_tokens.iter().flat_map(|(_, tokens)| tokens) {
@@ -100,7 +100,7 @@ impl TokenizerConfig {
         tokens
     }
 
-    /// What becomes of truncation and padding. Special tokens that the vocabulary does not have are a failure.
+    /// Returns truncation and padding. Special tokens that the vocabulary does not have are a failure.
     pub(super) fn lengths(&self) -> Outcome<Lengths> {
         if !self.is_hf {
             return Ok(Lengths::default());
@@ -158,7 +158,7 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
     Ok(all)
 }
 
-/// What `tokenizer_config.json` beside the tokenizer says; nothing where there is none or it cannot be read.
+/// Reads `tokenizer_config.json` next to the tokenizer; null if it is missing or cannot be read.
 fn stored_config(path: &str) -> Outcome<Node> {
     let path = Path::new(path);
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };

@@ -1,4 +1,4 @@
-//! Instruction data: conversations are put through a chat template and dealt to partitions (docs/formats/modalities.md §5.6,
+//! Instruction data: conversations are rendered with a chat template and distributed to partitions (docs/formats/modalities.md §5.6,
 //! `prepare_instruction_tuning_data`).
 
 mod settings;
@@ -16,24 +16,24 @@ use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, ReadFile};
 use template::ChatTemplate;
 
-/// The longest line that is put through a template, in bytes.
+/// Maximum length of a line to render, in bytes.
 const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes of one read.
 const BLOCK: usize = 1 << 20;
 
-/// Lines of one partition, as they are written.
+/// The file of one partition, while it is written.
 pub struct PartitionFile {
-    /// Where they go.
+    /// The output file.
     pub file: BufferedFile,
-    /// Length of each in bytes, without its line end: what the raw index says.
+    /// Length of each line in bytes, without its line end: the content of the raw index.
     pub lengths: Vec<u64>,
 }
 
-/// Puts every line of the source through the template and deals it to a partition: `written` has one place for each that has a share,
-/// in the order of [`Settings::partitions`].
+/// Renders every line of the source with the template and writes it to a partition: `written` has one entry for each partition that has a
+/// share, in the order of [`Settings::partitions`].
 ///
-/// A line that cannot be used is a problem, and with `compat` the end of the run, as there; which partition the other lines go to does
-/// not depend on it.
+/// A line that cannot be used is a problem, and with `compat` ends the run, as in the reference; it does not affect which partition the
+/// other lines are written to.
 pub fn deal(settings: &Settings, compat: bool, written: &mut [PartitionFile], handles: &Handles<'_>) -> Outcome<()> {
     let template = ChatTemplate::new(&settings.template, &settings.template_data)?;
     let file = open_read(&settings.source)?;
@@ -72,7 +72,7 @@ pub fn deal(settings: &Settings, compat: bool, written: &mut [PartitionFile], ha
     })
 }
 
-/// The line as it is written.
+/// Returns the line as it is written.
 fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Result<String, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     let record =
@@ -100,10 +100,10 @@ fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Res
     Ok(spaced(&Node::Map(entries)))
 }
 
-/// Is given the number and the bytes of a line.
+/// Takes the number and the bytes of a line.
 type EachLine<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
 
-/// Walks through lines, counted from 1; one that is too long comes as `None`. The last one needs no line end.
+/// Iterates over lines, counted from 1; one that is too long is passed as `None`. The last one needs no line end.
 fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) -> Outcome<()> {
     let mut block = vec![0; BLOCK];
     let mut line: Vec<u8> = Vec::new();

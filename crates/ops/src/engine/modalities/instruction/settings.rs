@@ -1,4 +1,4 @@
-//! The configuration of the preparation of instruction data, and the names of what it makes.
+//! The configuration for preparing instruction data, and the names of its outputs.
 
 use crate::engine::modalities::config::{read_yaml, resolved, EnvVars, Section};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
@@ -11,27 +11,27 @@ use gristmill_storage::read::read_whole;
 use sha2::{Digest as _, Sha256};
 use std::path::{Component, Path, PathBuf};
 
-/// The largest configuration that is read.
+/// Maximum size of a configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 16 << 20;
-/// Hexadecimal digits of the configuration's hash in names.
+/// Hexadecimal digits of the configuration's hash used in names.
 const HASH_DIGITS: usize = 7;
 
-/// What a line can be dealt to.
+/// A partition of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partition {
-    /// For training.
+    /// Training.
     Train,
-    /// For validation.
+    /// Validation.
     Val,
-    /// For tests.
+    /// Tests.
     Test,
 }
 
 impl Partition {
-    /// In the order in which shares add up.
+    /// All partitions, in the order in which shares add up.
     pub const ALL: [Self; 3] = [Self::Train, Self::Val, Self::Test];
 
-    /// Its name in the configuration and in file names.
+    /// Returns its name in the configuration and in file names.
     pub fn word(self) -> &'static str {
         match self {
             Self::Train => "train",
@@ -44,25 +44,25 @@ impl Partition {
 /// A configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The conversations, one a line.
+    /// The conversations, one per line.
     pub source: PathBuf,
-    /// What the names of all files are made of.
+    /// The path from which the names of all files are derived.
     pub target: PathBuf,
     /// The key of the messages.
     pub messages_key: String,
     /// Percentages, in the order of [`Partition::ALL`].
     shares: [u64; 3],
-    /// Seed of the dealing.
+    /// Seed of the distribution to partitions.
     pub seed: Seed,
-    /// How roles are renamed.
+    /// Old and new names of roles.
     pub roles: Vec<(String, String)>,
-    /// The template.
+    /// The chat template.
     pub template: String,
-    /// What it knows as `chat_template_data`.
+    /// The value of `chat_template_data` in the template.
     pub template_data: Node,
     /// The configuration of packing, its references replaced by their values.
     pub packing: Node,
-    /// Where that lies.
+    /// Path of that configuration.
     pub packing_file: PathBuf,
     /// The configuration's own bytes.
     pub bytes: Vec<u8>,
@@ -71,7 +71,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads a configuration and the one of packing that it names.
+    /// Reads a configuration and the packing configuration that it names.
     pub fn read(path: &Path) -> Outcome<Self> {
         let tree = read_yaml(path)?;
         let bytes = read_whole(path, MAX_CONFIG_BYTES)?.unwrap_or_default();
@@ -135,23 +135,23 @@ impl Settings {
         })
     }
 
-    /// Percentage of a partition.
+    /// Returns the percentage of a partition.
     pub fn share(&self, partition: Partition) -> u64 {
         Partition::ALL.iter().zip(self.shares).find(|(known, _)| **known == partition).map_or(0, |(_, share)| share)
     }
 
-    /// Those that have a share.
+    /// Returns the partitions that have a share.
     pub fn partitions(&self) -> Vec<Partition> {
         Partition::ALL.into_iter().filter(|partition| self.share(*partition) > 0).collect()
     }
 
-    /// The folder of everything that is made.
+    /// Returns the folder of all outputs.
     pub fn folder(&self) -> PathBuf {
         let stem = self.source.file_stem().unwrap_or_default().to_string_lossy();
         self.target.with_file_name(format!("{stem}_{}", self.hash))
     }
 
-    /// The lines of a partition; its index and its packed file lie beside it.
+    /// Returns the file of a partition's lines; its index and its packed file are next to it.
     pub fn lines(&self, partition: Partition) -> PathBuf {
         let stem = self.target.file_stem().unwrap_or_default().to_string_lossy();
         let suffix =
@@ -159,17 +159,17 @@ impl Settings {
         self.folder().join(format!("{stem}_{}.{}{suffix}", partition.word(), self.hash))
     }
 
-    /// The copy of the configuration.
+    /// Returns the path of the copied configuration.
     pub fn copy(&self) -> PathBuf {
         self.folder().join(format!("instruction_chat_template_config.{}.yaml", self.hash))
     }
 
-    /// The configuration of packing a partition.
+    /// Returns the path of the packing configuration of a partition.
     pub fn packing_copy(&self, partition: Partition) -> PathBuf {
         self.folder().join(format!("pbin_config_{}.{}.yaml", partition.word(), self.hash))
     }
 
-    /// What that says: the one that is named, with the paths of the partition.
+    /// Returns the content of that configuration: the named one, with the paths of the partition.
     pub fn packing_of(&self, partition: Partition) -> Outcome<(Node, String)> {
         let lines = self.lines(partition);
         let mut tree = self.packing.clone();
@@ -199,7 +199,7 @@ impl Settings {
     }
 }
 
-/// The configuration of packing: its references are replaced before the paths of a partition take the place of its own.
+/// Reads the packing configuration: its references are resolved before its paths are replaced by those of a partition.
 fn resolved_packing(path: &Path) -> Outcome<Node> {
     resolved(&read_yaml(path)?, &EnvVars::of(path)).map_err(|failure| {
         let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
@@ -207,7 +207,7 @@ fn resolved_packing(path: &Path) -> Outcome<Node> {
     })
 }
 
-/// A path as Python's `Path` prints it: without `.` on the way.
+/// Returns a path as Python's `Path` prints it: without inner `.`.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

@@ -1,16 +1,16 @@
-//! One epoch before it is shuffled: whichever data set lags furthest behind its share gives the next window.
+//! One epoch before it is shuffled: the data set that is furthest below its share yields the next window.
 
 use super::{Request, WHAT};
 use gristmill_core::{Failure, Handles, Outcome};
 
-/// Samples between two looks at whether somebody wants to stop.
+/// Samples between two checks of the cancel flag.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
-/// A window of any data set by one number: the windows of all data sets counted through, in the order of the data sets.
+/// A window of any data set as one number: the windows of all data sets are numbered consecutively, in the order of the data sets.
 pub(super) trait Id: Copy + Send + 'static {
-    /// From a number that fits.
+    /// Converts from a number that fits.
     fn of(number: u64) -> Self;
-    /// The number.
+    /// Returns the number.
     fn number(self) -> u64;
 }
 
@@ -32,7 +32,7 @@ impl Id for u64 {
     }
 }
 
-/// An epoch.
+/// One epoch.
 pub(super) struct Epoch<T> {
     /// The window of each sample.
     pub ids: Vec<T>,
@@ -40,7 +40,7 @@ pub(super) struct Epoch<T> {
     pub used: Vec<u64>,
 }
 
-/// Lays out one epoch. The request has been checked. Takes as much memory as the numbers of its windows.
+/// Lays out one epoch. The request has been checked. The memory used is that of the window numbers.
 pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let samples = request.epoch();
     let mut ids: Vec<T> = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
         return Err(Failure::environment(WHAT, why));
     }
     let weights = request.normalised();
-    // The number of data sets is known to the compiler for the usual ones; what is added never lags behind.
+    // The usual numbers of data sets are compile-time constants; the lanes added to reach them are never the furthest below their share.
     let used = match weights.len() {
         1..=2 => fill(&mut Lanes::<2>::new(request, &weights), samples, &mut ids, handles)?,
         3..=4 => fill(&mut Lanes::<4>::new(request, &weights), samples, &mut ids, handles)?,
@@ -59,7 +59,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
         _ => fill(&mut Many::new(request, &weights), samples, &mut ids, handles)?,
     };
     let used = used.get(..weights.len()).unwrap_or_default().to_vec();
-    // A data set without windows and without weight can be the first of several that all lag by nothing.
+    // A data set without windows and without weight can be the first of several that are all exactly at their share.
     if let Some(member) = used.iter().zip(&request.lengths).position(|(used, length)| *used > 0 && *length == 0) {
         let why = format!("data set {} has no window, and the reference takes one from it all the same", member + 1);
         return Err(Failure::data(WHAT, why).with_hint("leave it out"));
@@ -71,7 +71,7 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
 trait Choice {
     /// Takes the next window, for the sample that counts as number `x`.
     fn take(&mut self, x: f64) -> u64;
-    /// Samples taken so far.
+    /// Returns the samples taken so far.
     fn used(&self) -> Vec<u64>;
 }
 
@@ -88,7 +88,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
     Ok(choice.used())
 }
 
-/// Up to `D` data sets.
+/// State for up to `D` data sets.
 struct Lanes<const D: usize> {
     weights: [f64; D],
     used: [f64; D],
@@ -134,7 +134,7 @@ impl<const D: usize> Choice for Lanes<D> {
     }
 }
 
-/// Any number of data sets.
+/// State for any number of data sets.
 struct Many {
     weights: Vec<f64>,
     used: Vec<f64>,
@@ -173,7 +173,7 @@ impl Choice for Many {
     }
 }
 
-/// Number of the first window of each data set, and the one after its last.
+/// Returns the number of the first window of each data set, and the one after its last.
 pub(super) fn bounds(request: &Request) -> Vec<(u64, u64)> {
     let mut end = 0;
     let bound = |&length: &u64| {

@@ -1,14 +1,14 @@
-//! The index: an epoch, shuffled, and repeated as often as the samples ask for.
+//! The index: an epoch, shuffled, and repeated until there are enough samples.
 
 use super::epoch::{bounds, lay_out, Epoch, Id};
 use super::Request;
 use gristmill_core::{Handles, Outcome};
 use gristmill_pycompat::numpy_random::RandomState;
 
-/// Samples that are handed out at a time.
+/// Samples passed on at a time.
 const PIECE: usize = 1 << 14;
 
-/// An index. Keeps one epoch, four bytes a sample (eight beyond 2³² of them).
+/// An index. Keeps one epoch, four bytes per sample (eight beyond 2³² of them).
 pub struct MixtureIndex {
     ids: Ids,
     bounds: Vec<(u64, u64)>,
@@ -21,8 +21,8 @@ enum Ids {
     Wide(Vec<u64>),
 }
 
-/// Makes the index of a request that has been [checked](Request::check). Progress counts the samples of an epoch, twice: laid out,
-/// and shuffled.
+/// Makes the index of a request that has been [checked](Request::check). Progress counts the samples of an epoch twice: laid out, and
+/// shuffled.
 pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> {
     let epoch = request.epoch();
     handles.progress.restart(2 * epoch, 0);
@@ -36,7 +36,8 @@ pub fn build(request: &Request, handles: &Handles<'_>) -> Outcome<MixtureIndex> 
     Ok(MixtureIndex { ids, bounds: bounds(request), used, samples: request.samples })
 }
 
-/// The reference shuffles two arrays with the same seed, and so in the same way. One number for both takes one shuffle.
+/// Returns the shuffled epoch. The reference shuffles two arrays with the same seed, hence identically; one number for both needs one
+/// shuffle.
 fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>> {
     let mut epoch = lay_out::<T>(request, handles)?;
     let count = epoch.ids.len() as u64;
@@ -45,18 +46,18 @@ fn shuffled<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcome<Epoch<T>
         handles.cancel.check()
     };
     RandomState::seeded(request.seed).shuffle_watched(&mut epoch.ids, watch)?;
-    // The last item has nothing left to change places with.
+    // The last item is not swapped.
     handles.progress.add(count.min(1), 0);
     Ok(epoch)
 }
 
 impl MixtureIndex {
-    /// Samples in the index.
+    /// Returns the number of samples in the index.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Samples of one epoch.
+    /// Returns the number of samples of one epoch.
     pub fn epoch(&self) -> u64 {
         match &self.ids {
             Ids::Narrow(ids) => ids.len() as u64,
@@ -64,12 +65,12 @@ impl MixtureIndex {
         }
     }
 
-    /// Samples of each data set in one epoch.
+    /// Returns the samples of each data set in one epoch.
     pub fn used(&self) -> &[u64] {
         &self.used
     }
 
-    /// Hands out the index in pieces, in order: number of the data set and number of the window in it, for each sample.
+    /// Passes on the index in pieces, in order: number of the data set and number of the window in it, for each sample.
     pub fn each(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
         let mut piece = Vec::with_capacity(PIECE);
         let mut left = self.samples;
@@ -99,9 +100,9 @@ impl MixtureIndex {
         Ok(ids.len() as u64)
     }
 
-    /// Data set and window of a number.
+    /// Returns data set and window of a number.
     fn place(&self, id: u64) -> (u32, u64) {
-        // For a handful of data sets, looking at all of them takes less than halving.
+        // For a handful of data sets, a linear search is faster than a binary search.
         let member = match self.bounds.len() {
             0..=16 => self.bounds.iter().map(|bound| usize::from(bound.1 <= id)).sum(),
             _ => self.bounds.partition_point(|bound| bound.1 <= id),
@@ -110,8 +111,8 @@ impl MixtureIndex {
         (member as u32, id - start)
     }
 
-    /// Samples of each data set in the whole index, and windows of each that no sample shows. Takes a bit for each window where
-    /// the samples are fewer than one epoch.
+    /// Returns the samples of each data set in the whole index, and the windows of each that are in no sample. Uses one bit per window if
+    /// there are fewer samples than one epoch has.
     pub fn tally(&self) -> (Vec<u64>, Vec<u64>) {
         let epoch = self.epoch().max(1);
         let (whole, rest) = (self.samples / epoch, (self.samples % epoch) as usize);

@@ -1,6 +1,6 @@
 //! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (docs/formats/nanosets.md §7).
 //!
-//! [`Request`] is what is asked for. [`Outlook`] says what comes of it, quickly enough to follow keys; [`index::build`] makes the index
+//! [`Request`] is the input. [`Outlook`] is an estimate, fast enough to be updated on every key press; [`index::build`] makes the index
 //! itself.
 
 mod epoch;
@@ -20,19 +20,19 @@ pub use weights::normalise;
 
 use gristmill_core::{Failure, Outcome, Subject};
 
-/// The seed of the reference where nobody gave one.
+/// The reference's default seed.
 pub const DEFAULT_SEED: u32 = 1234;
-/// Data sets of one mixture, at most.
+/// Maximum number of data sets in one mixture.
 pub const MAX_MEMBERS: usize = 1 << 16;
 
 const WHAT: &str = "the mixture";
 
-/// What is asked for.
+/// The parameters of a mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Windows of each data set.
     pub lengths: Vec<u64>,
-    /// One weight for each data set, in any unit; without them each counts by its length.
+    /// One weight per data set, in any unit; `None` weighs each by its length.
     pub weights: Option<Vec<f64>>,
     /// Training samples: training steps times the global batch.
     pub samples: u64,
@@ -41,18 +41,19 @@ pub struct Request {
 }
 
 impl Request {
-    /// Windows of all data sets: the samples of one epoch.
+    /// Returns the windows of all data sets: the samples of one epoch.
     pub fn epoch(&self) -> u64 {
         self.lengths.iter().sum()
     }
 
-    /// How many epochs the reference lays out before it cuts them to the samples: one more than is needed when they come out even.
+    /// Returns the number of epochs that the reference lays out before it cuts them to the samples: one more than needed if they divide
+    /// evenly.
     pub fn epochs(&self) -> u64 {
-        // As Python divides: to the nearest double.
+        // As in Python's division: rounded to the nearest double.
         (self.samples as f64 / self.epoch().max(1) as f64) as u64 + 1
     }
 
-    /// Weights that add up to one.
+    /// Returns weights that add up to one.
     pub fn normalised(&self) -> Vec<f64> {
         match &self.weights {
             Some(weights) => normalise(weights),
@@ -60,8 +61,8 @@ impl Request {
         }
     }
 
-    /// Refuses what cannot be mixed, naming the data set where it is one. `names` are those of the data sets; too few are filled
-    /// up with numbers.
+    /// Refuses what cannot be mixed, and names the data set at fault if there is one. `names` are those of the data sets; missing ones are
+    /// replaced by numbers.
     pub fn check(&self, names: &[String]) -> Outcome<()> {
         let members = self.lengths.len();
         if members == 0 {
@@ -114,7 +115,7 @@ impl Request {
     }
 }
 
-/// What a data set is called: its name, or its number from 1.
+/// Returns the name of a data set, or its number from 1.
 fn name(names: &[String], member: usize) -> String {
     names.get(member).cloned().unwrap_or_else(|| format!("data set {}", member + 1))
 }

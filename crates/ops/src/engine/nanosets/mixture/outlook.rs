@@ -1,13 +1,13 @@
-//! What a mixture comes to, before it is made.
+//! The figures of a mixture, before it is made.
 
 use super::{build, MixtureIndex, Request};
 use gristmill_core::{Handles, Outcome, ProblemLog, Progress};
 use serde::Serialize;
 
-/// Epochs of up to so many samples are laid out in passing, so that the figures are exact.
+/// Epochs of up to this many samples are laid out immediately, so that the figures are exact.
 pub const EXACT_UP_TO: u64 = 100_000;
 
-/// What the samples are made of.
+/// The composition of the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlook {
     /// Samples of the index.
@@ -16,34 +16,35 @@ pub struct Outlook {
     pub epoch: u64,
     /// Epochs that the reference lays out, the last of which is cut.
     pub epochs: u64,
-    /// Epochs that are read: samples by samples of an epoch.
+    /// Epochs that are read: samples divided by samples of an epoch.
     pub passes: f64,
-    /// The figures of the data sets were counted; else they are what the weights come to, which in an epoch is a few samples off.
+    /// Whether the figures of the data sets were counted; else they are calculated from the weights, which is off by a few samples per
+    /// epoch.
     pub is_exact: bool,
-    /// One for each data set.
+    /// One entry per data set.
     pub members: Vec<Share>,
 }
 
-/// What becomes of one data set.
+/// The figures of one data set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// Its windows.
     pub windows: u64,
-    /// Its weight, where all add up to one.
+    /// Its weight, normalised so that all add up to one.
     pub weight: f64,
     /// Samples taken from it in one epoch.
     pub in_epoch: u64,
-    /// Samples taken from it in all.
+    /// Samples taken from it in total.
     pub samples: u64,
     /// How often each of its windows is seen, on average.
     pub repeats: f64,
-    /// Windows that no sample shows, however many epochs follow in the same order.
+    /// Windows that are in no sample, however many epochs follow in the same order.
     pub unread: u64,
 }
 
 impl Outlook {
-    /// The figures of a request that has been [checked](Request::check), at once: exact for an epoch of up to [`EXACT_UP_TO`] samples,
-    /// else [estimated](Self::estimate).
+    /// Returns the figures of a request that has been [checked](Request::check), quickly: exact for an epoch of up to [`EXACT_UP_TO`]
+    /// samples, else [estimated](Self::estimate).
     pub fn quick(request: &Request) -> Self {
         if request.epoch() > EXACT_UP_TO {
             return Self::estimate(request);
@@ -53,20 +54,20 @@ impl Outlook {
         built.map_or_else(|_| Self::estimate(request), |index| Self::of(request, &index))
     }
 
-    /// [`quick`](Self::quick) for a request as it is being typed: refused when it cannot be mixed.
+    /// Like [`quick`](Self::quick), for a request as it is being typed: refused if it cannot be mixed.
     pub fn of_request(request: &Request, names: &[String]) -> Outcome<Self> {
         request.check(names)?;
         Ok(Self::quick(request))
     }
 
-    /// The figures of an index that was made.
+    /// Returns the figures of a finished index.
     pub fn of(request: &Request, index: &MixtureIndex) -> Self {
         let (drawn, unread) = index.tally();
         let counted = index.used().iter().zip(drawn).zip(unread);
         Self::with(request, true, counted.map(|((used, drawn), unread)| (*used, drawn, unread)))
     }
 
-    /// What the weights come to. As many steps as there are data sets.
+    /// Returns figures calculated from the weights. Takes one step per data set.
     pub fn estimate(request: &Request) -> Self {
         let epoch = request.epoch().max(1);
         let weights = request.normalised();
@@ -106,8 +107,8 @@ impl Outlook {
     }
 }
 
-/// Windows that are not met when `used` samples go through `windows` again and again, and only a share of them, picked by a
-/// shuffle, is read.
+/// Returns the expected number of unseen windows if `used` samples cycle through `windows`, and only a share of them, picked by a shuffle,
+/// is read.
 fn unseen(windows: u64, used: u64, share: f64) -> u64 {
     let (times, more) = match windows {
         0 => return 0,

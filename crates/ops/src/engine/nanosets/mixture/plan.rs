@@ -1,4 +1,4 @@
-//! From folders and lengths to a request.
+//! Turns folders and lengths into a request.
 
 use super::{Request, TokenizerSettings, DEFAULT_SEED, WHAT};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
@@ -13,11 +13,11 @@ use std::path::PathBuf;
 pub enum Member {
     /// A folder of token files.
     Folder(PathBuf),
-    /// So many windows, wherever they are.
+    /// This many windows, independent of a folder.
     Windows(u64),
 }
 
-/// What decides an index, and where it goes.
+/// Everything that determines an index, and its output folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct IndexPlan {
@@ -25,10 +25,10 @@ pub struct IndexPlan {
     pub version: u32,
     /// The data sets, in the order of their numbers.
     pub members: Vec<Member>,
-    /// One weight for each; without them each counts by its windows.
+    /// One weight per data set; `None` weighs each by its windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f64>>,
-    /// Tokens of a sample, the one that is only predicted not counted; needed with folders.
+    /// Tokens of a sample, without the one that is only predicted; required with folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
     /// Training steps times the global batch.
@@ -36,12 +36,12 @@ pub struct IndexPlan {
     /// Seed of the shuffle.
     #[serde(default = "default_seed")]
     pub seed: u32,
-    /// What the tokenizer of the folders is compared with.
+    /// Settings that the tokenizer of the folders is compared with.
     #[serde(default, skip_serializing_if = "TokenizerSettings::is_empty")]
     pub training: TokenizerSettings,
     /// Folder of the index.
     pub output: PathBuf,
-    /// Replace an index that is there.
+    /// Replace an existing index.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -50,7 +50,7 @@ fn default_seed() -> u32 {
     DEFAULT_SEED
 }
 
-/// An index before all of it is answered.
+/// An incomplete index plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDraft {
     /// The data sets so far.
@@ -87,7 +87,7 @@ impl Default for IndexDraft {
 }
 
 impl IndexDraft {
-    /// The plan. What is missing is refused with the flag that says it.
+    /// Returns the plan. A missing value is refused with the flag that sets it.
     pub fn plan(self) -> Outcome<IndexPlan> {
         const READING: &str = "reading the command line";
         if self.members.is_empty() {
@@ -118,18 +118,18 @@ impl IndexDraft {
     }
 }
 
-/// What a plan comes to.
+/// A resolved plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// What is asked for, checked.
+    /// The request, checked.
     pub request: Request,
     /// Names of the data sets: their paths, or numbers.
     pub names: Vec<String>,
-    /// What is known of the folders.
+    /// Facts of the folders.
     pub folders: Vec<FolderFacts>,
 }
 
-/// Looks at the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
+/// Inspects the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
 pub fn resolve(plan: &IndexPlan, handles: &Handles<'_>) -> Outcome<Resolved> {
     let (mut lengths, mut names) = (Vec::new(), Vec::new());
     let mut folders: Vec<FolderFacts> = Vec::new();

@@ -39,14 +39,14 @@ fn numbers<T: serde::de::DeserializeOwned>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap()
 }
 
-/// The results of a golden case, one a line.
+/// Returns the results of a golden case, one per line.
 fn results(case: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/nanosets").join(case);
     let text = std::fs::read_to_string(path.join("expected/results.jsonl")).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
-/// A list of numbers to the last digit, which the JSON reader does not keep; `None` for `null`.
+/// Returns a list of numbers to the last digit, which the JSON reader does not keep; `None` for `null`.
 fn exactly(line: &str, key: &str) -> Option<Vec<f64>> {
     let rest = line.split_once(&format!("\"{key}\": ")).unwrap().1;
     let list = rest.strip_prefix('[')?.split_once(']').unwrap().0;
@@ -136,7 +136,7 @@ fn the_worked_examples_hold() {
     assert_eq!(windows, [1, 2, 0, 3, 3, 0, 0, 0, 0, 2, 0, 2, 0, 1, 1, 1, 2, 0, 3, 3]);
 }
 
-/// The rule as docs/formats/nanosets.md §7 has it, without any of our shortcuts.
+/// The rule as in docs/formats/nanosets.md §7, without any of our shortcuts.
 fn plainly(request: &Request) -> Vec<(u32, u64)> {
     let weights = request.normalised();
     let mut used = vec![0_u64; weights.len()];
@@ -173,7 +173,7 @@ proptest! {
             let distinct: std::collections::HashSet<u64> = windows.into_iter().collect();
             prop_assert_eq!(share.unread, share.windows - distinct.len() as u64);
         }
-        // What is told without laying it out is near what comes out.
+        // The estimate without laying out the epoch is close to the result.
         let told = Outlook::estimate(&request);
         for (told, share) in told.members.iter().zip(&outlook.members) {
             prop_assert!(told.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{told:?} {share:?}");

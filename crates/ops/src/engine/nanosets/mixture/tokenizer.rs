@@ -6,7 +6,7 @@ use gristmill_tokenizer::{meant_by, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a training configuration says of the tokenizer; what it leaves open is not compared.
+/// Tokenizer settings of a training configuration; missing ones are not compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TokenizerSettings {
@@ -23,12 +23,12 @@ pub struct TokenizerSettings {
 pub struct FolderTokenizer {
     /// The folder.
     pub folder: PathBuf,
-    /// The first line of its metadata without the size of a token; raw.
+    /// The first line of its metadata without the token size; raw.
     pub name: String,
 }
 
 impl FolderTokenizer {
-    /// Tokens of the tokenizer, those added included. `Err` is the reason why it cannot be read on this machine.
+    /// Returns the number of tokens of the tokenizer, including added ones. `Err` is the reason why it cannot be read on this machine.
     pub fn vocabulary_size(&self) -> Result<u64, String> {
         let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut first = None;
@@ -43,7 +43,7 @@ impl FolderTokenizer {
 }
 
 impl Resolved {
-    /// The tokenizer of the folders: they agree about it.
+    /// Returns the tokenizer of the folders, which all agree on it.
     pub fn tokenizer(&self) -> Option<FolderTokenizer> {
         self.folders.iter().find_map(|facts| {
             facts.tokenizer.clone().map(|name| FolderTokenizer { folder: facts.path.clone().into(), name })
@@ -57,8 +57,8 @@ impl TokenizerSettings {
         *self == Self::default()
     }
 
-    /// Compares them with the tokenizer of the folders. What nanotron refuses is a problem, what cannot be compared a note. `size_of` is
-    /// asked for the size of its vocabulary only where that is compared.
+    /// Compares the settings with the tokenizer of the folders. What nanotron refuses is a problem, what cannot be compared a note.
+    /// `size_of` is only called if the size of the vocabulary is compared.
     pub fn compare(
         &self,
         made_with: Option<&FolderTokenizer>,

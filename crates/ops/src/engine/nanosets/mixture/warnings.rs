@@ -1,13 +1,13 @@
-//! What one should know of a mixture.
+//! Warnings about a mixture.
 
 use super::{name, Outlook, Request};
 use gristmill_core::text::{count, count_verb, grouped};
 use gristmill_core::{Problem, ProblemKind, Subject};
 
-/// Sums of weights nearer to one than this are taken for one.
+/// Sums of weights within this distance of one count as one.
 const NEAR_ONE: f64 = 1e-9;
 
-/// Notes on a mixture: what the reference does that a person may not expect.
+/// Returns notes on a mixture: behaviour of the reference that a user may not expect.
 pub fn warnings(request: &Request, outlook: &Outlook, names: &[String]) -> Vec<Problem> {
     let mut notes = Vec::new();
     let mut note = |subject: Subject, message: String| notes.push(Problem::note(ProblemKind::Other, subject, message));

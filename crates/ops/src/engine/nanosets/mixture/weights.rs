@@ -1,8 +1,8 @@
-//! Weights as numpy adds them up.
+//! Weights, added up as numpy does.
 
-/// From so many values on, numpy adds in eight lanes.
+/// From this many values on, numpy adds in eight lanes.
 const LANES: usize = 8;
-/// More than so many are halved first.
+/// More values than this are halved first.
 const BLOCK: usize = 128;
 
 /// Divides each weight by the sum of all, as numpy does in double precision.
@@ -11,11 +11,11 @@ pub fn normalise(weights: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / sum).collect()
 }
 
-/// The sum of numpy: its order of additions decides the last digits.
+/// Returns the sum as computed by numpy: its order of additions affects the last digits.
 fn pairwise_sum(values: &[f64]) -> f64 {
     let count = values.len();
     if count < LANES {
-        // numpy begins with a zero, which decides only the sign of a zero.
+        // numpy starts with a zero, which affects only the sign of a zero.
         return values.iter().fold(0.0, |sum, value| sum + value);
     }
     if count > BLOCK {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_halved_at_multiples_of_eight() {
-        // Of 300 values numpy adds 144 and 156, and of those 72, 72, 72 and 84.
+        // numpy splits 300 values into 144 and 156, and these into 72, 72, 72 and 84.
         let values: Vec<f64> = (0..300).map(|n| 1.0 / (n as f64 + 1.0)).collect();
         let parts = [0..72, 72..144, 144..216, 216..300].map(|part| pairwise_sum(&values[part]));
         assert_eq!(pairwise_sum(&values), (parts[0] + parts[1]) + (parts[2] + parts[3]));

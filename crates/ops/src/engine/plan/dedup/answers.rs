@@ -1,4 +1,4 @@
-//! What the plan alone tells: answers that are missing, and answers that cannot be right whatever the data hold.
+//! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
 use super::super::pack::places::settled;
 use super::flags as d;
@@ -6,19 +6,19 @@ use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
 
-/// More shards than this are a slip: each is a folder of its own.
+/// The most shards, each of which is a folder; a larger number is a typing error.
 const MAX_SHARDS: u32 = 1 << 20;
 
 fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
 }
 
-/// Everything that is missing or wrong by the plan alone: open questions, then refusals.
+/// Returns everything that is missing or wrong in the plan alone: open questions, then refusals.
 pub fn missing_or_wrong(plan: &DedupPlan) -> Vec<Problem> {
     open_questions(plan).into_iter().chain(refusals(plan)).collect()
 }
 
-/// One refusal per question that the plan leaves open; its hint names the flag.
+/// Returns one refusal per question that the plan leaves open; its hint names the flag.
 pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.source().is_empty() {
@@ -39,7 +39,7 @@ fn wrong(flag: &str, why: impl Into<String>) -> Problem {
     Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
-/// Answers that cannot be right, one refusal each. Looks at what the named places are, not into them.
+/// Returns one refusal for each wrong answer. Checks the kind of the named paths, not their content.
 pub fn refusals(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.min_length == Some(0) {
@@ -116,7 +116,7 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
     found
 }
 
-/// A folder that a plan names: what it is for, whether it is written.
+/// A folder that a plan names: its purpose, and whether it is written.
 struct PlanFolder<'a> {
     flag: &'static str,
     name: &'static str,
@@ -124,7 +124,8 @@ struct PlanFolder<'a> {
     is_written: bool,
 }
 
-/// One refusal for each two folders of which one lies in the other: what is written would be read, or one would lie in the other.
+/// Returns one refusal for each two folders of which one contains the other: output would be read as input, or one output would be inside
+/// another.
 fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let output = plan.visible_output();
     let place = |flag, name, given, is_written| PlanFolder { flag, name, given, is_written };

@@ -1,4 +1,4 @@
-//! A plan of deduplicating as the command that says it.
+//! Converts a plan of deduplicating to the equivalent command.
 
 use super::super::flags as f;
 use super::super::CommandLine;
@@ -7,7 +7,7 @@ use gristmill_core::dedup::{Keep, Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT
 use gristmill_core::DedupPlan;
 
 impl CommandLine {
-    /// The command that says exactly this plan of deduplicating.
+    /// Returns the command equivalent to this plan of deduplicating.
     pub fn of_dedup(plan: &DedupPlan) -> Self {
         let mut line = Self::default();
         line.push("gristmill");

@@ -1,4 +1,4 @@
-//! The flags of `dedup`, named once: the printed command writes them, hints name them.
+//! The flags of `dedup`, each named once: the printed command writes them, hints name them.
 
 /// `--output DIR`.
 pub const OUTPUT: &str = "--output";

@@ -1,20 +1,20 @@
-//! When two plans make the same bytes, and what they answer differently.
+//! Decides whether two plans make the same bytes, and in which answers they differ.
 
 use super::super::compare::differing_answers;
 use gristmill_core::DedupPlan;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Counts up when the same plan makes other bytes, or when what a stopped run leaves changes its meaning.
+/// Must be increased when the same plan makes other bytes, or when the files left by a stopped run change their meaning.
 const GENERATION: u32 = 1;
 
-/// A short fingerprint of every answer that decides the bytes of the result; where it goes is left out.
+/// Returns a short fingerprint of every answer that determines the bytes of the result; the output path is left out.
 pub fn plan_hash(plan: &DedupPlan) -> String {
     let same = DedupPlan { output: String::new(), overwrite: false, ..plan.clone() };
     let plan = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
     format!("{:032x}", xxh3_128(format!("{GENERATION}\n{plan}").as_bytes()))
 }
 
-/// The answers that differ, one line each: `min-length: 50 → 100`. Empty when both make the same files.
+/// Returns the answers that differ, one line each: `min-length: 50 → 100`. Empty when both plans make the same files.
 pub fn differences(old: &DedupPlan, new: &DedupPlan) -> Vec<String> {
     differing_answers(old, new, &["output", "overwrite", "version"])
 }

@@ -1,5 +1,5 @@
-//! A plan of deduplicating before any work: what is still to be answered, what cannot be right, the command that says it, and when two
-//! plans make the same bytes.
+//! A plan of deduplicating before any work: open questions, wrong answers, the equivalent command, and whether two plans make the same
+//! bytes.
 
 mod answers;
 mod command;

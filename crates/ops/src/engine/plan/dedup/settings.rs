@@ -11,7 +11,7 @@ pub enum DedupSetting {
     TextKey,
     /// `--against`.
     Against,
-    /// `--minlen`, of those that are offered.
+    /// `--minlen`, selected from a list of proposals.
     Lengths,
     /// `--minlen`, typed.
     Own,
@@ -113,7 +113,7 @@ impl Setting for DedupSetting {
         self == Self::Own
     }
 
-    /// What is as usual is empty.
+    /// Default values are empty.
     fn words(self, plan: &DedupPlan) -> String {
         let unusual = |value: &str, usual: &str| if value == usual { String::new() } else { value.to_owned() };
         match self {
@@ -178,7 +178,7 @@ impl Setting for DedupSetting {
         (choices.map(|(words, meaning)| (words.to_owned(), meaning)).to_vec(), usize::from(chosen))
     }
 
-    /// Where a variant or a key has no meaning, the plan has the usual one.
+    /// Where a variant or a key does not apply, the plan has the default one.
     fn choose(self, plan: &mut DedupPlan, number: usize) {
         let is_first = number == 0;
         match self {

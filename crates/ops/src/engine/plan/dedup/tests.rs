@@ -1,4 +1,4 @@
-//! Plans of deduplicating: what is open, what is wrong, and what is written down.
+//! Plans of deduplicating: open questions, wrong answers, and their written form.
 
 use super::*;
 use crate::engine::plan::file::{dedup_to_yaml, read, PlanFile};

@@ -1,4 +1,4 @@
-//! What the plan alone tells: answers that are missing, and answers that cannot be right whatever the data hold.
+//! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
 use super::super::flags::COMPAT;
 use super::flags as p;
@@ -9,23 +9,23 @@ use gristmill_core::pack::{
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use std::path::{Component, Path};
 
-/// Forager's reader of samples with masks knows the index by this name only (docs/formats/forager.md §1).
+/// Forager's reader of samples with masks accepts only this name of the index (docs/formats/forager.md §1).
 const INDEX_OF_MASKS: &str = "index";
-/// Where Forager's samples stand, beside the index.
+/// The folder of Forager's samples, next to the index.
 const SAMPLES: &str = "tokenized-samples";
-/// A sample of more tokens than this is a slip, and would be held in memory.
+/// The most tokens of a sample; a larger number is a typing error, and the sample would be held in memory.
 const MAX_TOKENS: u64 = 1 << 30;
 
 fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
 }
 
-/// Everything that is missing or wrong by the plan alone: open questions, then refusals.
+/// Returns everything that is missing or wrong in the plan alone: open questions, then refusals.
 pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
     open_questions(plan).into_iter().chain(refusals(plan)).collect()
 }
 
-/// One refusal per question that the plan leaves open; its hint names the flag.
+/// Returns one refusal per question that the plan leaves open; its hint names the flag.
 pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.inputs.is_empty() {
@@ -70,7 +70,7 @@ fn wrong(flag: &str, why: impl Into<String>) -> Problem {
     Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
-/// Answers that cannot be right, one refusal each. Looks at what the named places are, not into them.
+/// Returns one refusal for each wrong answer. Checks the kind of the named paths, not their content.
 pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(&plan.text, TextField::Jq(program) if program.trim().is_empty()) {
@@ -153,7 +153,7 @@ fn of_forager(target: &ForagerTarget) -> Vec<Problem> {
         let why = "samples with masks have a fixed size";
         wrong_ones.push(wrong(p::VARIABLE, why).with_hint(format!("{} N in its place", p::SAMPLE_SIZE)));
     }
-    // The name of a sample file is made of it; a `/` would lead elsewhere.
+    // It becomes part of the name of a sample file; a `/` would lead elsewhere.
     if target.file_suffix.contains(['/', '\0', '\n']) {
         wrong_ones.push(wrong(p::FILE_SUFFIX, "it has to be the end of a file name"));
     }
@@ -168,7 +168,7 @@ fn of_forager(target: &ForagerTarget) -> Vec<Problem> {
     wrong_ones
 }
 
-/// Whether this names one entry of a folder.
+/// Whether a text is the name of one entry of a folder.
 fn is_name(text: &str) -> bool {
     let mut parts = Path::new(text).components();
     let is_plain = matches!(parts.next(), Some(Component::Normal(name)) if name == text);

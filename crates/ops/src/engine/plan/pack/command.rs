@@ -1,4 +1,4 @@
-//! A plan of packing as the command that says it.
+//! Converts a plan of packing to the equivalent command.
 
 use super::super::flags as f;
 use super::super::CommandLine;
@@ -9,11 +9,11 @@ use gristmill_core::pack::{
 };
 use gristmill_core::PackPlan;
 
-/// The types of parts that are not trained on unless others are named (docs/formats/forager.md §3.4).
+/// The types of parts that are not trained on by default (docs/formats/forager.md §3.4).
 pub const MASKED_BY_DEFAULT: [&str; 2] = ["system", "prompt"];
 
 impl CommandLine {
-    /// The command that says exactly this plan of packing.
+    /// Returns the command equivalent to this plan of packing.
     pub fn of_pack(plan: &PackPlan) -> Self {
         let mut line = Self::default();
         line.push("gristmill");
@@ -117,7 +117,7 @@ impl CommandLine {
         self.flag_if(!target.special_tokens, p::NO_SPECIAL_TOKENS);
     }
 
-    /// Loss masks are asked for once for all formats that have them, unless they differ.
+    /// Adds the flag for loss masks, once for all formats that have them, unless they differ.
     fn masks(&mut self, plan: &PackPlan) {
         let of_nanosets = plan.nanosets.as_ref().map(|target| target.loss_masks);
         let masks = plan.forager.as_ref().and_then(|target| target.masks.as_ref());
@@ -136,7 +136,7 @@ impl CommandLine {
     }
 }
 
-/// The word of `--dtype`.
+/// Returns the value of `--dtype`.
 pub fn type_word(token_type: TokenType) -> &'static str {
     match token_type {
         TokenType::U8 => "u8",

@@ -1,4 +1,4 @@
-//! The flags of `pack`, named once: the printed command writes them, hints name them.
+//! The flags of `pack`, each named once: the printed command writes them, hints name them.
 
 /// `--format NAME`.
 pub const FORMAT: &str = "--format";

@@ -1,4 +1,4 @@
-//! A plan of packing before any work: what is still to be answered, what cannot be right, and the command that says it.
+//! A plan of packing before any work: open questions, wrong answers, and the equivalent command.
 
 mod answers;
 mod command;

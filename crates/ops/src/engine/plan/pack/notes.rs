@@ -1,4 +1,4 @@
-//! What a tokenizer and a plan come to together, and a person should know before the run: nothing of it stands in the way.
+//! Notes on the combination of a tokenizer and a plan that the user should read before the run; none of them prevents it.
 
 use super::flags as p;
 use crate::engine::pack::{unknown_end, unknown_end_note};
@@ -6,7 +6,7 @@ use gristmill_core::pack::{EndToken, SampleSize};
 use gristmill_core::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::{Template, Tokenizer, TokenizerKind};
 
-/// Notes on documents without an end, tokens that a template adds or that are left out, and stored padding and truncation.
+/// Returns notes on documents without an end, tokens that a template adds or that are left out, and stored padding and truncation.
 pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
     let template = tokenizer.template().unwrap_or_default();
     let mut notes = Vec::new();

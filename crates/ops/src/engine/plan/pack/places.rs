@@ -1,11 +1,11 @@
-//! Outputs that are inputs.
+//! Detects outputs that are inputs.
 
 use super::flags as p;
 use crate::formats::modalities::raw_index::default_path;
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
 
-/// One refusal for each file that would be read and written. Token folders below an input are no harm: a run passes over its own.
+/// Returns one refusal for each file that would be read and written. Token folders below an input are harmless: a run skips its own.
 pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     if plan.output.is_empty() {
         return Vec::new();
@@ -22,7 +22,7 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
             }
         }
     }
-    // What else is read; the tables beside a text are made where they are missing.
+    // Other files that are read; the tables next to a text are made where they are missing.
     let output = settled(Path::new(&plan.output));
     let one = plan.inputs.first().filter(|_| plan.inputs.len() == 1);
     let tables = plan.modalities.as_ref().and_then(|target| match &target.index {
@@ -39,7 +39,7 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     found
 }
 
-/// The path without links, as far as it is there; `..` behind that is taken literally.
+/// Resolves the links of a path as far as it exists; a `..` after that is taken literally.
 pub(in crate::engine::plan) fn settled(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for there in whole.ancestors() {

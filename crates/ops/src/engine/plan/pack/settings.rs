@@ -1,4 +1,4 @@
-//! The settings of a plan of packing: their words, and when each of them has a meaning.
+//! The settings of a plan of packing: their labels and notes, and when each of them applies.
 
 use super::values;
 use crate::engine::plan::setting::{Kind, Setting};
@@ -12,13 +12,13 @@ pub enum PackSetting {
     Files,
     /// `--glob`.
     Glob,
-    /// The keys of real documents, and whether a program takes their place.
+    /// The keys found in real documents, and whether a program replaces them.
     Keys,
     /// `--jq`.
     Jq,
     /// `--tokenizer`.
     Tokenizer,
-    /// Tokenizers that were found.
+    /// The tokenizers that were found.
     Found,
     /// `--eos-token`.
     End,
@@ -66,7 +66,7 @@ pub enum PackSetting {
     Logs,
     /// `--format forager`.
     Forager,
-    /// `--sample-size`; empty is `--variable`.
+    /// `--sample-size`; empty means `--variable`.
     SampleSize,
     /// `--dtype`.
     TokenType,
@@ -76,7 +76,7 @@ pub enum PackSetting {
     MaskParts,
     /// `--mask-eos`.
     MaskEnd,
-    /// `--no-special-tokens`, the other way round.
+    /// The inverse of `--no-special-tokens`.
     SpecialTokens,
     /// `--file-suffix`.
     Suffix,
@@ -289,7 +289,7 @@ impl Setting for PackSetting {
     fn is_there(self, plan: &PackPlan) -> bool {
         match self {
             Self::Jq => matches!(plan.text, TextField::Jq(_)),
-            // Batches count only where the other program's bytes are asked for.
+            // Batches matter only when the bytes of the other program are reproduced.
             Self::BatchLines => plan.modalities.is_some() && plan.compat,
             Self::PadToken => plan.modalities.as_ref().is_some_and(|target| target.pad_to.is_some()),
             Self::MaskParts | Self::MaskEnd => plan.forager.as_ref().is_some_and(|target| target.masks.is_some()),

@@ -1,4 +1,4 @@
-//! Plans of packing: what is open, what is wrong, and what is written down.
+//! Plans of packing: open questions, wrong answers, and their written form.
 
 use super::*;
 use crate::engine::plan::file::{pack_to_yaml, read, PlanFile};

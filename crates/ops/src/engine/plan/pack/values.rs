@@ -1,4 +1,4 @@
-//! From a setting of packing to the plan, and back.
+//! Converts settings of packing to the plan, and back.
 
 use super::settings::PackSetting as S;
 use super::MASKED_BY_DEFAULT;
@@ -9,10 +9,10 @@ use gristmill_core::pack::{
 };
 use gristmill_core::PackPlan;
 
-/// Samples of Forager are this many tokens until another size is chosen.
+/// The initial number of tokens in a sample of Forager.
 pub const FIRST_SAMPLE_SIZE: u64 = 4_096;
 
-/// The types of a Forager token, as they are stepped through; none is the reference's default.
+/// The types of a Forager token in the order of selection; `None` is the reference's default.
 const TYPES: [Option<TokenType>; 7] = [
     None,
     Some(TokenType::U8),
@@ -23,7 +23,7 @@ const TYPES: [Option<TokenType>; 7] = [
     Some(TokenType::U64),
 ];
 
-/// The answer as it is typed.
+/// Returns the answer as it is typed.
 pub(super) fn words(setting: S, plan: &PackPlan) -> String {
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let modalities = plan.modalities.clone().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn words(setting: S, plan: &PackPlan) -> String {
     }
 }
 
-/// Takes what was typed.
+/// Sets a typed answer.
 pub(super) fn set(setting: S, plan: &mut PackPlan, words: &str) -> Result<(), String> {
     let value = words.to_owned();
     let filled = Some(value.clone()).filter(|value| !value.is_empty());
@@ -170,7 +170,7 @@ pub(super) fn is_on(setting: S, plan: &PackPlan) -> bool {
     }
 }
 
-/// Switches a switch on or off.
+/// Turns a switch on or off.
 pub(super) fn switch(setting: S, plan: &mut PackPlan, on: bool) {
     match setting {
         S::Modalities => {
@@ -198,7 +198,7 @@ pub(super) fn switch(setting: S, plan: &mut PackPlan, on: bool) {
     }
 }
 
-/// The types of a Forager token in words, and the number of the one that is chosen.
+/// Returns the types of a Forager token in words, and the index of the selected one.
 pub(super) fn types(plan: &PackPlan) -> (Vec<(String, &'static str)>, usize) {
     let Some(target) = &plan.forager else { return (Vec::new(), 0) };
     let usual = ForagerTarget { token_type: None, ..target.clone() }.token_type();
@@ -210,12 +210,12 @@ pub(super) fn types(plan: &PackPlan) -> (Vec<(String, &'static str)>, usize) {
     (TYPES.iter().map(|named| (words(named), "")).collect(), chosen)
 }
 
-/// Takes one of the types.
+/// Selects one of the types.
 pub(super) fn choose_type(plan: &mut PackPlan, number: usize) {
     change_forager(plan, |target| target.token_type = TYPES.get(number).copied().flatten());
 }
 
-/// The end token as it is typed: its spelling, or `#` and its number.
+/// Returns the end token as it is typed: its spelling, or `#` and its number.
 fn end_words(end: Option<&EndToken>) -> String {
     match end {
         None => String::new(),

@@ -1,4 +1,4 @@
-//! By hand: shards by name, as a `split.yaml` lists them.
+//! Division by hand: shards by name, as a `split.yaml` lists them.
 
 use super::{check_split_names, flags, last_wins, Candidates, LeftOutReason};
 use crate::engine::plan::nearest;
@@ -9,7 +9,7 @@ use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Names that are spelled out in one message; more are counted.
+/// Names that one message lists; more are counted.
 const MAX_NAMED_SHARDS: usize = 3;
 
 pub(super) fn divide(
@@ -85,7 +85,7 @@ fn resolve_items(
     shards
 }
 
-/// Names of a split that no shard has: the loader would not start.
+/// Returns the problem of names in a split that no shard has: the loader would not start.
 fn unknown_shards(
     plan: &PreparePlan,
     split: &str,
@@ -108,7 +108,7 @@ fn unknown_shards(
     }
 }
 
-/// A shard in two splits is allowed, and hardly ever meant.
+/// Notes shards in two splits, which is allowed but probably a mistake.
 pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candidates<'_>, problems: &mut Vec<Problem>) {
     let mut first: HashMap<ShardId, &str> = HashMap::new();
     let mut shared: BTreeMap<(&str, &str), Vec<ShardId>> = BTreeMap::new();
@@ -131,7 +131,7 @@ pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candid
     }
 }
 
-/// The first few names, and how many more there are.
+/// Returns the first names, and the number of further ones.
 pub(super) fn some(names: &[String]) -> String {
     let shown = names.iter().take(MAX_NAMED_SHARDS).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMED_SHARDS) {

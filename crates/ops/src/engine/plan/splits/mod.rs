@@ -1,7 +1,7 @@
-//! Shards divided into splits: by ratio, by patterns, by hand, and once more when new shards arrive.
+//! Divides shards into splits: by ratio, by patterns, by hand, and again when new shards are added.
 //!
-//! Shards are named by their position in the list that is given ([`ShardId`]); `--exclude` is applied here, so that the list may
-//! be the data set's full one or the one that is left after it.
+//! Shards are identified by their position in the given list ([`ShardId`]); `--exclude` is applied here, so that the list may be the full
+//! one of the data set or the one that remains after it.
 
 mod listed;
 mod patterns;
@@ -27,18 +27,18 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOutReason {
-    /// `--exclude` matches its name: it is not indexed either.
+    /// `--exclude` matches the name: the shard is not indexed either.
     Excluded,
     /// A `.tgz`: indexed, but the loader cannot read it.
     Compressed,
-    /// A `.tgz` whose `.tar` is there too.
+    /// A `.tgz` whose `.tar` also exists.
     TarIsThere,
-    /// Its name cannot be written so that the loader finds it.
+    /// The name cannot be written in a form that the loader finds.
     UnusableName,
 }
 
 impl LeftOutReason {
-    /// In a user's words.
+    /// Returns a description.
     pub fn title(self) -> &'static str {
         match self {
             Self::Excluded => "excluded by pattern",
@@ -52,18 +52,18 @@ impl LeftOutReason {
 /// A shard that can be in no split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOut {
-    /// Which.
+    /// The shard.
     pub shard: ShardId,
-    /// Why.
+    /// The reason.
     pub reason: LeftOutReason,
 }
 
-/// Shards divided.
+/// The result of a division.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Resolved {
-    /// Splits in the order in which they are written, each with its shards in the order in which they are written.
+    /// Splits in their written order, each with its shards in their written order.
     pub splits: Vec<(String, Vec<ShardId>)>,
-    /// Shards that could be in a split and are in none, in index order.
+    /// Shards that could be in a split but are in none, in index order.
     pub unassigned: Vec<ShardId>,
     /// Shards that can be in no split, in index order.
     pub left_out: Vec<LeftOut>,
@@ -72,24 +72,24 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The shards of a split.
+    /// Returns the shards of a split.
     pub fn shards_of(&self, split: &str) -> &[ShardId] {
         self.splits.iter().find(|(name, _)| name == split).map_or(&[], |(_, shards)| shards)
     }
-    /// Samples of a split's shards, as far as they are counted.
+    /// Returns the number of samples in a split's shards, as far as they are counted.
     pub fn samples_of(&self, split: &str, shards: &[ShardFacts]) -> u64 {
         self.shards_of(split).iter().filter_map(|id| shards.get(id.0 as usize)).map(|s| s.samples).sum()
     }
-    /// Whether a problem forbids the run.
+    /// Whether a problem prevents the run.
     pub fn is_refused(&self) -> bool {
         self.problems.iter().any(|p| p.severity == gristmill_core::Severity::Refusal)
     }
 }
 
-/// The shards with what is decided about them before any split is.
+/// The shards with the decisions that precede any division.
 pub(crate) struct Candidates<'a> {
     pub(crate) shards: &'a [ShardFacts],
-    /// Index order, or shuffled.
+    /// Shards that can be in a split, in index order or shuffled.
     pub(crate) eligible: Vec<ShardId>,
     pub(crate) left_out: Vec<LeftOut>,
 }
@@ -107,7 +107,7 @@ impl<'a> Candidates<'a> {
                 None => eligible.push(id),
             }
         }
-        // The reference shuffles for a ratio only; what patterns and lists take keeps its order.
+        // The reference shuffles for a ratio only; shards of patterns and lists keep their order.
         if plan.shuffle_tars && !matches!(plan.splits, SplitPlan::Patterns(_) | SplitPlan::Listed(_)) {
             random::shuffle(&mut eligible);
         }
@@ -116,11 +116,11 @@ impl<'a> Candidates<'a> {
     pub(crate) fn facts(&self, id: ShardId) -> Option<&'a ShardFacts> {
         self.shards.get(id.0 as usize)
     }
-    /// The name a shard has in `split.yaml`.
+    /// Returns the name of a shard in `split.yaml`.
     pub(crate) fn name(&self, id: ShardId) -> Cow<'a, str> {
         self.facts(id).map_or(Cow::Borrowed(""), written_name)
     }
-    /// Written names of the eligible shards.
+    /// Returns the eligible shards by their written names.
     pub(crate) fn by_name(&self) -> HashMap<Cow<'a, str>, ShardId> {
         self.eligible.iter().map(|&id| (self.name(id), id)).collect()
     }
@@ -145,7 +145,7 @@ fn reason(plan: &PreparePlan, shard: &ShardFacts, excluded: bool, names: &BTreeS
     shard.unusable.then_some(LeftOutReason::UnusableName)
 }
 
-/// The name a shard has in `split.yaml`: its own, but for a `.tgz` that is rewritten its `.tar`'s.
+/// Returns the name of a shard in `split.yaml`: its own, or that of its `.tar` for a `.tgz` that is rewritten.
 fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     match shard.name.strip_suffix(".tgz") {
         Some(stem) if shard.is_tgz => Cow::Owned(format!("{stem}.tar")),
@@ -153,13 +153,13 @@ fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
     }
 }
 
-/// Which shards `--exclude` leaves out; patterns that cannot be used count as matching nothing.
+/// Returns which shards `--exclude` leaves out; patterns that cannot be used match nothing.
 pub fn excluded(patterns: &[String], shards: &[ShardFacts]) -> Vec<bool> {
     let patterns: Vec<Pattern> = patterns.iter().filter_map(|p| Pattern::compile(p).ok()).collect();
     shards.iter().map(|shard| patterns.iter().any(|p| p.is_found(&shard.name))).collect()
 }
 
-/// Divides shards as the plan says, as if nothing had been prepared before.
+/// Divides shards according to the plan, as if nothing had been prepared before.
 pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> Resolved {
     let candidates = Candidates::new(plan, shards);
     let mut problems = Vec::new();
@@ -178,7 +178,7 @@ pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> Resolved {
     }
 }
 
-/// Divides shards as the plan says; with `--update` on a prepared data set, existing assignments stay and new shards join.
+/// Divides shards according to the plan; with `--update` on a prepared data set, existing assignments are kept and new shards are added.
 pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> Resolved {
     let resolved = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update && !prepared.splits.is_empty() => {
@@ -189,13 +189,13 @@ pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> Resolved {
     with_sampleless_notes(resolved, &facts.shards)
 }
 
-/// Names splits that have shards and no sample: a trainer fails on them as on one without shards.
+/// Adds notes on splits that have shards but no sample: a trainer fails on them as on one without shards.
 fn with_sampleless_notes(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolved {
     let is_read = |shard: &&ShardFacts| matches!(shard.state, ShardState::Scanned | ShardState::Failed);
     for (name, ids) in &resolved.splits {
         let of: Vec<&ShardFacts> = ids.iter().filter_map(|id| shards.get(id.0 as usize)).collect();
         let is_empty = !of.is_empty() && of.iter().all(|shard| is_read(shard) && shard.samples == 0);
-        // A data set without any sample is told as that.
+        // A data set without any sample is reported elsewhere.
         if is_empty && shards.iter().any(|shard| shard.samples > 0) {
             let message =
                 format!("{name} has {}, and no sample", gristmill_core::text::count(of.len() as u64, "shard"));
@@ -220,7 +220,7 @@ fn with_unassigned_note(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolv
     resolved
 }
 
-/// `a.tar`, or `a.tar … z.tar`.
+/// Returns the first and last name: `a.tar`, or `a.tar … z.tar`.
 pub(crate) fn first_and_last(ids: &[ShardId], shards: &[ShardFacts]) -> Option<String> {
     let name = |id: &ShardId| shards.get(id.0 as usize).map_or("", |s| s.name.as_str());
     match ids {
@@ -230,7 +230,7 @@ pub(crate) fn first_and_last(ids: &[ShardId], shards: &[ShardFacts]) -> Option<S
     }
 }
 
-/// Names as they may stand for a split: an empty one is refused, an odd one noted.
+/// Checks the names of splits: an empty one is refused, an unusual one noted.
 pub(crate) fn check_split_names<'n>(names: impl Iterator<Item = &'n str>, problems: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for name in names {
@@ -252,7 +252,7 @@ pub(crate) fn check_split_names<'n>(names: impl Iterator<Item = &'n str>, proble
     }
 }
 
-/// A map as Python keeps it: the place of the first, the value of the last.
+/// Returns entries as a Python dict keeps them: the position of the first, the value of the last.
 pub(crate) fn last_wins<'n, V>(entries: impl Iterator<Item = (&'n str, V)>) -> Vec<(&'n str, V)> {
     let mut out: Vec<(&str, V)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! By patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
+//! Division by patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
 
 use super::{check_split_names, first_and_last, flags, last_wins, listed, Candidates};
 use gristmill_core::plan::SplitPattern;
@@ -7,21 +7,21 @@ use gristmill_pycompat::braces;
 use gristmill_pycompat::pattern::{glob_meaning, Pattern};
 use std::collections::BTreeSet;
 
-/// A pattern may stand for this many regular expressions.
+/// The most regular expressions that a pattern may expand to.
 const MAX_ALTERNATIVES: usize = 10_000;
 
-/// What a pattern matches right now.
+/// The matches of a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PatternMatches {
-    /// Shards that match, in index order.
+    /// Matching shards, in index order.
     pub shards: Vec<ShardId>,
-    /// Shards that could match.
+    /// The number of shards that could match.
     pub total: usize,
-    /// Name of the first match.
+    /// Name of the first match; `None` without matches.
     pub first: Option<String>,
-    /// Name of the last match.
+    /// Name of the last match; `None` without matches.
     pub last: Option<String>,
-    /// When nothing matches: the pattern that was probably meant, and why.
+    /// The pattern that was probably intended, and why; only when nothing matches.
     pub meant: Option<Meant>,
 }
 
@@ -30,13 +30,13 @@ pub struct PatternMatches {
 pub struct Meant {
     /// The pattern.
     pub pattern: String,
-    /// Shards it matches.
+    /// The number of shards that it matches.
     pub matches: usize,
-    /// What was wrong with the other, in words.
+    /// What was wrong with the other pattern, in words.
     pub why: &'static str,
 }
 
-/// All patterns together.
+/// The matches of all patterns together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatternsPreview {
     /// One per pattern, in order; the error says why a pattern cannot be used.
@@ -45,7 +45,7 @@ pub struct PatternsPreview {
     pub unassigned: Vec<ShardId>,
 }
 
-/// A split pattern ready to match.
+/// A compiled split pattern.
 pub(crate) struct Compiled(Vec<Pattern>);
 
 impl Compiled {
@@ -77,7 +77,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
     })
 }
 
-/// What helps with a pattern that does not compile.
+/// The hint for a pattern that does not compile.
 const BROKEN: &str =
     "patterns are Python regular expressions: put a backslash before a character that is meant literally";
 
@@ -85,7 +85,7 @@ const TORN: &str =
     "braces with a comma are expanded before the regular expression is read, so {2,3} becomes two patterns; \
                     write \\d\\d\\d? instead of \\d{2,3}";
 
-/// `\d{2,3}` and the like: a repeat count that brace expansion tears apart.
+/// Whether a pattern has a repeat count like `\d{2,3}`, which brace expansion splits.
 fn has_quantifier_with_comma(pattern: &str) -> bool {
     pattern.match_indices('{').any(|(at, _)| {
         let inner = pattern[at + 1..].split('}').next().unwrap_or("");
@@ -98,7 +98,7 @@ fn has_quantifier_with_comma(pattern: &str) -> bool {
     })
 }
 
-/// What `pattern` matches among `shards`, for showing while it is typed. The error says why it cannot be used.
+/// Returns the matches of `pattern` among `shards`, for a preview while it is typed. The error says why it cannot be used.
 pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
     let compiled = Compiled::new(pattern)?;
     Ok(matches_of(pattern, shards, &|name| compiled.matches(name), &|other, name| {
@@ -106,7 +106,7 @@ pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMa
     }))
 }
 
-/// What an `--exclude` pattern finds among `shards`: anywhere in the name.
+/// Returns the matches of an `--exclude` pattern among `shards`: anywhere in the name.
 pub fn exclude_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
     let compiled = compile(pattern, pattern, false)?;
     Ok(matches_of(pattern, shards, &|name| compiled.is_found(name), &|other, name| {
@@ -127,7 +127,7 @@ fn matches_of(
     PatternMatches { first: name(found.first()), last: name(found.last()), total: shards.len(), shards: found, meant }
 }
 
-/// The first rewriting of a pattern that matches something.
+/// Returns the first rewriting of a pattern that matches something.
 fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<Meant> {
     let candidates = [
         (glob_meaning(pattern), "patterns are regular expressions, not globs"),
@@ -147,7 +147,7 @@ fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> b
     })
 }
 
-/// What every pattern matches, and what stays unassigned after all.
+/// Returns the matches of every pattern, and the shards that remain unassigned.
 pub fn preview_patterns(patterns: &[SplitPattern], shards: &[ShardFacts]) -> PatternsPreview {
     let each: Vec<_> = patterns.iter().map(|p| pattern_matches(&p.pattern, shards)).collect();
     let taken: BTreeSet<ShardId> = each.iter().flatten().flat_map(|m| m.shards.iter().copied()).collect();

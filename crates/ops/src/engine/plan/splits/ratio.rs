@@ -1,4 +1,4 @@
-//! By ratio: whole shards, in order, to train, val and test.
+//! Division by ratio: whole shards, in order, to train, val and test.
 
 use super::{flags, Candidates};
 use crate::formats::energon::ratio::{allot, parse, Allotment, PARTS};
@@ -32,7 +32,7 @@ pub(super) fn divide(
     splits
 }
 
-/// The three numbers, or the refusal that says what is wrong with them.
+/// Returns the three numbers, or the refusal that says what is wrong with them.
 pub(super) fn checked(text: &str) -> Result<[f64; 3], Problem> {
     parse(text).map_err(|why| {
         Problem::refusal(ProblemKind::BadRatio, Subject::field(text), why)
@@ -80,7 +80,7 @@ fn note_empty(text: &str, ratio: &[f64; 3], allotment: &Allotment, total: usize,
     });
 }
 
-/// A ratio near `ratio` that leaves no wanted part empty over `total` shards; `None` when there are too few shards.
+/// Returns a ratio near `ratio` that leaves no requested part empty over `total` shards; `None` when there are too few shards.
 pub fn fixing_ratio(ratio: &[f64; 3], total: usize) -> Option<String> {
     let sum: f64 = ratio.iter().sum();
     let wanted = ratio.iter().filter(|r| **r > 0.0).count();

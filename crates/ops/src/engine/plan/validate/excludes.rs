@@ -1,14 +1,14 @@
-//! Excludes that match nothing, before they silently do.
+//! Detects excludes that would silently match nothing.
 
 use crate::engine::plan::{flags, nearest, splits};
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::{braces, pattern::Pattern};
 use std::collections::HashSet;
 
-/// Items that are complained about one by one; more are counted.
+/// Items that are reported individually; more are counted.
 const MAX_NAMED_ITEMS: usize = 20;
 
-/// `--exclude`: each pattern must be usable and leave out at least one shard, or a file that looks like one.
+/// Checks `--exclude`: each pattern must be usable and match at least one shard, or a file that looks like one.
 pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     for pattern in &plan.exclude_shards {
         let matches = match splits::exclude_matches(pattern, &facts.shards) {
@@ -41,14 +41,14 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
     }
 }
 
-/// Whether a pattern matches a file that looks like a shard and is not read: it is left out on purpose then.
+/// Whether a pattern matches a file that looks like a shard and is not read: it is then excluded on purpose.
 fn leaves_out_unread(pattern: &str, facts: &DatasetFacts) -> bool {
     let Ok(pattern) = Pattern::compile(pattern) else { return false };
     let mut unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
     unread.any(|finding| finding.subject.shard.as_deref().is_some_and(|name| pattern.is_found(name)))
 }
 
-/// Items for `exclude:`: each must name a shard, or a sample in one. Whether a key exists is known only after the scan.
+/// Checks items for `exclude:`: each must name a shard, or a sample in one. Whether a key exists is known only after the scan.
 pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if plan.excludes.is_empty() {
         return;
@@ -72,7 +72,7 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
 }
 
 fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option<Problem> {
-    // Most items hold no brace, and there may be very many of them.
+    // Fast path: most items contain no brace, and there may be very many of them.
     if !item.contains(['{', '}', '\\']) && shard_of(item, names).is_some() {
         return None;
     }
@@ -91,7 +91,7 @@ fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option
     })
 }
 
-/// The shard that an expanded item speaks of: the item itself, or what stands before one of its slashes.
+/// Returns the shard that an expanded item refers to: the item itself, or the part before one of its slashes.
 pub(crate) fn shard_of<'i>(item: &'i str, names: &HashSet<&str>) -> Option<&'i str> {
     if names.contains(item) {
         return Some(item);

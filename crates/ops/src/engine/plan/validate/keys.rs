@@ -1,11 +1,11 @@
-//! Keys of several samples, and samples that the entries of a shard take apart.
+//! Checks for duplicate keys, and for samples that other entries of a shard separate.
 
 use crate::engine::plan::{flags, splits};
 use gristmill_core::{
     text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
 };
 
-/// Refuses samples that cannot be used, and keys of several samples unless the plan says what to do with them.
+/// Refuses samples that cannot be used, and duplicate keys unless the plan has an answer for them.
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if let Some(unusable) = unusable_samples(plan, facts) {
         problems.push(Problem { severity: gristmill_core::Severity::Refusal, ..unusable });
@@ -17,8 +17,8 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
 }
 
-/// The problem of samples that no answer makes usable, where a scan has found any in the shards that a plan takes: their shards
-/// have to be packed again.
+/// Returns the problem of samples that no answer makes usable, where a scan has found any in the shards of a plan: these shards must be
+/// packed again.
 pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     apple_double(plan, facts).or_else(|| {
         let (keys, (one, other, key)) = taken(plan, facts, &facts.scattered)?;
@@ -26,7 +26,7 @@ pub fn unusable_samples(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Prob
     })
 }
 
-/// AppleDouble entries that take samples apart.
+/// Returns the problem of AppleDouble entries that separate the parts of samples.
 fn apple_double(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     let is_refused = |entries: &&AppleDouble| entries.is_refused();
     if !facts.shards.iter().any(|shard| shard.apple_double.as_ref().filter(is_refused).is_some()) {
@@ -44,7 +44,7 @@ fn apple_double(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     Some(problem)
 }
 
-/// The problem of samples whose parts are in several places; `one` and `other` are the shards of the first two places.
+/// Returns the problem of samples whose parts are in several places; `one` and `other` are the shards of the first two places.
 pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Problem {
     let places = match one == other {
         true => format!("'{key}' is in {one} in more than one piece"),
@@ -57,8 +57,8 @@ pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Pro
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 
-/// The problem of keys of several samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
-/// no refusal. `None` while there are [`unusable_samples`]: pieces are not copies.
+/// Returns the problem of duplicate keys, where a scan has found any among the shards of a plan; with `keep-first` it is not a refusal.
+/// `None` while there are [`unusable_samples`]: pieces are not copies.
 pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
         return None;
@@ -74,7 +74,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
     Some(problem.with_hint("later copies are left out of the tables"))
 }
 
-/// Of these keys the number of those in two places at least of the shards that a plan takes; two shards and the key of the first.
+/// Returns how many of these keys are in at least two places of the shards of a plan, with two shards and the key of the first one.
 fn taken<'f>(
     plan: &PreparePlan,
     facts: &'f DatasetFacts,

@@ -1,4 +1,4 @@
-//! Sample type and field map against what the data set holds.
+//! Checks sample type and field map against the content of the data set.
 
 use crate::engine::plan::fields::percent;
 use crate::engine::plan::{classes, flags, nearest};
@@ -92,7 +92,7 @@ fn unknown_field(class: &SampleType, name: &str) -> Problem {
     Problem::refusal(ProblemKind::UnknownField, Subject::field(name), message).with_hint(hint)
 }
 
-/// Whether samples have the parts that an expression names.
+/// Checks that samples have the parts that an expression names.
 fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let subject = || Subject::field(&field.field);
     if field.expr.is_empty() {
@@ -105,7 +105,7 @@ fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: 
     }
     if let Some(defect) = FieldExpression::defect(&field.expr) {
         let message = format!("field '{}': {defect}", field.field);
-        // The reference reads it as the name of a part, which is only meant where there is one.
+        // The reference reads it as the name of a part, which is intended only if such a part exists.
         let exists = facts.part_share(&field.expr) > 0.0;
         let make = if exists || compat { Problem::note } else { Problem::refusal };
         problems.push(
@@ -135,7 +135,7 @@ fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: 
     }
 }
 
-/// Samples that have none of the parts. Of several parts only the fewest that can be lacking are told.
+/// Reports samples that have none of the parts. With several parts the reported number is a lower bound.
 fn lacking(field: &FieldExpr, there: &[&str], compat: bool, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let having: u64 = there.iter().filter_map(|part| facts.parts.get(*part)).map(|part| part.samples).sum();
     let (lacking, one) = (facts.samples_seen.saturating_sub(having), there.len() == 1);
@@ -169,7 +169,7 @@ fn so_far(facts: &DatasetFacts) -> &'static str {
     }
 }
 
-/// Before the scan is complete a part may still turn up, so only then is it a refusal.
+/// Returns the problem of a missing part, a refusal only after the scan is complete: until then the part may still be found.
 fn no_such_part(field: &FieldExpr, absent: &[&str], facts: &DatasetFacts) -> Problem {
     let wanted = absent.first().copied().unwrap_or_default();
     let message = format!("no sample {}has the part '{wanted}' that field '{}' needs", so_far(facts), field.field);

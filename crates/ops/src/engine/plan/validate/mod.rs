@@ -1,4 +1,4 @@
-//! What stands in the way of a plan, found before any work is done.
+//! Checks a plan before any work is done.
 
 mod excludes;
 mod keys;
@@ -22,9 +22,9 @@ use std::collections::HashSet;
 /// Names that one message lists.
 const MAX_NAMES: usize = 3;
 
-/// Everything that is wrong or unusual about a plan for this data set, refusals first. Empty means: it can run as it is.
+/// Returns everything that is wrong or unusual about a plan for this data set, refusals first. Empty means that it can run.
 ///
-/// Facts grow while the data set is scanned; what cannot be told yet is not complained about.
+/// Facts grow while the data set is scanned; what is not known yet is not reported.
 pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if matches!(facts.kind, DatasetKind::Jsonl | DatasetKind::Metadataset) {
         return Vec::new();
@@ -66,7 +66,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     problems
 }
 
-/// Media metadata is stored in the database, so the database must be made.
+/// Checks that the database is made when media metadata is to be stored in it.
 fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     let Some(media) = &plan.media else { return };
     let flag = match plan.scope {
@@ -92,7 +92,7 @@ fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A shard that is indexed and can be in no split, because the loader cannot read it.
+/// Reports shards that are indexed but can be in no split, because the loader cannot read them.
 fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     if plan.compat || plan.tgz == Tgz::Rewrite {
         return;
@@ -102,7 +102,7 @@ fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Probl
     for (shard, _) in facts.shards.iter().zip(excluded).filter(|(shard, excluded)| shard.is_tgz && !excluded) {
         let twin = shard.name.strip_suffix(".tgz").map(|stem| format!("{stem}.tar"));
         if twin.is_some_and(|twin| names.contains(twin.as_str())) {
-            // Told by the selection of shards: two shards want one index name.
+            // The division of shards reports this: two shards have the same index name.
             continue;
         }
         let message = "compressed: it is indexed, but left out of the splits, since the loader cannot read it";
@@ -113,17 +113,17 @@ fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Probl
     }
 }
 
-/// Whether an update leaves the answers of an earlier run as they are.
+/// Whether an update keeps the answers of an earlier run.
 pub(super) fn is_update(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
     plan.rerun == Rerun::Update && facts.prepared.is_some()
 }
 
-/// With `--update` the dataset yaml that is there stays, unless another answer is given.
+/// Whether the existing dataset yaml is kept: with `--update`, unless another answer is given.
 fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
     is_update(plan, facts) && plan.loading == Loading::Unset
 }
 
-/// Whether there are shards at all; nothing else is worth saying without.
+/// Checks that there are shards; without any, nothing else is reported.
 fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) -> bool {
     let root = || Subject::path(&facts.root);
     if facts.kind == DatasetKind::OtherFile {
@@ -140,7 +140,7 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
             );
             return false;
         }
-        // Opening the data set has told of it already, unless these facts come from elsewhere.
+        // Opening the data set has already reported this, unless these facts have another source.
         if !facts.findings.iter().any(|finding| finding.kind == ProblemKind::LeftoverDatabase) {
             let message =
                 "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
@@ -159,7 +159,7 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
     true
 }
 
-/// A folder without a shard. Files that look like shards and are not read are named.
+/// Returns the problem of a folder without a shard. Files that look like shards and are not read are named.
 fn no_shards(facts: &DatasetFacts) -> Problem {
     let unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
     let mut names: Vec<&str> = unread.filter_map(|finding| finding.subject.shard.as_deref()).collect();
@@ -175,10 +175,10 @@ fn no_shards(facts: &DatasetFacts) -> Problem {
     Problem::refusal(ProblemKind::NoShards, Subject::path(&facts.root), message).with_hint(hint)
 }
 
-/// More shards than this slow down file systems, stores and the start of training.
+/// The number of shards above which file systems, stores and the start of training become slow.
 const MAX_SHARDS: usize = 10_000;
 
-/// A note on very many shards, for every command that looks at a data set.
+/// Returns a note on very many shards, for every command that reads a data set.
 pub fn many_shards(shards: usize) -> Option<Problem> {
     let message = format!(
         "{} shards: Energon is made for fewer than {}; more are useful only where a store limits requests by prefix",
@@ -189,14 +189,14 @@ pub fn many_shards(shards: usize) -> Option<Problem> {
     (shards > MAX_SHARDS).then(|| problem().with_hint("pack the samples into fewer, larger shards"))
 }
 
-/// A part name without the suffix of a packed file: the dot in `json.gz` belongs to the suffix.
+/// Returns a part name without the suffix of a packed file: the dot in `json.gz` belongs to the suffix.
 fn unpacked(name: &str) -> &str {
     let packed = ["gz", "bz2", "xz", "zst", "lz4"];
     name.rsplit_once('.').filter(|(_, suffix)| packed.contains(suffix)).map_or(name, |(stem, _)| stem)
 }
 
-/// Names of parts that look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots most
-/// of which only one sample has.
+/// Returns a problem when part names look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots
+/// most of which only one sample has.
 pub fn cut_names(facts: &DatasetFacts) -> Option<Problem> {
     let has_blank = |name: &&String| name.contains(char::is_whitespace);
     let with_blanks: Vec<&String> = facts.parts.keys().filter(has_blank).collect();

@@ -1,4 +1,4 @@
-//! What an earlier preparation means for a plan.
+//! Checks a plan against an earlier preparation.
 
 use crate::engine::plan::{compare, file, flags};
 use gristmill_core::text::{agree, count_verb};
@@ -52,7 +52,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     problems.push(earlier(plan, prepared).on_root(root()));
 }
 
-/// What an update cannot keep, since the file in which it stands cannot be read: splits and excludes that a person made.
+/// Returns the refusal of an update whose `split.yaml` cannot be read: it could not keep the user's splits and excludes.
 pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     let is_bad = |found: &&Problem| matches!(found.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
     let broken = facts.findings.iter().find(is_bad)?;
@@ -63,7 +63,7 @@ pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     )))
 }
 
-/// What to say about a data set that is prepared already when nothing says to do it again.
+/// Returns the problem of a data set that is already prepared when the plan has no rerun mode.
 fn earlier(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
     let Some(old) = &prepared.plan else {
         let by = if prepared.by_gristmill { "by an earlier run" } else { "by another program" };
@@ -81,7 +81,7 @@ fn earlier(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
     already_prepared(prepared, "with the same answers")
 }
 
-/// The refusal of a data set that is prepared already, with what has changed since; `how` says by what or with which answers.
+/// Returns the refusal of a data set that is already prepared, with the changes since; `how` describes by what or with which answers.
 pub fn already_prepared(prepared: &PreparedFacts, how: &str) -> Problem {
     let facts: Vec<String> =
         std::iter::once(how.to_owned()).filter(|how| !how.is_empty()).chain(changes(prepared)).collect();

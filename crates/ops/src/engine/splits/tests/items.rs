@@ -1,4 +1,4 @@
-//! Excludes as they are typed, picked from the index, and looked up in it.
+//! Excludes that are typed, taken from the index, and looked up in it.
 
 use super::*;
 use crate::formats::energon::layout;
@@ -8,7 +8,7 @@ use gristmill_core::Cancel;
 use gristmill_pycompat::braces;
 use std::collections::HashMap;
 
-/// What the loader excludes by a text.
+/// Returns the names that the loader excludes for a text.
 fn as_loaded(text: &str) -> Vec<String> {
     let file = SplitFile::parse(text).unwrap();
     file.exclude.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap()).collect()
@@ -129,7 +129,7 @@ fn excludes_are_looked_up_in_the_index_by_shard_and_key() {
         told.iter().any(|problem| problem.message.contains("'s_1.tar/a' names no sample that is there")),
         "{told:?}"
     );
-    // What was learned outlives the item.
+    // The result of a lookup is kept after its item is removed.
     editor.apply(Edit::RemoveItem { index: 0 }).unwrap();
     editor.undo();
     assert_eq!(matches(&editor)[0], Some(1));
@@ -180,7 +180,7 @@ fn a_copy_that_has_no_row_is_there_all_the_same() {
         names.iter().map(|name| found.found[name]).collect()
     };
     assert_eq!(counts(&names), [0, 0, 0]);
-    // The second shard has two samples, whose keys are those of samples of the first.
+    // The second shard has two samples, whose keys are those of samples in the first.
     let info = r#"{"shard_counts": {"s_0.tar": 3, "s_1.tar": 2}}"#;
     std::fs::write(folder.path().join(".nv-meta/.info.json"), info).unwrap();
     assert_eq!(counts(&names), [1, 2, 0]);

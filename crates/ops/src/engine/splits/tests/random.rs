@@ -1,8 +1,8 @@
-//! Whatever is done, undoing it gives the exact bytes back, and what is shown is what the text says.
+//! After any edits, undoing restores the exact bytes, and the views agree with the text.
 
 use super::*;
 
-/// A small generator of numbers, so that a failure can be repeated.
+/// A small generator of numbers, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -61,7 +61,7 @@ fn random_edit(editor: &SplitEditor, dice: &mut Dice) -> Edit {
     }
 }
 
-/// What is shown, but for what is new or moved.
+/// Returns the views without the marks for new and moved.
 fn shown(editor: &SplitEditor) -> String {
     let view = |view: &SplitView| {
         let shards: Vec<_> = view.shards.iter().map(|s| (&s.name, s.id, s.samples, s.is_excluded, s.item)).collect();

@@ -1,4 +1,4 @@
-//! Joins: their members and what makes one sample of several.
+//! Joins: their members and the joiner that combines their samples.
 
 use super::keys::{as_text, describe, Keys, Mistakes};
 use super::read::{is_null, MODULE};
@@ -11,7 +11,7 @@ use gristmill_pycompat::Node as Value;
 
 const KEYS: [&str; 6] = ["join", "joiner", "split_part", "subflavors", "shuffle_over_epochs_multiplier", "subset"];
 
-/// A join. `more` are keys that were taken already and count as known.
+/// Parses a join. `more` are keys that were already taken and count as known.
 pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> Option<Join> {
     let at = keys.at_key("join");
     let list = keys.take("join", found);
@@ -52,7 +52,7 @@ pub(super) fn join(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> O
     Some(Join { at, members, is_named, joiner, split_part, subflavors, subset })
 }
 
-/// Classes that come with the loader have its own way of joining.
+/// Whether the joiner is a class of the loader, whose samples are joined by the built-in method of the loader.
 fn is_default_joiner(joiner: &Joiner) -> bool {
     joiner.module.starts_with(MODULE) && sample_type::find(&joiner.object).is_some()
 }
@@ -159,7 +159,7 @@ fn joiner(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Joiner> {
     Some(Joiner { at, module, object, is_class })
 }
 
-/// A class that should be among those of the loader, and is not.
+/// Reports a class that should be one of the loader's and is not.
 fn check_class(module: &str, class: &str, at: Mark, found: &mut Mistakes) {
     if module != MODULE || sample_type::find(class).is_some_and(|known| known.module == module) {
         return;

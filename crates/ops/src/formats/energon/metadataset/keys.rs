@@ -1,14 +1,14 @@
-//! The entries of one map, taken key by key; what is left in the end is unknown.
+//! The entries of one map, taken key by key; those left at the end are unknown.
 
 use super::{Mark, Mistake};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
-/// Mistakes beyond these are not collected: the file is something else.
+/// Maximum number of mistakes that are collected: with more, the file is something else.
 const MAX_MISTAKES: usize = 1_000;
 
-/// What is wrong with the file, as it is found.
+/// Mistakes in the file, in the order of detection.
 #[derive(Default)]
 pub(super) struct Mistakes {
     pub(super) mistakes: Vec<Mistake>,
@@ -16,12 +16,12 @@ pub(super) struct Mistakes {
 }
 
 impl Mistakes {
-    /// The loader stops at this.
+    /// Adds a mistake that the loader stops at.
     pub(super) fn mistake(&mut self, at: Mark, message: impl Into<String>, hint: Option<String>) {
         push(&mut self.mistakes, at, message.into(), hint);
     }
 
-    /// The loader accepts this.
+    /// Adds a remark on something that the loader accepts.
     pub(super) fn remark(&mut self, at: Mark, message: impl Into<String>, hint: Option<String>) {
         push(&mut self.remarks, at, message.into(), hint);
     }
@@ -33,7 +33,7 @@ fn push(list: &mut Vec<Mistake>, at: Mark, message: String, hint: Option<String>
     }
 }
 
-/// What a value is, in a user's words.
+/// Describes a value for the user.
 pub(super) fn describe(value: &Marked) -> String {
     match &value.value {
         MarkedValue::Scalar(node) => node.describe(),
@@ -43,17 +43,17 @@ pub(super) fn describe(value: &Marked) -> String {
     }
 }
 
-/// The map of one thing.
+/// The map of one element.
 pub(super) struct Keys<'a> {
-    /// Where it is.
+    /// Location of the map.
     pub(super) at: Mark,
-    /// What it is, for messages: `a member of a blend`.
+    /// Kind of element for messages, such as `a member of a blend`.
     what: &'a str,
     entries: Vec<(String, Mark, Marked)>,
 }
 
 impl<'a> Keys<'a> {
-    /// The entries of a map; anything else is a mistake.
+    /// Returns the entries of a map; anything else is a mistake.
     pub(super) fn of(value: Marked, what: &'a str, found: &mut Mistakes) -> Option<Self> {
         let at = value.at;
         match value.value {
@@ -65,27 +65,27 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Calls it something more exact.
+    /// Replaces the kind of element by a more exact one.
     pub(super) fn rename(&mut self, what: &'a str) {
         self.what = what;
     }
 
-    /// Whether a key is there.
+    /// Whether a key is present.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(known, _, _)| known == key)
     }
 
-    /// The names that are left.
+    /// Returns the keys not yet taken.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|(key, _, _)| key.as_str())
     }
 
-    /// Where a key is, or the map where it is not.
+    /// Returns the location of a key, or of the map if the key is missing.
     pub(super) fn at_key(&self, key: &str) -> Mark {
         self.entries.iter().find(|(known, _, _)| known == key).map_or(self.at, |(_, at, _)| *at)
     }
 
-    /// Takes the value of a key out. Nothing at all behind the colon is a mistake: the loader stops at it.
+    /// Removes a key and returns its value. A key without any value is a mistake: the loader stops at it.
     pub(super) fn take(&mut self, key: &str, found: &mut Mistakes) -> Option<Marked> {
         let place = self.entries.iter().position(|(known, _, _)| known == key)?;
         let (_, at, value) = self.entries.remove(place);
@@ -97,7 +97,7 @@ impl<'a> Keys<'a> {
         Some(value)
     }
 
-    /// Takes a value that must be there.
+    /// Takes a required value.
     pub(super) fn need(&mut self, key: &str, found: &mut Mistakes) -> Option<Marked> {
         if !self.has(key) {
             let message = format!("{} needs '{key}', which is missing", self.what);
@@ -107,13 +107,13 @@ impl<'a> Keys<'a> {
         self.take(key, found)
     }
 
-    /// A text, or none where the key is missing or null.
+    /// Takes a text; returns `None` if the key is missing or null.
     pub(super) fn text(&mut self, key: &str, found: &mut Mistakes) -> Option<(Mark, String)> {
         let value = self.take(key, found)?;
         as_text(&value, key, true, found).map(|text| (value.at, text))
     }
 
-    /// What is left is unknown to the loader. `known` are the keys that would be, `elsewhere` tells where others belong.
+    /// Reports the remaining keys as unknown to the loader. `known` are the valid keys, `elsewhere` returns where other keys belong.
     pub(super) fn finish(self, known: &[&str], elsewhere: impl Fn(&str) -> Option<&'static str>, found: &mut Mistakes) {
         for (key, at, _) in &self.entries {
             let message = format!("{} has no key '{key}', and the loader stops at it", self.what);
@@ -127,7 +127,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The text of a value. Null is no text; other values are a mistake.
+/// Returns the text of a value. Null is not a text; other values are a mistake.
 pub(super) fn as_text(value: &Marked, what: &str, null_allowed: bool, found: &mut Mistakes) -> Option<String> {
     match &value.value {
         MarkedValue::Scalar(Value::Str(text)) if !text.is_empty() => Some(text.clone()),

@@ -4,9 +4,9 @@ use super::keys::{describe, Keys, Mistakes};
 use super::{join, values, Blend, Leaf, Member, Node, Reference};
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 
-/// The keys that tell what a node is.
+/// Keys that determine the kind of a node.
 const KINDS: [&str; 4] = ["path", "blend", "blend_epochized", "join"];
-/// What a data set may have.
+/// Keys that a data set may have.
 pub(super) const REFERENCE_KEYS: [&str; 8] = [
     "path",
     "split_part",
@@ -18,7 +18,7 @@ pub(super) const REFERENCE_KEYS: [&str; 8] = [
     "subset",
 ];
 
-/// What is read below the name of a split.
+/// Parses the value of a split.
 pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     let mut keys = Keys::of(value, "a split", found)?;
     match kind(&keys, found)? {
@@ -35,7 +35,7 @@ pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     }
 }
 
-/// Which one of the four a map is; none or several is a mistake.
+/// Returns which one of the four kinds a map is; none or several is a mistake.
 fn kind(keys: &Keys<'_>, found: &mut Mistakes) -> Option<&'static str> {
     let there: Vec<&'static str> = KINDS.into_iter().filter(|kind| keys.has(kind)).collect();
     match there.as_slice() {
@@ -96,7 +96,7 @@ fn blend(mut keys: Keys<'_>, is_epochized: bool, found: &mut Mistakes) -> Option
     Some(Blend { at, is_epochized, members, subset })
 }
 
-/// A member of a blend; `amount` is what it has, `other` what members of the other kind of blend have.
+/// Parses a member of a blend; `amount` is the key it must have, `other` the key of members of the other kind of blend.
 fn member(value: Marked, amount: &'static str, other: &str, found: &mut Mistakes) -> Option<Member> {
     let mut keys = Keys::of(value, "a member of a blend", found)?;
     if let Some(inner) = ["blend", "blend_epochized"].into_iter().find(|key| keys.has(key)) {
@@ -133,7 +133,7 @@ fn member(value: Marked, amount: &'static str, other: &str, found: &mut Mistakes
     Some(Member { amount: number, leaf })
 }
 
-/// A data set by its path. `more` are keys that were taken already and count as known.
+/// Parses a data set given by its path. `more` are keys that were already taken and count as known.
 pub(super) fn reference(mut keys: Keys<'_>, more: &[&str], found: &mut Mistakes) -> Option<Reference> {
     let path = keys.need("path", found);
     let reference = Reference {

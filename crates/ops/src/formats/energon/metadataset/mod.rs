@@ -1,7 +1,7 @@
-//! Metadatasets: a YAML file that mixes and joins prepared data sets (docs/formats/energon.md §14).
+//! Metadatasets: YAML files that mix and join prepared data sets (docs/formats/energon.md §14).
 //!
-//! [`read`] knows what one file says and finds every mistake that shows in it alone, with line and column. Whether the members
-//! exist and fit together is told by whoever opens them.
+//! [`read`] parses one file and finds every mistake that is visible in it alone, with line and column. Whether the members exist and fit
+//! together is checked by the caller that opens them.
 
 mod join;
 mod keys;
@@ -21,51 +21,51 @@ pub use values::subset_as_typed;
 use gristmill_core::mix::Nonmatch;
 use gristmill_pycompat::Node as Value;
 
-/// Something in the file that the loader stops at, or that it takes differently than it looks.
+/// Something in the file that the loader stops at, or interprets differently than it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What is wrong, in one sentence. Raw.
+    /// Description in one sentence. Raw.
     pub message: String,
     /// Line, counted from 1.
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
-    /// The way out, where there is one.
+    /// Remedy, if there is one.
     pub hint: Option<String>,
 }
 
-/// What a file says.
+/// Content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadataset {
-    /// 1 or 2.
+    /// Version of the format, 1 or 2.
     pub version: u8,
-    /// In the order of the file.
+    /// Splits in the order of the file.
     pub splits: Vec<Split>,
-    /// What the loader accepts but was hardly meant.
+    /// Constructs that the loader accepts but that are probably unintended.
     pub remarks: Vec<Mistake>,
 }
 
 /// One split.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// Its name.
+    /// Name of the split.
     pub name: String,
-    /// Where it is.
+    /// Location in the file.
     pub at: Mark,
-    /// What it is made of.
+    /// Content of the split.
     pub node: Node,
 }
 
-/// What a split is made of.
+/// Content of a split.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// One data set, or one join.
     Leaf(Leaf),
-    /// Several.
+    /// Several data sets or joins.
     Blend(Blend),
 }
 
-/// What a split or a member of a blend can be.
+/// Content of a split or of a member of a blend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leaf {
     /// A data set, or a split of another metadataset.
@@ -74,16 +74,16 @@ pub enum Leaf {
     Join(Join),
 }
 
-/// Several data sets in turn.
+/// Several data sets, sampled in turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blend {
-    /// Where its list is.
+    /// Location of the list.
     pub at: Mark,
-    /// Members are repeated a number of times per epoch; otherwise they are drawn by weight, for ever.
+    /// Whether members are repeated a number of times per epoch; otherwise they are drawn by weight, endlessly.
     pub is_epochized: bool,
-    /// At least one.
+    /// Members, at least one.
     pub members: Vec<Member>,
-    /// Applied to each member.
+    /// Subset that is applied to each member.
     pub subset: Option<Subset>,
 }
 
@@ -92,45 +92,45 @@ pub struct Blend {
 pub struct Member {
     /// Weight or repetitions, above 0.
     pub amount: f64,
-    /// What it is.
+    /// Content of the member.
     pub leaf: Leaf,
 }
 
-/// A data set by its path.
+/// A data set given by its path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Where its path is.
+    /// Location of the path.
     pub at: Mark,
-    /// As written: relative to the folder of the file, absolute, or remote.
+    /// Path as written: relative to the folder of the file, absolute, or remote.
     pub path: String,
-    /// Instead of the split of the same name.
+    /// Split to use instead of the one of the same name.
     pub split_part: Option<String>,
-    /// Properties for each sample, as they are.
+    /// Properties for each sample, unchanged.
     pub subflavors: Option<Vec<(String, Value)>>,
-    /// Epochs that are shuffled together; `None` for no shuffling, -1 for drawing with replacement.
+    /// Number of epochs that are shuffled together; `None` for no shuffling, -1 for drawing with replacement.
     pub shuffle_over_epochs: Option<i64>,
-    /// Instead of `dataset.yaml`, and where that is said.
+    /// File used instead of `dataset.yaml`, with the location of the key.
     pub dataset_config: Option<(Mark, String)>,
-    /// Instead of `split.yaml`, and where that is said.
+    /// File used instead of `split.yaml`, with the location of the key.
     pub split_config: Option<(Mark, String)>,
     /// Sources of media for a cooker.
     pub aux: Vec<Aux>,
-    /// The range that is used.
+    /// Range that is used.
     pub subset: Option<Subset>,
 }
 
 /// One source of media.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aux {
-    /// Where it is.
+    /// Location in the file.
     pub at: Mark,
-    /// What the cooker calls it.
+    /// Name used by the cooker.
     pub name: String,
-    /// Where the media are.
+    /// Location of the media.
     pub target: AuxTarget,
 }
 
-/// Where media are.
+/// Location of media.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuxTarget {
     /// In a prepared WebDataset; relative to the folder of the file, absolute, or remote.
@@ -142,60 +142,60 @@ pub enum AuxTarget {
 /// A range of a data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Subset {
-    /// Where it is.
+    /// Location in the file.
     pub at: Mark,
-    /// Which.
+    /// The range.
     pub range: Range,
 }
 
-/// Which samples of a data set.
+/// Selects samples of a data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// From and to, in percent: 0 to 100, in order.
+    /// Start and end in percent: 0 to 100, ascending.
     Percent(f64, f64),
-    /// From and up to (not including) a sample number; `None` is the end.
+    /// Start and end (exclusive) as sample numbers; `None` is the end of the data set.
     Samples(u64, Option<u64>),
 }
 
 /// Several data sets, joined by key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Join {
-    /// Where its members are.
+    /// Location of the members.
     pub at: Mark,
-    /// At least one; the first gives the order.
+    /// Members, at least one; the first determines the order.
     pub members: Vec<JoinMember>,
-    /// The members have names, by which the joiner is called; otherwise it is called by position.
+    /// Whether the members have names, by which the joiner is called; otherwise it is called by position.
     pub is_named: bool,
-    /// What makes one sample of several.
+    /// Combines the samples of the members into one.
     pub joiner: Joiner,
-    /// Instead of the split of the same name, for members that do not say one.
+    /// Split to use instead of the one of the same name, for members that do not name one.
     pub split_part: Option<String>,
-    /// Properties for each sample, as they are.
+    /// Properties for each sample, unchanged.
     pub subflavors: Option<Vec<(String, Value)>>,
-    /// The range of the joined samples that is used.
+    /// Range of the joined samples that is used.
     pub subset: Option<Subset>,
 }
 
 /// One member of a join.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinMember {
-    /// Its name, when the join has names.
+    /// Name, if the join has names.
     pub name: Option<String>,
     /// The data set.
     pub reference: Reference,
-    /// What becomes of samples that it lacks.
+    /// Handling of samples that the member lacks.
     pub nonmatch: Nonmatch,
 }
 
-/// What makes one sample of several.
+/// Combines the samples of the members into one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joiner {
-    /// Where it is.
+    /// Location in the file.
     pub at: Mark,
-    /// The Python module.
+    /// Python module.
     pub module: String,
-    /// The class or function in it.
+    /// Class or function in the module.
     pub object: String,
-    /// It is a class.
+    /// Whether the object is a class.
     pub is_class: bool,
 }

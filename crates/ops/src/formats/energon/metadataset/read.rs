@@ -1,4 +1,4 @@
-//! The file as a whole: which version it is, and its splits.
+//! The file as a whole: its version and its splits.
 
 use super::keys::{describe, Keys, Mistakes};
 use super::{members, version1, Mark, Metadataset, Mistake, Node, Split};
@@ -7,17 +7,17 @@ use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{self, Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
-/// The class of the current version.
+/// Class of the current version.
 pub(super) const CLASS: &str = "MetadatasetV2";
-/// The class of version 1.
+/// Class of version 1.
 const CLASS_1: &str = "Metadataset";
-/// Where both are.
+/// Module of both classes.
 pub(super) const MODULE: &str = "megatron.energon";
-/// Splits that trainers ask for by convention.
+/// Splits that trainers request by convention.
 const USUAL: [&str; 3] = ["train", "val", "test"];
 const KEYS: [&str; 3] = ["__module__", "__class__", "splits"];
 
-/// Reads the text of a metadataset. All mistakes are returned, at most 1,000; aliases, tags and deep nesting are refused.
+/// Parses the text of a metadataset. All mistakes are returned, at most 1,000; aliases, tags and deep nesting are refused.
 pub fn read(text: &str) -> Result<Metadataset, Vec<Mistake>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(line) = yaml_read::line_of_marker(text) {
@@ -101,7 +101,7 @@ fn whole(root: Marked, found: &mut Mistakes) -> Option<Metadataset> {
     Some(read)
 }
 
-/// 1 or 2, as the loader decides; `None` for another class.
+/// Returns 1 or 2, as the loader decides; `None` for another class.
 fn version(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<u8> {
     let at = keys.at_key("__class__");
     let module_at = keys.at_key("__module__");

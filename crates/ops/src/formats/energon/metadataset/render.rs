@@ -1,4 +1,4 @@
-//! A metadataset as a file of version 2.
+//! Writing a metadataset as a file of version 2.
 
 use super::read::{CLASS, MODULE};
 use super::{AuxTarget, Blend, Join, Joiner, Leaf, Metadataset, Node, Range, Reference, Subset};
@@ -8,7 +8,7 @@ use gristmill_pycompat::{yaml_write, Node as Value};
 
 type Entries = Vec<(String, Value)>;
 
-/// The bytes of the file, in version 2, whatever version was read. What has its default is left out.
+/// Returns the content of the file, in version 2 regardless of the version that was read. Default values are omitted.
 pub fn render(metadataset: &Metadataset) -> String {
     let splits = metadataset.splits.iter().map(|split| (split.name.clone(), Value::Map(node(&split.node)))).collect();
     yaml_write::dump_for_loader(&Value::Map(vec![
@@ -40,7 +40,7 @@ fn blend(blend: &Blend) -> Entries {
     let (key, amount) = if blend.is_epochized { ("blend_epochized", "repetitions") } else { ("blend", "weight") };
     let members = blend.members.iter().map(|member| {
         let mut entries = leaf(&member.leaf);
-        // Behind the path, where a reader looks for it.
+        // After the path, where readers expect it.
         let place = entries.len().min(1);
         entries.insert(place, entry(amount, number(member.amount)));
         Value::Map(entries)
@@ -69,7 +69,7 @@ fn reference(reference: &Reference) -> Entries {
     entries
 }
 
-/// A text where that is read as what it is, else a map.
+/// Returns a text where that is parsed as the same target, else a map.
 fn aux_target(target: &AuxTarget) -> Value {
     match target {
         AuxTarget::Dataset(path) => Value::str(path),
@@ -113,7 +113,7 @@ fn joiner(joiner: &Joiner) -> Value {
     Value::Map(vec![entry("__module__", Value::str(&joiner.module)), entry(object, Value::str(&joiner.object))])
 }
 
-/// Whole numbers without a point.
+/// Whole numbers are written without a point.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         Value::Int(value as i128)

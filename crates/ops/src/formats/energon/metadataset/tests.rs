@@ -6,7 +6,7 @@ fn of_2(body: &str) -> Result<Metadataset, Vec<Mistake>> {
     read(&format!("{HEAD}{body}"))
 }
 
-/// The mistakes of a file of version 2, as `line:column message`, lines counted from the first below `splits:`.
+/// Returns the mistakes of a file of version 2, as `line:column message`, lines counted from the first below `splits:`.
 fn mistakes(body: &str) -> Vec<String> {
     let all = of_2(body).expect_err(body);
     all.iter().map(|m| format!("{}:{} {}", i64::from(m.line) - 3, m.column, m.message)).collect()
@@ -113,7 +113,7 @@ fn everything_that_a_file_can_say_is_read() {
     assert_eq!(named.members[1].nonmatch, Nonmatch::None);
 }
 
-/// Everything but the places.
+/// Returns everything except the locations.
 fn without_marks(metadataset: &Metadataset) -> String {
     let text = format!("{:?}", metadataset.splits);
     let pattern = regex::Regex::new(r"Mark \{ line: \d+, column: \d+ \}").unwrap();

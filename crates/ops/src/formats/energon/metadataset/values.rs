@@ -1,4 +1,4 @@
-//! The values that several things have: weights, subsets, aux sources, subflavors.
+//! Values that several elements share: weights, subsets, aux sources, subflavors.
 
 use super::keys::{as_text, describe, Keys, Mistakes};
 use super::{Aux, AuxTarget, Mark, Range, Subset};
@@ -6,7 +6,7 @@ use gristmill_pycompat::number::parse_float;
 use gristmill_pycompat::yaml_read::{Marked, MarkedValue};
 use gristmill_pycompat::Node as Value;
 
-/// A weight or a number of repetitions: above 0.
+/// Takes a weight or a number of repetitions: above 0.
 pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Mistakes) -> f64 {
     let Some(value) = keys.take(key, found) else { return 1.0 };
     let number = match &value.value {
@@ -39,7 +39,7 @@ pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Mistakes) -> f6
     1.0
 }
 
-/// `shuffle_over_epochs_multiplier`: 1 where it is missing, `None` for null.
+/// Takes `shuffle_over_epochs_multiplier`: 1 if it is missing, `None` for null.
 pub(super) fn shuffling(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<i64> {
     const KEY: &str = "shuffle_over_epochs_multiplier";
     let Some(value) = keys.take(KEY, found) else { return Some(1) };
@@ -54,7 +54,7 @@ pub(super) fn shuffling(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<i64
     }
 }
 
-/// `subflavors`: names with any values.
+/// Takes `subflavors`: names with any values.
 pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Vec<(String, Value)>> {
     let value = keys.take("subflavors", found)?;
     match value.value {
@@ -73,7 +73,7 @@ pub(super) fn subflavors(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Ve
     }
 }
 
-/// Values in free form hold nothing that the loader stops at, either.
+/// Reports, in free-form values, constructs that the loader stops at.
 fn refuse_nothing(value: &Marked, found: &mut Mistakes) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -92,7 +92,7 @@ fn refuse_nothing(value: &Marked, found: &mut Mistakes) {
     }
 }
 
-/// `subset: {range: [from, to]}`.
+/// Takes `subset: {range: [from, to]}`.
 pub(super) fn subset(keys: &mut Keys<'_>, found: &mut Mistakes) -> Option<Subset> {
     let value = keys.take("subset", found)?;
     if value.value == MarkedValue::Scalar(Value::Null) {
@@ -146,7 +146,7 @@ fn end(value: &Marked, found: &mut Mistakes) -> Option<End> {
     parsed
 }
 
-/// `25%` or `end`, as the loader takes a text.
+/// Parses `25%` or `end`, as the loader parses a text.
 fn end_of_text(text: &str) -> Option<End> {
     if text.trim() == "end" {
         return Some(End::Last);
@@ -155,7 +155,7 @@ fn end_of_text(text: &str) -> Option<End> {
     (0.0..=100.0).contains(&percent).then_some(End::Percent(percent))
 }
 
-/// As [`end_of_text`], for what a person types: whole numbers are sample numbers.
+/// Like [`end_of_text`], for user input: whole numbers are sample numbers.
 fn end_as_typed(text: &str) -> Option<End> {
     match text.trim().parse::<u64>() {
         Ok(number) => Some(End::Number(number.into())),
@@ -185,7 +185,7 @@ fn check_range(from: End, to: End) -> Result<Range, &'static str> {
     }
 }
 
-/// `aux`: names with paths.
+/// Takes `aux`: names with paths.
 pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Mistakes) -> Vec<Aux> {
     let Some(value) = keys.take("aux", found) else { return Vec::new() };
     if value.value == MarkedValue::Scalar(Value::Null) {
@@ -245,7 +245,7 @@ fn aux_target(value: Marked, name: &str, found: &mut Mistakes) -> Option<AuxTarg
     target
 }
 
-/// `filesystem://FOLDER` is a folder of files, everything else a prepared data set.
+/// Parses a target: `filesystem://FOLDER` is a folder of files, everything else a prepared data set.
 fn aux_of_text(text: &str, at: Mark, found: &mut Mistakes) -> Option<AuxTarget> {
     let Some((protocol, rest)) = text.split_once("://").filter(|(protocol, _)| is_protocol(protocol)) else {
         return Some(AuxTarget::Dataset(text.to_owned()));
@@ -274,7 +274,7 @@ fn is_protocol(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
 }
 
-/// A subset out of two ends as a person types them: `0%` and `50%`, `0` and `1000`, `1000` and `end`.
+/// Parses a subset from two ends entered by the user: `0%` and `50%`, `0` and `1000`, `1000` and `end`.
 pub fn subset_as_typed(from: &str, to: &str) -> Result<Subset, String> {
     let end =
         |text: &str| end_as_typed(text).ok_or_else(|| format!("'{text}' is neither a percent nor a sample number"));

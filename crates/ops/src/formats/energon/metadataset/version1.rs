@@ -15,10 +15,10 @@ const KEYS: [&str; 8] = [
     "split_config",
     "weight",
 ];
-/// Where the loader keeps the single subflavor of old files.
+/// Key under which the loader stores the single subflavor of old files.
 const OLD_SUBFLAVOR: &str = "__subflavor__";
 
-/// What is read below the name of a split.
+/// Parses the value of a split.
 pub(super) fn split(value: Marked, found: &mut Mistakes) -> Option<Node> {
     let mut keys = Keys::of(value, "a split of version 1", found)?;
     let is_newer = ["path", "blend", "blend_epochized", "join"].into_iter().find(|key| keys.has(key));

@@ -1,25 +1,25 @@
-//! A long list whose copies are cheap: items in chunks that copies share, so that every step of an undo costs one chunk.
+//! A long list that is cheap to copy: copies share chunks of items, so every undo step costs one chunk.
 
 use std::sync::Arc;
 
-/// Items of one chunk, at most. Small enough to be copied at every key press, large enough that 300,000 items are few chunks.
+/// Maximum number of items per chunk. Small enough to be copied at every key press, large enough that 300,000 items are few chunks.
 const CHUNK: usize = 512;
 
-/// A list that is cloned in no time and changed in time that grows with the change.
+/// A list that is cloned in negligible time and changed in time proportional to the change.
 #[derive(Clone, Debug)]
 pub struct Shared<T> {
     chunks: Arc<Vec<Arc<Vec<T>>>>,
     len: usize,
 }
 
-/// A change of a list: at `at`, `removed` items go and `inserted` take their place.
+/// A change of a list: at `at`, `removed` items are replaced by `inserted`.
 #[derive(Clone, Debug)]
 pub struct ListEdit<T> {
     /// Position before any change.
     pub at: usize,
-    /// How many items go, from `at` on.
+    /// Number of items removed, from `at` on.
     pub removed: usize,
-    /// What comes instead.
+    /// Items inserted.
     pub inserted: Vec<T>,
 }
 
@@ -38,19 +38,19 @@ impl<T: Clone> FromIterator<T> for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// All items in order.
+    /// Returns all items in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
-    /// The item at a position.
+    /// Returns the item at a position.
     pub fn get(&self, index: usize) -> Option<&T> {
         let mut left = index;
         for chunk in self.chunks.iter() {
@@ -61,11 +61,11 @@ impl<T> Shared<T> {
         }
         None
     }
-    /// The last item.
+    /// Returns the last item.
     pub fn last(&self) -> Option<&T> {
         self.iter().next_back()
     }
-    /// The items `from..to`, as far as they are there.
+    /// Returns the items `from..to` that exist.
     pub fn range(&self, from: usize, to: usize) -> impl Iterator<Item = &T> {
         let mut start = 0;
         self.chunks.iter().flat_map(move |chunk| {
@@ -74,11 +74,11 @@ impl<T> Shared<T> {
             chunk.get(first.min(chunk.len())..end.min(chunk.len()).max(first.min(chunk.len()))).unwrap_or_default()
         })
     }
-    /// Whether both are copies of one list, neither changed since.
+    /// Whether both are unchanged copies of one list.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.chunks, &other.chunks)
     }
-    /// How many items at the beginning and at the end are certainly the same in both, without a look at them.
+    /// Returns how many items at the beginning and at the end are certainly equal in both, without comparing items.
     pub fn common(&self, other: &Self) -> (usize, usize) {
         let shared = |pairs: &mut dyn Iterator<Item = (&Arc<Vec<T>>, &Arc<Vec<T>>)>| {
             let mut chunks = 0;
@@ -95,7 +95,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Clone> Shared<T> {
-    /// Changes items where they are. Only chunks with an item that `wants` the change are copied.
+    /// Changes items in place. Only chunks with an item for which `wants` is true are copied.
     pub fn update(&mut self, wants: impl Fn(&T) -> bool, mut change: impl FnMut(&mut T)) {
         let touched = |chunk: &Arc<Vec<T>>| chunk.iter().any(&wants);
         if !self.chunks.iter().any(touched) {
@@ -105,7 +105,7 @@ impl<T: Clone> Shared<T> {
             Arc::make_mut(chunk).iter_mut().filter(|item| wants(item)).for_each(&mut change);
         }
     }
-    /// Makes all changes at once. They are in ascending order and do not overlap; positions are those before any change.
+    /// Applies all changes at once. They are in ascending order and do not overlap; positions are those before any change.
     pub fn splice(&mut self, changes: Vec<ListEdit<T>>) {
         let mut out = Vec::with_capacity(self.chunks.len() + 1);
         let mut changes = changes.into_iter().peekable();
@@ -141,7 +141,7 @@ impl<T: Clone> Shared<T> {
     }
 }
 
-/// Puts what was gathered into chunks of even size.
+/// Splits the collected items into chunks of even size.
 fn close<T>(open: &mut Vec<T>, out: &mut Vec<Arc<Vec<T>>>) {
     let parts = open.len().div_ceil(CHUNK);
     let mut items = std::mem::take(open).into_iter();

@@ -1,20 +1,20 @@
-//! One list of the file with every byte that belongs to it, and how it changes.
+//! One list of the file with every byte that belongs to it, and its changes.
 
 use super::items::{ListEdit, Shared};
 use super::scalar::{written, Quote, ScalarContext};
 use super::NewItem;
 use std::sync::Arc;
 
-/// An item of a list, with what a person wrote around it.
+/// An item of a list, with the comments around it.
 ///
-/// In block style its text is the comment and blank lines above it and its own line or lines, line end included. In flow style it is
-/// what precedes it, the scalar, and what follows up to its comma or to the end of the comment behind that.
+/// In block style its text is the comment and blank lines above it and its own line or lines, line end included. In flow style it is the
+/// text before the scalar, the scalar, and the text up to its comma or to the end of the comment after that.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub(super) value: Arc<str>,
     pub(super) note: Option<Arc<str>>,
     pub(super) text: Arc<str>,
-    /// Where in the text the comment and blank lines end; in flow style where the scalar begins.
+    /// Offset in the text where the comment and blank lines end; in flow style where the scalar begins.
     pub(super) lead: u32,
     pub(super) start: u32,
     pub(super) end: u32,
@@ -22,11 +22,11 @@ pub struct Item {
 }
 
 impl Item {
-    /// What the loader reads: quotes resolved, braces not expanded.
+    /// Returns the value that the loader reads: quotes resolved, braces not expanded.
     pub fn value(&self) -> &Arc<str> {
         &self.value
     }
-    /// The comment on the item's line, else the comment lines right above it; without `#`.
+    /// Returns the comment on the item's line, else the comment lines directly above it; without `#`.
     pub fn note(&self) -> Option<&Arc<str>> {
         self.note.as_ref()
     }
@@ -53,7 +53,7 @@ impl Item {
     fn tail(&self) -> &str {
         self.text.get(self.end as usize..).unwrap_or_default()
     }
-    /// The comment behind the scalar.
+    /// Returns the comment after the scalar.
     fn own_note(&self) -> Option<String> {
         if self.quote == Quote::Block {
             return None;
@@ -75,14 +75,14 @@ impl Item {
     }
 }
 
-/// The comment lines that end a lead, joined.
+/// Returns the comment lines at the end of a lead, joined.
 fn note_above(lead: &str) -> Option<String> {
     let (_, own) = split_lead(lead);
     let lines: Vec<&str> = own.lines().map(|line| line.trim().trim_start_matches('#').trim()).collect();
     Some(lines.join(" ").trim().to_owned()).filter(|note| !note.is_empty())
 }
 
-/// What precedes the last blank line, that line included, and the comment lines after it, which belong to the item.
+/// Splits a lead into the text up to and including the last blank line, and the comment lines after it, which belong to the item.
 pub(super) fn split_lead(lead: &str) -> (&str, &str) {
     let mut at = lead.len();
     for line in lead.split_inclusive('\n').rev() {
@@ -94,23 +94,23 @@ pub(super) fn split_lead(lead: &str) -> (&str, &str) {
     lead.split_at(at)
 }
 
-/// How a list in block style is laid out.
+/// Layout of a list in block style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Before the dash.
+    /// Text before the dash.
     pub(super) indent: Arc<str>,
-    /// Between dash and scalar.
+    /// Text between dash and scalar.
     pub(super) gap: Arc<str>,
 }
 
-/// What the whole file decides about new text.
+/// Properties of the whole file that determine how new text is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListStyle<'a> {
     pub(super) eol: &'a str,
     pub(super) unicode: bool,
-    /// For a list that has no item to look at, in block style.
+    /// Layout for a list in block style without items.
     pub(super) layout: &'a Layout,
-    /// A list that gets its first items may become one in block style.
+    /// Whether a list that receives its first items may become block style.
     pub(super) prefers_block: bool,
 }
 
@@ -118,24 +118,24 @@ pub(super) struct ListStyle<'a> {
 pub(super) enum Form {
     Block,
     Flow,
-    /// Nothing is written, or null.
+    /// The value is missing, or null.
     Nothing,
 }
 
-/// A list: what stands between its key and its first item, the items, and what ends it with the rest of its line.
+/// A list: the text between its key and its first item, the items, and the end of the list with the rest of its line.
 #[derive(Clone, Debug)]
 pub(super) struct ListText {
     pub(super) form: Form,
-    /// From the end of the key on: colon, spaces, comment, line end.
+    /// Text from the end of the key: colon, spaces, comment, line end.
     pub(super) intro: Arc<str>,
-    /// `[`, or what stands for null.
+    /// `[`, or the spelling of null.
     pub(super) open: Arc<str>,
     pub(super) items: Shared<Item>,
-    /// `]` and the rest of the line, or the rest of the line behind null.
+    /// `]` and the rest of the line, or the rest of the line after null.
     pub(super) close: Arc<str>,
-    /// Its key is in a map between braces.
+    /// Whether the key is in a map between braces.
     pub(super) in_flow: bool,
-    /// It has no item yet, and what comes will be the end of the file, which has no line end.
+    /// Whether the list is empty and its last future item will end the file, which has no final line end.
     pub(super) is_open: bool,
 }
 
@@ -156,13 +156,13 @@ impl ListText {
         self.items.iter().take(8).enumerate().find_map(|(at, item)| {
             let (indent, gap) = item.head().split_once('-')?;
             let is_plain = indent.chars().all(|c| c == ' ') && !gap.is_empty() && gap.chars().all(|c| c == ' ');
-            // A first dash behind its colon stands that much further to the right.
+            // A first dash on the line of the key is further right by the width of the text before it.
             let indent = if at == 0 { format!("{}{indent}", " ".repeat(self.column())) } else { indent.to_owned() };
             (is_plain && item.quote != Quote::Block).then(|| Layout { indent: indent.into(), gap: gap.into() })
         })
     }
 
-    /// The empty list `[]`, where nothing or null was.
+    /// Writes the empty list `[]` where the value is missing or null.
     pub(super) fn heal(&mut self) {
         if self.form == Form::Nothing {
             let has_space = self.intro.ends_with([' ', '\n']);
@@ -188,25 +188,25 @@ impl ListText {
         }
     }
 
-    /// `key: []  # c` becomes `key:  # c` and a line end.
+    /// Changes `key: []  # c` to `key:  # c` and a line end.
     fn become_block(&mut self, eol: &str) {
         let rest = self.close.trim_start_matches([' ', '\t']).strip_prefix(']').unwrap_or_default();
         let intro = self.intro.trim_end_matches([' ', '\t']);
         let rest = rest.trim_end_matches(['\r', '\n']);
         self.intro = format!("{intro}{}{eol}", rest.trim_end()).into();
-        // A last line without line end stays one.
+        // A last line without line end keeps having none.
         self.is_open = !self.close.ends_with('\n');
         self.open = Arc::default();
         self.close = Arc::default();
         self.form = Form::Block;
     }
 
-    /// How far to the right its first line begins: 0 unless that is the line of the colon.
+    /// Returns the column at which the first line begins: 0 unless that is the line of the colon.
     fn column(&self) -> usize {
         self.intro.rsplit('\n').next().map_or(0, |line| line.chars().count())
     }
 
-    /// A list whose first dash stands behind its colon gets a line of its own for it.
+    /// Moves a first dash on the line of the colon to a line of its own.
     fn open_up(&mut self, eol: &str) {
         let Some(first) = self.items.get(0).filter(|_| !self.intro.ends_with('\n')) else { return };
         let head = format!("{}{}", " ".repeat(self.column()), first.head());
@@ -224,7 +224,7 @@ impl ListText {
             || self.items.iter().next_back().is_some_and(|item| !item.text.ends_with('\n'));
         let mut splices: Vec<ListEdit<Item>> = Vec::with_capacity(changes.len());
         let mut kept = KeptComments::default();
-        // Comments of items that go are put above the next one that stays.
+        // Comments of removed items are moved above the next remaining item.
         for change in changes {
             let mut inserted: Vec<Item> = Vec::with_capacity(change.inserted.len());
             if let Some(last) = splices.last_mut() {
@@ -289,7 +289,7 @@ impl ListText {
         }
     }
 
-    /// Puts what is kept of removed items above the next item, by making that one part of the change.
+    /// Moves the kept comments of removed items above the next item, by including that item in the change.
     fn give(&self, kept: &mut KeptComments, last: &mut ListEdit<Item>) {
         let rest = kept.take();
         let next = last.at + last.removed;
@@ -299,7 +299,7 @@ impl ListText {
         }
     }
 
-    /// The last line of the file has no line end, and keeps having none; the lines before it have one.
+    /// Restores the line ends: the last line of a file without final line end keeps having none; the lines before it have one.
     fn mend_ends(&mut self, eol: &str) {
         let last = self.items.len().saturating_sub(1);
         let mut splices = Vec::new();
@@ -316,7 +316,7 @@ impl ListText {
         self.items.splice(splices);
     }
 
-    /// A list without items is written `[]`.
+    /// Writes a list without items as `[]`.
     fn empty_block(&mut self, rest: &str, is_open: bool) {
         let colon = self.intro.find(':').map_or(0, |at| at + 1);
         let (key, line) = self.intro.split_at(colon.min(self.intro.len()));
@@ -336,7 +336,7 @@ impl ListText {
             let beside = replaced.or_else(|| self.items.get(change.at.checked_sub(1)?)).or_else(|| self.items.get(0));
             let quote = replaced.map(|item| item.quote).unwrap_or_default();
             let manner = ScalarContext { in_flow: true, unicode: around.unicode, quote };
-            // The first item of a list stands closer to its bracket than the others to their commas.
+            // The space before the first item of a list is narrower than that between the others.
             let between = self.items.get(1).map(Item::lead).filter(|lead| lead.trim().is_empty() && !lead.is_empty());
             let between = between.map(str::to_owned).unwrap_or_else(|| {
                 let lead = beside.map(Item::lead).filter(|lead| lead.contains('\n') && lead.trim().is_empty());
@@ -363,7 +363,7 @@ impl ListText {
                 let place = (lead.len(), lead.len() + scalar.len());
                 inserted.push(Item::new(Arc::clone(&new.value), &text, lead.len(), place, quote_of(&scalar)));
             }
-            // What follows the last of them stood behind the item they replace.
+            // The tail of the replaced item follows the last inserted one.
             if let (Some(old), Some(last), true) = (replaced, inserted.last_mut(), change.inserted.len() > 1) {
                 *last = last.with_tail(old.tail());
             }
@@ -400,7 +400,7 @@ impl ListText {
         self.items.splice(splices);
     }
 
-    /// Sets or removes the note of an item. One that stands above the item is replaced there.
+    /// Sets or removes the note of an item. A note above the item is replaced there.
     pub(super) fn set_note(&mut self, index: usize, note: Option<&str>, eol: &str) {
         let Some(item) = self.items.get(index) else { return };
         let end = if item.tail().ends_with('\n') { eol } else { "" };
@@ -432,7 +432,7 @@ impl ListText {
 }
 
 impl Item {
-    /// In flow style the lead and the head are one.
+    /// In flow style the lead and the head are the same.
     fn rebuilt_flow(&self, lead: &str) -> Self {
         self.rebuilt(lead, "", self.scalar(), self.tail())
     }
@@ -450,13 +450,13 @@ fn comment(note: Option<&str>) -> String {
     note.map_or_else(String::new, |note| format!("  # {note}"))
 }
 
-/// Where the comma of a flow item is in its tail.
+/// Returns the offset of the comma of a flow item in its tail.
 fn comma(item: &Item) -> Option<usize> {
     let at = skip(item.tail(), 0);
     (item.tail().as_bytes().get(at) == Some(&b',')).then_some(at)
 }
 
-/// The text without the comment on its first line.
+/// Returns the text without the comment on its first line.
 fn without_comment(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.find('#') {
@@ -467,7 +467,7 @@ fn without_comment(text: &str) -> String {
     }
 }
 
-/// The first place from `at` on that is neither white space nor in a comment.
+/// Returns the first offset from `at` on that is neither white space nor in a comment.
 pub(super) fn skip(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     while let Some(byte) = bytes.get(at) {
@@ -480,7 +480,7 @@ pub(super) fn skip(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Comments of items that were removed, as far as they stay.
+/// Comments of removed items that are kept.
 #[derive(Default)]
 struct KeptComments {
     rest: String,
@@ -488,7 +488,7 @@ struct KeptComments {
 }
 
 impl KeptComments {
-    /// Takes what stood above an item that goes. The comment right above it goes with it, unless more items of its group follow.
+    /// Takes the text above a removed item. The comment directly above it is removed too, unless more items of its group follow.
     fn remove(&mut self, lead: &str, ends_group: bool) {
         let (before, own) = split_lead(lead);
         if !lead.is_empty() {

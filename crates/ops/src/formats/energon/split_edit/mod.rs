@@ -1,8 +1,8 @@
-//! `split.yaml` as a person edits it: every byte outside of an edit stays as it is.
+//! `split.yaml` with the user's formatting: every byte outside an edit is preserved.
 //!
-//! A YAML library that keeps comments still writes lines anew, and is too slow for hundreds of thousands of excludes. So the text is
-//! cut into the pieces that an edit can replace (splits, items with their comments, what is between), and put together again. What
-//! a piece means is taken from the same parser that the readers use; a text whose pieces do not add up to it is refused.
+//! A YAML library that preserves comments still rewrites lines, and is too slow for hundreds of thousands of excludes. Therefore the text
+//! is cut into the pieces that an edit can replace (splits, items with their comments, the text between), and reassembled. The meaning of a
+//! piece comes from the same parser that the readers use; a text whose pieces do not add up to it is refused.
 
 mod items;
 mod list;
@@ -21,18 +21,18 @@ use std::sync::Arc;
 /// One of the lists of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum List {
-    /// The shards of a split, by its position in the file.
+    /// The shards of a split, given by its position in the file.
     Split(usize),
     /// The excludes.
     Exclude,
 }
 
-/// An item to be written.
+/// An item to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewItem {
-    /// As the loader is to read it; quoted where that is needed.
+    /// Value that the loader shall read; quoted where necessary.
     pub value: Arc<str>,
-    /// Written behind it as a comment.
+    /// Comment written after the value.
     pub note: Option<Arc<str>>,
 }
 
@@ -41,24 +41,24 @@ pub struct NewItem {
 pub struct SplitEntry {
     id: u32,
     name: Arc<str>,
-    /// What precedes the key: comment and blank lines, indentation.
+    /// Text before the key: comment and blank lines, indentation.
     lead: Arc<str>,
     key: Arc<str>,
     list: ListText,
-    /// Between braces: what follows up to the comma.
+    /// Between braces: the text up to the comma.
     tail: Arc<str>,
 }
 
 impl SplitEntry {
-    /// Stays the same when the split is renamed or others come and go.
+    /// Returns an id that does not change when the split is renamed or others are added or removed.
     pub fn id(&self) -> u32 {
         self.id
     }
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
-    /// Its shard expressions.
+    /// Returns the shard expressions.
     pub fn items(&self) -> &Shared<Item> {
         &self.list.items
     }
@@ -71,7 +71,7 @@ impl SplitEntry {
         self.list.push_to(out);
         out.push_str(&self.tail);
     }
-    /// Whether its last line has a line end.
+    /// Whether the last line has a line end.
     fn is_ended(&self) -> bool {
         match self.list.items.iter().next_back() {
             Some(item) if self.list.close.is_empty() => item.text.ends_with('\n'),
@@ -83,17 +83,17 @@ impl SplitEntry {
 /// The map of splits.
 #[derive(Clone, Debug, Default)]
 struct Splits {
-    /// From the end of the key on: colon, comment, line end, or the brace.
+    /// Text from the end of the key: colon, comment, line end, or the brace.
     intro: Arc<str>,
     entries: Vec<SplitEntry>,
     /// The closing brace and the rest of its line.
     close: Arc<str>,
     in_flow: bool,
-    /// Nothing is written where the map should be.
+    /// Whether the value of the map is missing.
     is_nothing: bool,
 }
 
-/// The text of a `split.yaml`, understood. Copies are cheap.
+/// A parsed `split.yaml`. Copies are cheap.
 #[derive(Clone, Debug)]
 pub struct SplitDoc {
     exclude_first: bool,
@@ -103,31 +103,31 @@ pub struct SplitDoc {
     exclude: Option<ListText>,
     tail: Arc<str>,
     next_id: u32,
-    /// A list is left out or null, which the loader refuses; the first edit writes `[]`.
+    /// Whether a list is missing or null, which the loader refuses; the first edit writes `[]`.
     had_nothing: bool,
     in_flow: bool,
     eol: &'static str,
     unicode: bool,
-    /// How far the dashes of lists stand to the right of their keys, and what follows them.
+    /// Columns from the keys to the dashes of lists, and the text after the dashes.
     offset: usize,
     gap: Arc<str>,
     no_items: Shared<Item>,
-    /// Lists of excludes that have no effect, since the key is repeated behind them.
+    /// Lists of excludes without effect, because the key is repeated after them.
     repeated: Vec<Repeated>,
-    /// The lines of the key where it is repeated.
+    /// Lines of the key, if it is repeated.
     exclude_lines: Vec<u64>,
 }
 
 /// A list of excludes without effect.
 #[derive(Clone, Debug)]
 struct Repeated {
-    /// Its text from the key on, which is part of what precedes another key.
+    /// Text from the key on, which is part of the text before another key.
     text: Arc<str>,
     items: Vec<Item>,
 }
 
 impl SplitDoc {
-    /// Reads a text. Lists that are null count as empty, though the loader refuses them; see [`has_nothing`](Self::has_nothing).
+    /// Parses a text. Lists that are null count as empty, although the loader refuses them; see [`has_nothing`](Self::has_nothing).
     pub fn parse(text: &str) -> Result<Self, ContentError> {
         parse::parse(text)
     }
@@ -155,7 +155,7 @@ impl SplitDoc {
         }
     }
 
-    /// Takes over how block lists are laid out in this file.
+    /// Adopts the layout of block lists from this file.
     fn learn_style(&mut self) {
         let splits = self.splits.entries.iter().map(|split| (split.indent().len(), &split.list));
         let lists = splits.chain(self.exclude.iter().map(|list| (0, list)));
@@ -166,7 +166,7 @@ impl SplitDoc {
         }
     }
 
-    /// The text as it is to be written.
+    /// Returns the text to write.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let excludes = |out: &mut String| {
@@ -191,27 +191,27 @@ impl SplitDoc {
         out
     }
 
-    /// The splits in the order of the file.
+    /// Returns the splits in the order of the file.
     pub fn splits(&self) -> &[SplitEntry] {
         &self.splits.entries
     }
 
-    /// The excludes in the order of the file.
+    /// Returns the excludes in the order of the file.
     pub fn excludes(&self) -> &Shared<Item> {
         self.exclude.as_ref().map_or(&self.no_items, |list| &list.items)
     }
 
-    /// Whether a list is left out or null, which the loader refuses. The first edit writes `[]` there.
+    /// Whether a list is missing or null, which the loader refuses. The first edit writes `[]` there.
     pub fn has_nothing(&self) -> bool {
         self.had_nothing
     }
 
-    /// The lines of the key `exclude`, counted from 1, where it is written more than once; see [`join_excludes`](Self::join_excludes).
+    /// Returns the lines of the key `exclude`, counted from 1, if it occurs more than once; see [`join_excludes`](Self::join_excludes).
     pub fn exclude_lines(&self) -> &[u64] {
         &self.exclude_lines
     }
 
-    /// Joins all lists of excludes in the last one, behind its items. Answers whether there was more than one.
+    /// Appends all lists of excludes to the last one. Returns whether there was more than one.
     pub fn join_excludes(&mut self) -> bool {
         let repeated = std::mem::take(&mut self.repeated);
         if repeated.is_empty() {
@@ -245,7 +245,7 @@ impl SplitDoc {
         true
     }
 
-    /// The items of a list; nothing for a split that is not there.
+    /// Returns the items of a list; `None` for a split that does not exist.
     pub fn items(&self, list: List) -> Option<&Shared<Item>> {
         match list {
             List::Split(index) => self.splits.entries.get(index).map(|split| &split.list.items),
@@ -283,7 +283,7 @@ impl SplitDoc {
         }
     }
 
-    /// Lists are written in block style unless the file has lists with items between brackets only.
+    /// Whether new lists are written in block style: unless the file has lists with items, all of them between brackets.
     fn prefers_block(&self) -> bool {
         let lists = || self.splits.entries.iter().map(|split| &split.list).chain(&self.exclude);
         let filled = || lists().filter(|list| !list.items.is_empty());
@@ -317,7 +317,7 @@ impl SplitDoc {
         }
     }
 
-    /// Puts an empty list of excludes behind the splits.
+    /// Adds an empty list of excludes after the splits.
     fn add_exclude(&mut self) {
         let (before, close, flow) = if self.in_flow {
             (", exclude".to_owned(), "]".to_owned(), true)
@@ -343,7 +343,7 @@ impl SplitDoc {
         });
     }
 
-    /// Adds an empty split behind the others.
+    /// Adds an empty split after the others.
     pub fn add_split(&mut self, name: &str) {
         self.heal();
         let splits = &mut self.splits;
@@ -351,7 +351,7 @@ impl SplitDoc {
         let mut close = format!("]{}", self.eol);
         let mut tail = String::new();
         if splits.entries.is_empty() && splits.in_flow && !self.in_flow {
-            // `split_parts: {}` becomes a map in block style.
+            // Changes `split_parts: {}` to a map in block style.
             let rest = splits.close.trim_start().strip_prefix('}').unwrap_or_default().to_owned();
             if !rest.ends_with('\n') {
                 close = "]".to_owned();
@@ -411,7 +411,7 @@ impl SplitDoc {
         }
     }
 
-    /// Removes a split and its list, with the comment right above it.
+    /// Removes a split and its list, with the comment directly above it.
     pub fn remove_split(&mut self, index: usize) {
         self.heal();
         let splits = &mut self.splits;
@@ -432,7 +432,7 @@ impl SplitDoc {
         let lines = gone.lead.rfind('\n').map_or("", |at| gone.lead.get(..=at).unwrap_or_default());
         let (kept, _) = split_lead(lines);
         match splits.entries.get_mut(index) {
-            // Behind the colon of an explicit key there is no indentation.
+            // There is no indentation after the colon of an explicit key.
             Some(next) if index == 0 && !splits.intro.ends_with('\n') => next.lead = gone.lead,
             Some(next) => next.lead = format!("{kept}{}", next.lead).into(),
             None => splits.close = format!("{kept}{}", splits.close).into(),
@@ -447,7 +447,7 @@ impl SplitDoc {
         }
     }
 
-    /// Takes the place of `other`, whose text was replaced by this: splits of the same name stay the same ones.
+    /// Adopts the ids of `other`, whose text was replaced by this one: splits of the same name keep their id.
     pub fn follow(&mut self, other: &Self) {
         self.next_id = other.next_id;
         for split in &mut self.splits.entries {

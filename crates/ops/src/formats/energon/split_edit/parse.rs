@@ -1,4 +1,4 @@
-//! From a text to its lists, with every byte in its place.
+//! Parses a text into its lists, assigning every byte.
 
 use super::items::Shared;
 use super::list::{skip, Form, Item, ListText};
@@ -10,12 +10,12 @@ use gristmill_pycompat::{yaml_read, Node};
 use serde_yaml::granit_parser::{options, Event, Parser, ScalarStyle};
 use std::ops::Range;
 
-/// Lists and maps nested deeper are refused by the reader before.
+/// The reader has already refused lists and maps that are nested deeper.
 const MAX_DEPTH: usize = 64;
 
 type Parsed<T> = Result<T, ContentError>;
 
-/// A value and where it is. A list in block style has no range of its own.
+/// A value and its range. A list in block style has no range of its own.
 enum Value {
     Scalar { text: String, range: Range<usize>, quote: Quote, is_null: bool },
     List { items: Vec<Value>, range: Range<usize>, in_flow: bool },
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     doc.tail = reader.slice(at..text.len())?.into();
     doc.next_id = doc.splits.entries.len() as u32;
     doc.learn_style();
-    // What is not understood to the last byte is not edited.
+    // A text whose pieces do not reproduce its meaning exactly is not edited.
     let same_items = |list: &Shared<Item>, items: &[String]| {
         list.len() == items.len() && list.iter().zip(items).all(|(item, value)| *item.value == **value)
     };
@@ -82,7 +82,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     }
 }
 
-/// The meaning of a text as the loader reads it, but for lists that are left out or null: those count as empty.
+/// Returns the meaning of a text as the loader reads it, except that lists that are missing or null count as empty.
 fn read(body: &str) -> Parsed<(SplitFile, bool)> {
     match SplitFile::parse(body) {
         Ok(file) => Ok((file, false)),
@@ -117,10 +117,10 @@ fn odd(text: &str, at: usize) -> ContentError {
     }
 }
 
-/// Where a key stands, and what it says.
+/// Range of a key, and its text.
 type Key = (Range<usize>, String);
 
-/// The values of a text that the reader has accepted.
+/// Parses the values of a text that the reader has accepted.
 fn values(text: &str) -> Parsed<Value> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
     let mut open: Vec<(Value, Option<Key>)> = Vec::new();
@@ -181,7 +181,7 @@ fn range_of(value: &Value) -> Range<usize> {
 
 struct Reader<'t> {
     text: &'t str,
-    /// The whole file is a map between braces.
+    /// Whether the whole file is a map between braces.
     in_flow: bool,
 }
 
@@ -198,19 +198,19 @@ impl<'t> Reader<'t> {
         }
         at
     }
-    /// Behind the line end of the line that `at` is in.
+    /// Returns the offset after the line end of the line that contains `at`.
     fn line_end(&self, at: usize) -> usize {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         memchr::memchr(b'\n', rest).map_or(self.text.len(), |n| at + n + 1)
     }
-    /// Behind the line end, when nothing but a comment follows on the line; else `at`.
+    /// Returns the offset after the line end, if only a comment follows on the line; else `at`.
     fn rest_of_line(&self, at: usize) -> usize {
         match self.byte(self.spaces(at)) {
             None | Some(b'#' | b'\n' | b'\r') => self.line_end(at),
             _ => at,
         }
     }
-    /// Behind the colon of a key.
+    /// Returns the offset after the colon of a key.
     fn colon(&self, key: &Range<usize>) -> Parsed<usize> {
         let at = skip(self.text, key.end);
         match self.byte(at) {
@@ -267,7 +267,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// In block context the rest of the line belongs to a value.
+    /// Returns the end of a value; in block context it includes the rest of the line.
     fn end_of_value(&self, at: usize, in_flow: bool) -> usize {
         if in_flow {
             at
@@ -345,7 +345,8 @@ impl<'t> Reader<'t> {
         Ok((items, at))
     }
 
-    /// From the `|` or `>` to the last line end of the text. Its span begins behind the first line, and may end in the next one.
+    /// Returns the range from the `|` or `>` to the last line end of the text. The parser's span begins after the first line, and may end
+    /// in the next one.
     fn block_scalar(&self, from: usize, range: &Range<usize>) -> Parsed<(usize, usize)> {
         let start = skip(self.text, from);
         if !matches!(self.byte(start), Some(b'|' | b'>')) {

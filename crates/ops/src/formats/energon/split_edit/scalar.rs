@@ -1,8 +1,8 @@
-//! Texts as items and keys are written.
+//! Spelling of texts as items and keys.
 
 use gristmill_pycompat::yaml_write::on_one_line;
 
-/// How a scalar stands in the file.
+/// Style of a scalar in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Quote {
     #[default]
@@ -13,18 +13,18 @@ pub(super) enum Quote {
     Block,
 }
 
-/// Where a scalar is to stand, as far as it decides how it is written.
+/// Context of a scalar, as far as it affects the spelling.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ScalarContext {
-    /// Between brackets, where commas and braces mean something.
+    /// Whether it is between brackets, where commas and braces have a meaning.
     pub(super) in_flow: bool,
-    /// The file has letters beyond ASCII, so they need not be escaped.
+    /// Whether the file has non-ASCII letters, so they need not be escaped.
     pub(super) unicode: bool,
-    /// How the text was written that this one replaces.
+    /// Style of the replaced text.
     pub(super) quote: Quote,
 }
 
-/// The text on one line, quoted where it must be, and as the text it replaces was quoted.
+/// Returns the text on one line, quoted where necessary, and in the style of the text it replaces.
 pub(super) fn written(text: &str, manner: ScalarContext) -> String {
     let is_letter = |c: char| !c.is_ascii() && c.is_alphanumeric();
     let has_letters = text.chars().any(is_letter);

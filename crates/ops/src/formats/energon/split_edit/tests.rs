@@ -1,9 +1,9 @@
-//! Texts that people write survive edits.
+//! Handwritten texts survive edits.
 
 use super::*;
 use crate::formats::energon::split_yaml::SplitFile;
 
-/// All fixtures of a folder by name.
+/// Returns all fixtures of a folder by name.
 fn fixtures(folder: &str) -> Vec<(String, String)> {
     let folder = std::path::Path::new("../../tests/golden").join(folder);
     let mut all: Vec<(String, String)> = std::fs::read_dir(folder)
@@ -18,7 +18,7 @@ fn fixtures(folder: &str) -> Vec<(String, String)> {
     all
 }
 
-/// Those that the loader reads.
+/// Returns the fixtures that the loader reads.
 fn styles() -> Vec<(String, String)> {
     fixtures("split_styles")
 }
@@ -45,7 +45,7 @@ fn every_style_is_read_and_gives_its_own_bytes_back() {
     }
 }
 
-/// A small generator of numbers, so that a failure can be repeated.
+/// A small random number generator, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -55,7 +55,7 @@ impl Dice {
     }
 }
 
-/// What a text means, nothing and null read as empty lists.
+/// Returns the meaning of a text, with missing and null values as empty lists.
 fn model(doc: &SplitDoc) -> SplitFile {
     let texts = |items: &Shared<Item>| items.iter().map(|item| item.value().to_string()).collect();
     SplitFile {
@@ -95,7 +95,7 @@ fn new_item(dice: &mut Dice) -> NewItem {
     NewItem { value: VALUES[dice.below(VALUES.len())].into(), note }
 }
 
-/// One random change of the text and of its meaning; answers in words what it was.
+/// Applies one random change to the text and to its meaning; returns a description of the change.
 fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut Dice) -> String {
     match dice.below(10) {
         0 => {
@@ -188,7 +188,7 @@ fn random_edits_of_every_style_mean_what_they_intend() {
     }
 }
 
-/// Everything of a text but one list, in pieces; the brackets of that list are no part of it.
+/// Returns everything of a text except one list, in pieces; the brackets of that list are excluded.
 fn pieces_around(doc: &SplitDoc, list: List) -> Vec<String> {
     let whole = |list: &ListText| {
         let mut out = String::new();
@@ -213,7 +213,7 @@ fn list_text(doc: &SplitDoc, list: List) -> Option<&ListText> {
     }
 }
 
-/// The text of an item without what a neighbour's going may add or take: comment lines above, its comma, the end of its line.
+/// Returns the text of an item without what a change of a neighbour may add or remove: comment lines above, its comma, the end of its line.
 fn core(item: &Item) -> String {
     let tail = item.text.get(item.end as usize..).unwrap();
     let comma = list::skip(tail, 0);
@@ -234,7 +234,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
             let mut dice = Dice(seed * 104_729 + 7);
             let which = dice.below(start.splits().len() + 1);
             let list = if which < start.splits().len() { List::Split(which) } else { List::Exclude };
-            // Null becomes `[]`, and a list that was left out is added: other tests are about those.
+            // Null becomes `[]`, and a missing list is added: other tests cover these.
             let Some(old) = list_text(&start, list).filter(|_| !start.has_nothing()) else { continue };
             let length = old.items.len();
             let at = dice.below(length + 1);
@@ -267,7 +267,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
             let is_filled = length > 0 && !new.items.is_empty();
             if is_filled && old.intro.ends_with('\n') {
                 assert_eq!((&old.intro, &old.open, old.form), (&new.intro, &new.open, new.form), "{context}");
-                // What stood above the last item may stay behind it.
+                // Text above the last item may remain after it.
                 assert!(new.close.ends_with(&*old.close), "{context}");
             }
             if is_filled && old.form == Form::Flow {
@@ -279,7 +279,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
     assert!(looked_at > 1_000 || !only.is_empty(), "only {looked_at} items were looked at");
 }
 
-/// Lines that are in `old` and not, in this order, in `new`.
+/// Returns the lines of `old` that are not, in this order, in `new`.
 fn lost_lines<'t>(old: &'t str, new: &str) -> Vec<&'t str> {
     let mut rest = new.lines();
     let mut lost = Vec::new();

@@ -1,11 +1,11 @@
-//! The catalog of a prepared set, the same set without its database, its raw scan and another reader of tars see the same.
+//! The catalog of a prepared set, the same set without its database, its raw scan and another reader of tars return the same.
 
 use super::*;
 use crate::engine::browse::{filter, Marks, Matches, ProblemList, SampleFilter, SplitChoice, VisitFields};
 use proptest::prelude::*;
 use std::io::Read as _;
 
-/// A row as everybody should see it: key, begin, size, parts with their places.
+/// An expected row: key, begin, size, parts with their places.
 type Row = (String, u64, u64, Vec<(String, u64, u64)>);
 
 fn rows(catalog: &dyn Catalog) -> Vec<Row> {
@@ -17,7 +17,7 @@ fn rows(catalog: &dyn Catalog) -> Vec<Row> {
     all(catalog).iter().map(row).collect()
 }
 
-/// The same by the `tar` crate and the rules of docs/formats/energon.md §3, written down once more.
+/// Lists the same with the `tar` crate and the rules of docs/formats/energon.md §3, implemented a second time.
 fn listing(path: &Path) -> Vec<Row> {
     let mut archive = tar::Archive::new(std::fs::File::open(path).unwrap());
     let mut rows: Vec<Row> = Vec::new();
@@ -26,7 +26,7 @@ fn listing(path: &Path) -> Vec<Row> {
     for entry in archive.entries().unwrap() {
         let mut entry = entry.unwrap();
         let name = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
-        // The crate names the own header; a long name lies in two blocks or more before it.
+        // The crate returns the position of the entry's own header; a long name occupies two or more blocks before it.
         let begin = place;
         let (content, size) = (entry.raw_file_position(), entry.size());
         std::io::copy(&mut entry.by_ref().take(0), &mut std::io::sink()).unwrap();
@@ -53,10 +53,10 @@ fn a_part() -> impl Strategy<Value = (String, usize)> {
     (prop::sample::select(vec!["jpg", "txt", "json", "seg.png", "é", ""]).prop_map(str::to_owned), 0usize..1_500)
 }
 
-/// A sample: whether entries that are skipped come before it, and its parts with their sizes.
+/// A sample: whether skipped entries precede it, and its parts with their sizes.
 type Made = (bool, Vec<(String, usize)>);
 
-/// Shards of samples; every tenth entry is one that is skipped.
+/// Shards of samples; every tenth entry is skipped.
 fn shards() -> impl Strategy<Value = Vec<Vec<Made>>> {
     let sample = (prop::bool::weighted(0.1), prop::collection::vec(a_part(), 1..4));
     prop::collection::vec(prop::collection::vec(sample, 1..9), 1..4)
@@ -98,7 +98,7 @@ proptest! {
         let tableless = scanned(dir.path());
         prop_assert_eq!(rows(&*tableless), plain.clone());
         for catalog in [&raw, &prepared, &tableless] {
-            // A window from anywhere is a piece of the whole.
+            // A window at any position is a piece of the whole.
             let groups = catalog.groups();
             let whole = all(&**catalog);
             for number in 0..groups.total() {

@@ -1,11 +1,11 @@
-//! Data sets that lie: nothing panics, nothing takes memory that a file only claims, and the list goes on.
+//! Hostile data sets: nothing panics or allocates memory for a size that a file only claims, and the list continues.
 
 use super::*;
 use crate::engine::browse::{filter, loader, offsets, problems, Marks, ProblemList, SampleFilter, VisitFields};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-/// Everything that can be asked of a catalog; answers may be failures.
+/// Calls everything in a catalog; the results may be failures.
 fn exercise(catalog: &dyn Catalog) {
     let cancel = Cancel::default();
     let groups = catalog.groups();

@@ -15,7 +15,7 @@ fn lines_are_samples_with_or_without_an_index() {
     let scanned_rows = all(&*scanned(&path));
     assert_eq!(keys(&scanned_rows), ["0", "1", "2"]);
     let spans: Vec<(u64, u64)> = scanned_rows.iter().map(|row| (row.byte_offset, row.byte_size)).collect();
-    // As the loader's index has them: blank lines belong to the sample before, at the beginning to the first.
+    // As in the loader's index: blank lines belong to the sample before, at the beginning to the first one.
     assert_eq!(spans, [(0, 13), (13, 10), (23, 10)]);
     let words: Vec<u64> = spans.iter().map(|span| span.0).collect();
     put(&dir.path().join("a.jsonl.idx"), &crate::formats::energon::tar_idx::encode(&words, text.len() as u64));
@@ -53,7 +53,7 @@ fn a_packed_file_is_unpacked_while_one_looks_and_says_where_that_ends() {
     let catalog = scanned(&misnamed);
     assert_eq!(catalog.groups().total(), 20_000);
     assert!(catalog.groups().group(0).unwrap().failure.as_deref().unwrap().contains("compressed with gzip"));
-    // What can be unpacked of a cut file is shown, and that it is cut.
+    // The readable beginning of a truncated file is shown, together with the truncation.
     put(&path, &packed[..packed.len() / 2]);
     let catalog = scanned(&path);
     let group = catalog.groups().group(0).unwrap().clone();

@@ -1,4 +1,4 @@
-//! What a piece left out, reported and written down.
+//! Reports and records what a block leaves out.
 
 use super::Assembler;
 use crate::engine::pack::{EncodingSpec, Finding, PackedPiece};
@@ -8,7 +8,7 @@ use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 
 impl Assembler<'_> {
-    /// Reports what a piece left out.
+    /// Reports what a block leaves out.
     pub(super) fn tell(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
         for finding in &packed.findings {
             self.report(problem_of(finding, pass, self.recipes, input))?;
@@ -21,7 +21,7 @@ impl Assembler<'_> {
     }
 
     pub(super) fn report(&mut self, problem: Problem) -> Outcome<()> {
-        // The first thousand of each are what is kept of a run; a journal need not hold more.
+        // A run only keeps the first thousand of each severity, so the journal need not hold more.
         let kept = self.kept.entry(problem.severity).or_default();
         if *kept < KEPT_PROBLEMS {
             *kept += 1;

@@ -1,4 +1,4 @@
-//! What each format does with a piece.
+//! Processing of a block for each format.
 
 use super::{name, Assembler};
 use crate::engine::pack::{EncodedBlock, EncodingSpec, Kind};
@@ -8,10 +8,10 @@ use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome, PackFormat, ProblemKind, Severity, Subject};
 use std::ops::Range;
 
-/// What a spool of samples is called by the number of its file, and how many of its bytes a sample has.
+/// Name of a spool of samples by the number of its file, and bytes per sample in it.
 type SampleSpool = (fn(usize) -> String, u64);
 
-/// The work item of the reference program that is at work (docs/formats/modalities.md §4).
+/// The current work item of the reference program (docs/formats/modalities.md §4).
 #[derive(Default)]
 pub(super) struct Batch {
     number: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Batch {
 }
 
 impl Assembler<'_> {
-    /// Spools of fixed-length samples, and how many bytes of each a sample has; nothing where samples have no fixed length.
+    /// Returns the spools of fixed-length samples with the bytes per sample; empty if samples have no fixed length.
     pub(super) fn sample_spools(&self, recipe: &EncodingSpec) -> Vec<SampleSpool> {
         let Some(SampleSize::Fixed(size)) = self.plan.forager.as_ref().map(|target| target.sample_size) else {
             return Vec::new();
@@ -34,7 +34,7 @@ impl Assembler<'_> {
         spools
     }
 
-    /// A sample that the file before has begun goes on in this one (docs/formats/forager.md §3.1).
+    /// A sample begun in the previous file continues in this one (docs/formats/forager.md §3.1).
     pub(super) fn begin_samples(&mut self, recipe: &EncodingSpec, number: usize) -> Outcome<()> {
         let fixed = self.sample_spools(recipe);
         if fixed.is_empty() {
@@ -55,7 +55,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Appends tokens, and remembers where the last whole sample ends.
+    /// Appends tokens and remembers the end of the last whole sample.
     pub(super) fn append_samples(&mut self, name: &str, bytes: &[u8], sample_bytes: u64) -> Outcome<()> {
         let before = self.spools.get(name).map_or(0, Spool::bytes);
         let begun = (before + bytes.len() as u64) % sample_bytes;
@@ -70,7 +70,7 @@ impl Assembler<'_> {
         self.append(name, begun)
     }
 
-    /// Leaves no more of a spool than whole samples. Its bytes stay on the disk until the journal says so too.
+    /// Cuts a spool to whole samples. Its bytes stay on disk until the journal records the cut.
     pub(super) fn end_samples(&mut self, name: &str, sample_bytes: u64) -> Outcome<()> {
         let Some(spool) = self.spools.get_mut(name) else { return Ok(()) };
         if spool.bytes() % sample_bytes != 0 {
@@ -94,8 +94,8 @@ impl Assembler<'_> {
         self.append(&name::pbin_lengths(number), &numbers(&lot.lengths))
     }
 
-    /// As the reference program loses documents: a bad one takes its batch with it,
-    /// and no later batch is written (docs/formats/modalities.md §4.4).
+    /// Drops documents as the reference program does: a bad document drops its batch, and no later batch is written
+    /// (docs/formats/modalities.md §4.4).
     pub(super) fn add_by_batch(&mut self, number: usize, lot: &EncodedBlock) -> Outcome<()> {
         let size = self.plan.modalities.as_ref().map_or(1, |target| target.batch_lines.max(1));
         let lost_from = lot.first_refused.map(|(line, _)| line / size);
@@ -146,14 +146,14 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Adds a task's documents; gives which of them `skip` and `limit` leave.
+    /// Adds the documents of a task; returns the range of them that `skip` and `limit` keep.
     pub(super) fn add_task(&mut self, rank: u32, recipe: &EncodingSpec, lot: &EncodedBlock) -> Outcome<Range<usize>> {
         let target = self.plan.nanosets.as_ref();
         let (skip, limit) = target.map_or((0, None), |target| (target.skip, target.limit));
         let counts = self.tasks.entry(rank).or_default();
         let here = lot.lengths.len() as u64;
         let end = limit.map_or(u64::MAX, |limit| skip.saturating_add(limit));
-        // Of this lot's documents, those from `first` up to `last` are wanted.
+        // The documents from `first` up to `last` of this block are used.
         let first = skip.saturating_sub(counts.usable).min(here);
         let last = end.saturating_sub(counts.usable).min(here).max(first);
         counts.usable += here;

@@ -1,4 +1,4 @@
-//! The bytes that the reference programs wrote.
+//! Compares the output with the bytes written by the reference programs.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn nanosets_with_more_tasks_than_files() {
 fn modalities(name: &str, tokenizer: &str, change: impl Fn(&mut PackPlan)) -> Vec<PackReport> {
     let folder = case("modalities").join(name);
     let expected = std::fs::read(folder.join("expected/data.pbin")).unwrap();
-    // By lines, and by the index that the reference program read.
+    // By lines, and by the index that the reference program used.
     let indexes = [None, Some(folder.join("expected/data.idx").to_str().unwrap().to_owned())];
     indexes
         .into_iter()

@@ -1,4 +1,4 @@
-//! The log folder: what datatrove's tools read there, and what they left.
+//! The log folder: what datatrove's tools read in it, and what they left.
 
 use super::rerun::World;
 use super::*;
@@ -80,7 +80,7 @@ fn tasks_of_another_division_are_not_taken_for_ours() {
     let (world, plan, logs) = world();
     world.put("logs/executor.json", br#"{"tasks": 3, "world_size": 3}"#);
     run(&plan).unwrap();
-    // Its own number of tasks is what counts now.
+    // Now its own number of tasks applies.
     assert_eq!(json(&logs.join("executor.json"))["world_size"], 2);
     let mut other = plan.clone();
     other.nanosets.as_mut().unwrap().tasks = Some(3);
@@ -88,7 +88,7 @@ fn tasks_of_another_division_are_not_taken_for_ours() {
         assert_eq!(failure.class, ExitClass::Data);
         assert!(failure.hint.as_ref().unwrap().starts_with("--tasks 2 "), "{failure:?}");
     }
-    // As the reference program does: ranks 0 and 1 are passed over.
+    // As in the reference program, ranks 0 and 1 are skipped.
     (other.compat, other.output) = (true, format!("{}-3", other.output));
     run(&other).unwrap();
     assert!(files(Path::new(&other.output)).keys().any(|name| name.starts_with("00002_")));

@@ -12,7 +12,7 @@ use gristmill_core::pack::{
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The folder of a golden case.
+/// Returns the folder of a golden case.
 fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
 }
@@ -33,7 +33,7 @@ fn run(plan: &PackPlan) -> Outcome<PackReport> {
     start(plan.clone(), options(2))?.wait()
 }
 
-/// All files below a folder, by relative name, without our own.
+/// Returns all files below a folder by relative name, without those of run folders.
 fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).into_iter().map(Result::unwrap) {

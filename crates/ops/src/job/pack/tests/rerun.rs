@@ -1,4 +1,4 @@
-//! Threads, memory and pieces change no byte, and neither do kills.
+//! Threads, memory, block sizes and kills do not change the output.
 
 use super::*;
 use crate::engine::plan::file::PlanFile;
@@ -7,12 +7,12 @@ use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::publish::write_file;
 use rustix::io::Errno;
 
-/// A folder of documents, good and bad, and a place for the output.
+/// A folder of good and bad documents, with a path for the output.
 pub(super) struct World {
     pub(super) dir: tempfile::TempDir,
 }
 
-/// A plan of all formats at once.
+/// A change to the plan of all formats.
 type Change = fn(&mut PackPlan);
 
 impl World {
@@ -67,18 +67,18 @@ impl World {
         self.run(options(1), LINE_BY_LINE, Arc::new(RealFs))
     }
 
-    /// Our own folder holds a record and nothing to go on with.
+    /// Asserts that the run folder contains a record and nothing to resume.
     fn assert_tidy(&self, context: &str) {
         let own = self.dir.path().join("out.gristmill");
         let names: std::collections::BTreeSet<String> =
             std::fs::read_dir(own).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        // Of a lock that a killed run did not come to take.
+        // Drafts of a lock that a killed run did not take.
         let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with("lock.")).collect();
         assert_eq!(names, ["plan.yaml", "report.json"], "{context}");
     }
 }
 
-/// Every line is a piece, and every piece is recorded.
+/// Every line is a block, and every block is recorded.
 pub(super) const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
@@ -138,7 +138,7 @@ fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
     World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
     let ops = counting.ops();
     let mut resumed = 0;
-    // Steps that meet every kind of operation over the runs, at a cost that a test may have.
+    // Steps that cover every kind of operation over all runs, at an acceptable cost for a test.
     for at in (0..ops).step_by(11).chain((ops - 60..ops).step_by(3)) {
         let world = World::new();
         let result = world.run(options(1), LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
@@ -198,7 +198,7 @@ fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
     other.overwrite = true;
     run(&other).unwrap();
     assert_ne!(files(&world.output()), before);
-    // Back again, and nothing of the other plan is left.
+    // Back to the first plan; nothing of the other plan is left.
     let back = PackPlan { overwrite: true, ..world.plan() };
     run(&back).unwrap();
     assert_same(&files(&world.output()), &before, "overwritten");
@@ -245,7 +245,7 @@ fn an_input_that_changes_while_it_is_read_is_named() {
     let world = World::new();
     let task = start_on(world.plan(), options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
     world.put("in/2.jsonl", b"{\"text\": \"other\"}\n");
-    // Either it was listed as it is now, or the change was noticed.
+    // Either the file was listed after the change, or the change was noticed.
     if let Err(failure) = task.wait() {
         assert!(
             failure.class == ExitClass::Data && failure.subject.path.as_deref().unwrap().ends_with("2.jsonl"),
@@ -302,7 +302,7 @@ fn a_disk_that_is_too_small_is_told_before_the_work() {
     assert_eq!(failure.class, ExitClass::Environment);
     assert!(failure.why.contains("needed, and 100 B are free"), "{failure}");
     assert!(!world.output().exists());
-    // Enough, though not for the worst.
+    // Enough, but not for the worst case.
     let needed = preview(&world.plan(), &options(1), &Default::default()).unwrap().needed_bytes;
     world.run(options(1), with(needed), Arc::new(RealFs)).unwrap();
     assert!(world.output().exists());
@@ -349,7 +349,7 @@ fn a_long_line_that_gives_no_document_makes_no_estimate_larger() {
     let report = start_on(plan.clone(), options(1), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((seen.file_count, report.documents), (2, 60_000));
     assert!(seen.tokens.abs_diff(report.tokens) < report.tokens / 4, "{} {}", seen.tokens, report.tokens);
-    // Lines as long that are documents are counted by those of which the beginning was looked at.
+    // Equally long lines that are documents are estimated from those whose beginning was read.
     let text = "words ".repeat(1 << 16);
     world.put("in/b.json", format!("{{\"text\": \"{text}\"}}\n").repeat(20).as_bytes());
     plan.output = world.dir.path().join("other").to_str().unwrap().into();

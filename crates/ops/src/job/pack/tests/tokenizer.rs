@@ -1,4 +1,4 @@
-//! What the tokenizer does to a run: the switch to the reference, texts that are filled up.
+//! Effects of the tokenizer on a run: the switch to the reference, and padded texts.
 
 use super::*;
 use gristmill_storage::publish::write_file;
@@ -21,13 +21,13 @@ fn ids(path: &Path) -> Vec<u64> {
     numbers(path, |bytes| u16::from_le_bytes(bytes).into())
 }
 
-/// Documents of which the reference and the fast reader differ in one, and what the reference makes of all.
+/// Returns documents of which one is tokenized differently by the reference and the fast tokenizer, and the reference result for all.
 fn differing(dir: &Path, at: usize) -> (PackPlan, Vec<u64>) {
     let mut texts: Vec<String> = (0..40).map(|n| format!("document {n} of a few words")).collect();
     texts[at].push_str(DIFFERS);
     put(&dir.join("in/a.jsonl"), &lines(&texts));
     let mut plan = plan(&dir.join("in"), "nanosets/tokenizers/bpe1k.json", &dir.join("out"));
-    // A file of its own for each test: runs side by side share what they load, and one that goes to the reference takes the others along.
+    // A separate file for each test: parallel runs share loaded tokenizers, and a switch to the reference affects all of them.
     let mut file = std::fs::read(&plan.tokenizer).unwrap();
     file.resize(file.len() + at, b'\n');
     plan.tokenizer = dir.join("tokenizer.json").to_str().unwrap().into();
@@ -71,7 +71,7 @@ fn a_difference_in_a_document_that_is_not_compared_is_not_seen() {
     let (plan, expected) = differing(dir.path(), 30);
     assert!(!Tokenizer::load(&plan.tokenizer).unwrap().guard().wants(30));
     let report = run(&plan).unwrap();
-    // What the seam does reaches the files: without the guard the test above could not fail.
+    // The injected difference reaches the files; without the guard the test above could not fail.
     assert!(report.switched_to_reference.is_none());
     assert_ne!(ids(&dir.path().join("out/00000_unshuffled.ds")), expected);
 }
@@ -111,7 +111,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
         "added_tokens":[],"normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":null,
         "decoder":null,"model":{"type":"WordLevel","vocab":{"a":0,"b":1,"?":2},"unk_token":"?"}}"#;
     put(&dir.path().join("tokenizer.json"), json.as_bytes());
-    // The longest of the first batch is its last document; that of the second one shorter.
+    // The longest document of the first batch is its last one; that of the second batch is shorter.
     let words = |n: usize| match n {
         9_999 => "a b a b a",
         10_001 => "b a b",
@@ -142,7 +142,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
 #[test]
 fn documents_behind_carriage_returns_are_encoded_like_those_of_lines() {
     let dir = tempfile::tempdir().unwrap();
-    // More than are encoded together, and blank ones between.
+    // More than are encoded together, with blank ones in between.
     let texts: Vec<String> = (0..700).map(|n| format!("document {n} of a few words")).collect();
     let by_lines = String::from_utf8(lines(&texts)).unwrap();
     let mut made = Vec::new();

@@ -1,4 +1,4 @@
-//! Runs that were stopped and are gone on with: from another place, with shards added meanwhile, beside a scan at work.
+//! Resuming stopped runs: from another folder, with shards added in the meantime, and next to an active scan.
 
 use super::*;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
@@ -10,7 +10,7 @@ fn plan_at(root: &Path) -> PreparePlan {
     plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false })
 }
 
-/// Shards that a run which failed at operation `at` left as done.
+/// Returns the number of shards recorded as done by a run that failed at operation `at`.
 fn stopped_at(root: &Path, at: u64) -> usize {
     let fs = Arc::new(FaultFs::new(Fault::From { at, errno: Errno::NOSPC }));
     let options = RunOptions { threads: 1, ..RunOptions::default() };
@@ -20,12 +20,12 @@ fn stopped_at(root: &Path, at: u64) -> usize {
     std::fs::read_to_string(journal).map_or(0, |text| text.lines().filter(|line| line.contains("\"unit\"")).count())
 }
 
-/// A data set whose run was stopped when three of its four shards were done.
+/// Creates a data set whose run stopped after three of its four shards.
 fn stopped() -> tempfile::TempDir {
     stopped_after(|_| ())
 }
 
-/// The same with a change to the data set before the run.
+/// The same, with a change to the data set before the run.
 fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     for at in 10..200 {
         let folder = copy_of("captioning_fieldmap");
@@ -37,7 +37,7 @@ fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     panic!("no run was stopped between two shards");
 }
 
-/// Runs to the end; answers how many shards were taken over, in the words of the log.
+/// Runs to the end; returns the log lines about shards that were taken over.
 fn go_on(root: &Path, scan: Option<LiveScan>) -> Vec<String> {
     let job = PrepareJob::start(plan_at(root), RunOptions { threads: 1, ..RunOptions::default() }, scan).unwrap();
     while !job.is_finished() {
@@ -48,7 +48,7 @@ fn go_on(root: &Path, scan: Option<LiveScan>) -> Vec<String> {
     log.iter().filter(|line| line.contains("taken over")).cloned().collect()
 }
 
-/// All that is read by a loader, except for the random name of the index.
+/// Returns all files that a loader reads, except for the random name of the index.
 fn results(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let made = |name: &PathBuf| name.to_string_lossy().ends_with(".tar.idx") || name.ends_with(".info.json");
     let mut files: Vec<_> = files_below(root).into_iter().filter(made).collect();
@@ -85,7 +85,7 @@ fn a_stopped_run_goes_on_where_the_data_set_was_moved_to() {
     assert_eq!(results(&moved), made_at_once(|_| ()));
 }
 
-/// The numbers of all shards move by one, so that spools of the stopped run would be in the way by their numbers.
+/// The numbers of all shards change by one, so the spools of the stopped run have the numbers of other shards.
 #[test]
 fn a_shard_that_was_added_before_all_others_takes_no_spool_from_them() {
     let add = |root: &Path| {
@@ -112,7 +112,7 @@ fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
     scan.wait().unwrap();
     assert!(go_on(folder.path(), Some(scan)).is_empty());
     assert_eq!(results(folder.path()), made_at_once(|_| ()));
-    // The other way round: what is known of the stopped run is not read by a scan that comes to it later.
+    // In the opposite order: a scan that starts later does not read shards known from the stopped run.
     let shared = Shared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
     shared.set_opened(crate::engine::dataset::open(folder.path()).unwrap());
     assert!(shared.take_over(1) && !shared.take_over(1), "one of the two has it");

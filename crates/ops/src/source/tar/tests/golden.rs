@@ -6,7 +6,7 @@ fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/energon").join(name)
 }
 
-/// One CSV line into cells; the dumps quote where needed.
+/// Splits one CSV line into cells; the dumps quote where needed.
 fn cells(line: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     let mut quoted = false;

@@ -1,15 +1,15 @@
-//! Archives broken at every place: nothing panics or hangs, and no whole sample is lost without a word.
+//! Archives damaged at every position: nothing panics or hangs, and no whole sample is lost without a report.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A sound archive and what can be said of its bytes.
+/// A valid archive and properties of its bytes.
 struct Whole {
     archive: Vec<u8>,
     samples: Vec<Seen>,
-    /// Payloads of extended headers: no checksum guards them, so a flip there can change a name unnoticed.
+    /// Payloads of extended headers: no checksum protects them, so a flipped bit there can change a name unnoticed.
     payloads: Vec<std::ops::Range<u64>>,
-    /// Starts of entries: a cut there cannot be told from an archive that was closed without an end mark.
+    /// Starts of entries: a cut there cannot be distinguished from an archive that was closed without an end mark.
     seams: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ fn is_there(found: &Scanned, sample: &Seen) -> bool {
     found.samples.iter().any(|s| s.key == sample.key && s.offset == sample.offset && s.parts == sample.parts)
 }
 
-/// What comes out must be as it was, or be excluded.
+/// Checks that every sample found is unchanged or excluded.
 fn nothing_false_is_believed(found: &Scanned, whole: &[Seen]) {
     for sample in &found.samples {
         let same = whole.iter().any(|w| w.key == sample.key && w.offset == sample.offset && w.parts == sample.parts);
@@ -73,7 +73,7 @@ fn nothing_false_is_believed(found: &Scanned, whole: &[Seen]) {
     }
 }
 
-/// Sample `hit` may be gone or excluded, its neighbours excluded, all others must be there.
+/// Checks that all samples are found, except that `hit` may be missing or excluded, and its neighbours excluded.
 fn others_are_there(found: &Scanned, whole: &[Seen], hit: usize) {
     for (n, sample) in whole.iter().enumerate().filter(|&(n, _)| n != hit) {
         assert!(is_there(found, sample), "sample {n} is lost after damage to {hit}: {:?}", found.problems);
@@ -115,7 +115,7 @@ fn a_cut_anywhere_keeps_every_sample_before_it() {
             assert!(is_there(&found, sample), "a sample before the cut at {at} is lost: {:?}", found.problems);
         }
         let at_seam = whole.seams.contains(&at) || at > whole.archive.len() as u64 - 1024;
-        // Blanks alone look like what is left of an end mark.
+        // Zeros alone look like the remains of an end mark.
         let rest = whole.archive.get(at as usize / 512 * 512..at as usize).unwrap_or_default();
         let is_blank = !rest.is_empty() && rest.iter().all(|byte| *byte == 0);
         if !at_seam && !is_blank {
@@ -136,7 +136,7 @@ fn a_damaged_block_anywhere_costs_no_other_sample() {
             archive[at..at + 512].fill(filler);
             let found = scan_bytes(&archive);
             let hit = whole.samples.iter().rposition(|s| s.offset <= at as u64).unwrap();
-            // A block in the nested archive, or one that hides its size, may cost the sample; never the others.
+            // A block in the nested archive, or one that hides its size, may lose the sample; never the others.
             for (n, sample) in whole.samples.iter().enumerate().filter(|&(n, _)| n != hit) {
                 assert!(is_there(&found, sample), "sample {n} is lost with block {at}: {:?}", found.problems);
             }

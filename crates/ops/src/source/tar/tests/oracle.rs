@@ -1,4 +1,4 @@
-//! Archives written by another implementation, in every dialect, against what the rules say of them.
+//! Archives written by another implementation, in every dialect, compared with the result of the rules.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ struct Wanted {
     size: usize,
 }
 
-/// An entry as it lies in the archive.
+/// An entry with its location in the archive.
 #[derive(Clone, Debug)]
 struct Laid {
     name: String,
@@ -59,7 +59,7 @@ fn raw_name(header: &mut tar::Header, name: &str) {
     field[..length].copy_from_slice(&name.as_bytes()[..length]);
 }
 
-/// Writes the entries one after the other and notes where each begins.
+/// Writes the entries in order and records where each begins.
 fn build(wanted: &[Wanted]) -> (Vec<u8>, Vec<Laid>) {
     let mut builder = tar::Builder::new(Vec::new());
     let mut laid = Vec::new();
@@ -102,7 +102,7 @@ fn build(wanted: &[Wanted]) -> (Vec<u8>, Vec<Laid>) {
     (builder.into_inner().unwrap(), laid)
 }
 
-/// The grouping rule, written plainly.
+/// A plain implementation of the grouping rule.
 fn expected(laid: &[Laid], end: u64) -> Vec<Seen> {
     let skip = fancy_regex::Regex::new(r"\A__[^/]*__(?:\n?\z|/)").unwrap();
     let split = fancy_regex::Regex::new(r"\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
@@ -145,7 +145,7 @@ fn entries() -> impl Strategy<Value = Vec<Wanted>> {
         while short && name.len() > 100 {
             name.remove(0);
         }
-        // A pax path loses its final slashes, and the old-style folder rule looks at the header's own name.
+        // A pax path loses its final slashes, and the old-style folder rule uses the header's own name.
         if !short {
             name = format!("{}x", name.trim_end_matches('/'));
         }
@@ -180,7 +180,7 @@ proptest! {
             }
         }
         prop_assert_eq!(found.scan.parts, statistics);
-        // The other implementation reads the same names and places.
+        // The other implementation reads the same names and offsets.
         let mut reader = tar::Archive::new(archive.as_slice());
         let listed: Vec<_> = reader.entries().unwrap().map(|e| { let e = e.unwrap();
             (String::from_utf8_lossy(&e.path_bytes()).into_owned(), e.raw_file_position()) }).collect();

@@ -1,7 +1,7 @@
-//! jq programs: which of them are only a path of keys, and running the others.
+//! jq programs: recognises those that are only a path of keys, and runs the others.
 //!
-//! A program comes from a person and its input from anywhere, so what may never end, or looks outside of its input, is not there:
-//! definitions, loops without a bound, the environment, the clock, further inputs.
+//! A program comes from the user and its input may be untrusted, so features that may not terminate or that read anything but the input are
+//! missing: definitions, unbounded loops, the environment, the clock, further inputs.
 
 mod patterns;
 
@@ -14,13 +14,13 @@ use jaq_core::load::{self, Arena, File, Lexer, Loader};
 use jaq_core::{compile, unwrap_valr, Compiler, Ctx, Vars};
 use jaq_json::{read, Val};
 
-/// What reading a program is called in errors.
+/// Name of this step in errors.
 const WHAT: &str = "reading the jq program";
-/// The longest program, in bytes.
+/// Maximum length of a program, in bytes.
 const MAX_PROGRAM_BYTES: usize = 4 << 10;
-/// Brackets in each other, at most.
+/// Maximum nesting of brackets.
 const DEEPEST: usize = 100;
-/// Words that a program cannot have, and why.
+/// Words that a program must not contain, with the reason.
 const REFUSED: [(&str, &str); 24] = [
     ("def", ENDLESS),
     ("recurse", ENDLESS),
@@ -51,7 +51,7 @@ const ENDLESS: &str = "may never end, so it cannot be used here";
 const BOUNDLESS: &str = "can be the bound of a loop that never ends, so it cannot be used here";
 const OUTSIDE: &str = "has to do with more than the document, so it cannot be used here";
 
-/// Definitions that come behind the usual ones and count in their place.
+/// Definitions that follow the standard ones and override them.
 const LIKE_JQ: &str = include_str!("like_jq.jq");
 
 type Data = JustLut<Val>;
@@ -62,7 +62,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Compiles a program; a mistake in it is a usage error that names its place.
+    /// Compiles a program; a mistake in it is a usage error with its location.
     pub(super) fn new(code: &str) -> Outcome<Self> {
         if code.len() > MAX_PROGRAM_BYTES {
             return Err(refused(code, 0, "it is longer than 4 KiB".into()));
@@ -96,7 +96,7 @@ impl Program {
         Ok(Self { filter })
     }
 
-    /// Its first output for a document; a text is put behind those that are there.
+    /// Runs the program on a document and returns its first output; a text is appended to `texts`.
     pub(super) fn run(&self, line: &str, texts: &mut String) -> TextPlace<'static> {
         let Ok(input) = read::parse_single(line.as_bytes()) else {
             return TextPlace::Line(Text::Fails("jq cannot read the line"));
@@ -147,7 +147,7 @@ fn refused(code: &str, at: usize, why: String) -> Failure {
     Failure::usage(WHAT, why).on(Subject::field(code).column(column))
 }
 
-/// Where more brackets are open than a program has use for: reading it would take as many steps down.
+/// Returns the offset where brackets are nested too deeply: the recursion depth of the parser equals the nesting.
 fn too_deep(code: &str) -> Option<usize> {
     let mut depth = 0_usize;
     code.bytes().position(|byte| {
@@ -161,7 +161,7 @@ fn too_deep(code: &str) -> Option<usize> {
 }
 
 fn refuse_words(code: &str, tokens: &[Token<&str>]) -> Outcome<()> {
-    // Programs are short; nesting was bounded when they were read.
+    // Programs are short, and their nesting was limited before they were parsed.
     let mut waiting: Vec<&Token<&str>> = tokens.iter().rev().collect();
     while let Some(Token(text, token)) = waiting.pop() {
         match token {
@@ -181,7 +181,7 @@ fn refuse_words(code: &str, tokens: &[Token<&str>]) -> Outcome<()> {
     Ok(())
 }
 
-/// The keys of a program that only follows keys: `.a.b`, `.["a b"]`, `."a"`. `None` for any other.
+/// Returns the keys of a program that only follows keys: `.a.b`, `.["a b"]`, `."a"`. `None` for any other.
 pub(super) fn as_path(program: &str) -> Option<Vec<String>> {
     let mut rest = program.trim();
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! Regular expressions of programs, by the engine that jq has.
+//! Regular expressions of programs, with the same engine as jq.
 
 use super::Data;
 use jaq_core::native::{bome, run, v, Fun};
@@ -9,30 +9,30 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc as Shared;
 
-/// What of a text is wanted.
+/// Parts of a text that are returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MatchParts {
     Matches,
-    /// What lies between them.
+    /// The texts between the matches.
     Rest,
     Both,
 }
 
-/// How a pattern is used.
+/// How a pattern is applied.
 struct Manner {
     options: RegexOptions,
     is_global: bool,
 }
 
-/// A pattern that was compiled, and how.
+/// A compiled pattern with its source and options.
 type CompiledPattern = (String, RegexOptions, Shared<Regex>);
 
 thread_local! {
-    /// The one that was used last: a program uses few, on many documents.
+    /// The pattern that was used last: a program uses few patterns, on many documents.
     static LAST: RefCell<Option<CompiledPattern>> = const { RefCell::new(None) };
 }
 
-/// The filters by which the definitions look for patterns and put texts together; they take the place of those of the same names.
+/// Returns the filters by which the definitions search patterns and concatenate texts; they override those of the same names.
 pub(super) fn filters() -> [Fun<Data>; 5] {
     let replaced = [Bind::Var(()), Bind::Fun(()), Bind::Var(())];
     [
@@ -49,7 +49,7 @@ pub(super) fn is_ours(name: &str) -> bool {
     ["matches", "split_", "split_matches"].contains(&name)
 }
 
-/// Takes a text, a pattern and flags; gives an array: of each match its parts, the whole first, and texts between.
+/// Takes a text, a pattern and flags; returns an array of the parts of each match, the whole first, and of the texts between.
 fn found(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
     let (flags, pattern) = (cv.0.pop_var(), cv.0.pop_var());
     let (mut all, mut chars) = (Vec::new(), Chars::default());
@@ -72,8 +72,8 @@ fn found(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
     Ok(Val::Arr(Rc::new(all)))
 }
 
-/// Takes a text, a pattern, what replaces it and flags; gives the text with the first output for the named groups in place of each
-/// match. The text is written once, however many there are.
+/// Takes a text, a pattern, a replacement and flags; returns the text with each match replaced by the first output for its named groups.
+/// The text is written once, regardless of the number of matches.
 fn with_replaced(mut cv: Cv<'_, Data>) -> ValR<Val> {
     let (flags, (by, context), pattern) = (cv.0.pop_var(), cv.0.pop_fun(), cv.0.pop_var());
     let (mut out, mut search) = (String::new(), Search::new(&cv.1, &pattern, &flags)?);
@@ -94,7 +94,7 @@ fn with_replaced(mut cv: Cv<'_, Data>) -> ValR<Val> {
     Ok(text_of(&out))
 }
 
-/// Texts of an array, one after the other.
+/// Concatenates the texts of an array.
 fn concat(texts: &Val) -> ValR<Val> {
     let Val::Arr(texts) = texts else { return Err(Failed::str("only texts of an array are put together")) };
     let mut out = Vec::new();
@@ -107,18 +107,18 @@ fn concat(texts: &Val) -> ValR<Val> {
     Ok(Val::utf8_str(out))
 }
 
-/// Looks for one match after the other.
+/// Searches for the matches in order.
 struct Search<'a> {
     text: Cow<'a, str>,
     regex: Shared<Regex>,
-    /// Groups that have names.
+    /// Named groups.
     names: Vec<(usize, String)>,
     is_global: bool,
-    /// Where the next is looked for; behind the text when there is none.
+    /// Offset where the next search starts, in bytes; past the end of the text when there is none.
     from: usize,
-    /// Behind the last.
+    /// Offset of the end of the last match, in bytes.
     behind: usize,
-    /// Groups of the last.
+    /// Groups of the last match.
     region: Region,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         Ok(Self { text, regex, names, is_global, from: 0, behind: 0, region })
     }
 
-    /// Finds the next match; the text between the one before and it.
+    /// Finds the next match; returns the text between it and the one before.
     fn next(&mut self) -> Result<Option<&str>, Failed<Val>> {
         let (text, to) = (self.text.as_ref(), self.text.len());
         if self.from > to {
@@ -146,7 +146,7 @@ impl<'a> Search<'a> {
         let place = place.map_err(Failed::str)?.and_then(|_| self.region.pos(0));
         let Some((start, end)) = place else { return Ok(None) };
         let between = text.get(self.behind..start).unwrap_or_default();
-        // Where nothing was taken the next is looked for behind the next character.
+        // After an empty match, the search continues after the next character.
         let step = text.get(end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
         self.behind = end;
         self.from = match self.is_global {
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         Ok(Some(between))
     }
 
-    /// What lies behind the last match.
+    /// Returns the text after the last match.
     fn rest(&self) -> &str {
         self.text.get(self.behind..).unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl<'a> Search<'a> {
 }
 
 impl Manner {
-    /// Of flags as jq has them; `null` is none.
+    /// Parses flags as jq defines them; `null` means none.
     fn new(flags: &Val) -> Result<Self, Failed<Val>> {
         let mut manner = Self { options: RegexOptions::REGEX_OPTION_CAPTURE_GROUP, is_global: false };
         let flags = match flags {
@@ -195,7 +195,7 @@ impl Manner {
     }
 }
 
-/// A pattern, compiled once for all documents that come one after the other.
+/// Compiles a pattern, once for all consecutive documents.
 fn compiled(pattern: &str, options: RegexOptions) -> Result<Shared<Regex>, Failed<Val>> {
     LAST.with_borrow_mut(|last| {
         if let Some((_, _, regex)) = last.as_ref().filter(|known| known.0 == pattern && known.1 == options) {
@@ -207,7 +207,7 @@ fn compiled(pattern: &str, options: RegexOptions) -> Result<Shared<Regex>, Faile
     })
 }
 
-/// Groups that have names.
+/// Returns the named groups.
 fn names(regex: &Regex) -> Vec<(usize, String)> {
     let mut names = Vec::new();
     regex.foreach_name(|name, groups| {
@@ -221,10 +221,10 @@ fn text_of(text: &str) -> Val {
     Val::utf8_str(text.as_bytes().to_vec())
 }
 
-/// A part of a text: its place and length in characters, and itself.
+/// Offset and length of a part of a text in characters, and the part itself.
 type Part<'a> = (usize, usize, &'a str);
 
-/// What is known of places in a text that were asked for, so that each character is counted once or twice and not for each match.
+/// The last counted position in a text, so that each character is counted once or twice and not for each match.
 #[derive(Default)]
 struct Chars {
     bytes: usize,
@@ -234,7 +234,7 @@ struct Chars {
 impl Chars {
     fn part<'a>(&mut self, text: &'a str, from: usize, to: usize) -> Part<'a> {
         if from < self.bytes {
-            // A group in front of what was asked for last, mostly by little.
+            // A group that starts before the last position, mostly by little.
             let back = text.get(from..self.bytes).map_or(0, |part| part.chars().count());
             (self.bytes, self.chars) = (from, self.chars - back);
         } else {
@@ -246,7 +246,7 @@ impl Chars {
     }
 }
 
-/// A part as an object; of a group with its name, if it has one.
+/// Returns a part as an object; for a group with its name, if it has one.
 fn part(place: Option<Part<'_>>, group: Option<Option<&str>>) -> Val {
     let number = |number: isize| Val::Num(Num::Int(number));
     let (offset, length, text) = match place {

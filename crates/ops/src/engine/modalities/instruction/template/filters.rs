@@ -1,17 +1,17 @@
-//! Filters whose results the engine and Jinja see differently.
+//! Filters whose results differ between the engine and Jinja.
 
 use super::plain;
 use minijinja::{Error, Value};
 
-/// The longest field of zeros that a text is filled up to.
+/// Maximum width that a text is zero-padded to.
 pub(super) const WIDEST: usize = 1 << 20;
 
-/// `string`: a value as Python's `str` has it.
+/// The filter `string`: a value as formatted by Python's `str`.
 pub(super) fn string(value: &Value) -> Result<Value, Error> {
     plain(value).map(Value::from)
 }
 
-/// `escape` and `e`: characters with a meaning in HTML by the names that markupsafe gives them.
+/// The filters `escape` and `e`: replaces HTML special characters with the entities that markupsafe uses.
 pub(super) fn escape(value: &Value) -> Result<Value, Error> {
     let text = plain(value)?;
     let mut out = String::with_capacity(text.len());
@@ -28,7 +28,7 @@ pub(super) fn escape(value: &Value) -> Result<Value, Error> {
     Ok(Value::from(out))
 }
 
-/// `int`: a number without its fraction; a default, 0 unless it is given, for what is none.
+/// The filter `int`: a number without its fraction; a default (0 unless given) for anything that is not a number.
 pub(super) fn int(value: &Value, default: Option<Value>) -> Value {
     let of_float = |number: f64| (number.is_finite() && number.abs() < 1e18).then_some(number.trunc() as i64);
     let number = match value.as_str() {

@@ -1,4 +1,4 @@
-//! The methods of Python's texts, lists and maps that templates use.
+//! The methods of Python's strings, lists and dicts that templates use.
 
 use super::filters::WIDEST;
 use super::plain;
@@ -81,7 +81,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
             if lines.last().is_some_and(|last| last.is_empty()) {
                 lines.pop();
             }
-            // An end of two characters is one end.
+            // A line end of two characters counts as one.
             let joined = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
             match joined {
                 Some(joined) => of_text(state, &joined, name, args),
@@ -140,7 +140,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
     }
 }
 
-/// What Python's `splitlines` ends a line at, besides `\r\n`.
+/// The characters at which Python's `splitlines` ends a line, apart from `\r\n`.
 const LINE_ENDS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
@@ -161,7 +161,7 @@ fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error
     Ok(Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>()))
 }
 
-/// `{}` and `{0}`; what else a field may say is refused.
+/// Formats `{}` and `{0}`; any other field is refused.
 fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
     let (mut out, mut rest, mut next) = (String::with_capacity(text.len()), text, 0);
     while let Some(at) = rest.find(['{', '}']) {

@@ -1,4 +1,4 @@
-//! Chat templates: Jinja in a sandbox, with values printed as Python prints them.
+//! Chat templates: Jinja in a sandbox, with values formatted as Python formats them.
 
 mod filters;
 mod methods;
@@ -13,12 +13,12 @@ use minijinja::{context, Environment, Error, ErrorKind, Output, State};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What the template is called in the engine; no name that would make it escape HTML.
+/// The name of the template in the engine; its lack of an extension keeps HTML escaping off.
 const NAME: &str = "chat";
-/// Lists and maps nested deeper are not printed.
+/// Maximum depth of printed lists and maps.
 const MAX_DEPTH: usize = 32;
 
-/// A template, ready to be rendered any number of times.
+/// A compiled template, which can be rendered any number of times.
 pub struct ChatTemplate {
     environment: Environment<'static>,
     data: Value,
@@ -60,8 +60,8 @@ fn value(node: &Node) -> Value {
 }
 
 impl ChatTemplate {
-    /// Compiles a template. `data` is what it knows as `chat_template_data`. A line end between `}` and `{` is taken out of the text,
-    /// as the reference does.
+    /// Compiles a template. `data` is available in it as `chat_template_data`. A line end between `}` and `{` is removed from the text, as
+    /// in the reference.
     pub fn new(text: &str, data: &Node) -> Outcome<Self> {
         let mut environment = Environment::new();
         environment.set_trim_blocks(true);
@@ -81,7 +81,7 @@ impl ChatTemplate {
         Ok(Self { environment, data: value(data) })
     }
 
-    /// The text of a conversation; the reason when the template fails on it.
+    /// Returns the text of a conversation; the error is the reason why the template fails.
     pub fn render(&self, messages: &Node) -> Result<String, String> {
         let template = self.environment.get_template(NAME).map_err(|error| told(&error))?;
         let data = self.data.clone();
@@ -96,12 +96,12 @@ fn told(error: &Error) -> String {
     error.line().map_or_else(|| why.clone(), |line| format!("{why} (line {line} of the template)"))
 }
 
-/// Puts a value into the output.
+/// Writes a value to the output.
 fn print(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
     Ok(out.write_str(&plain(value)?)?)
 }
 
-/// A value as Python's `str` has it.
+/// Formats a value like Python's `str`.
 fn plain(value: &Value) -> Result<String, Error> {
     let mut text = String::new();
     match value.as_str() {
@@ -112,7 +112,7 @@ fn plain(value: &Value) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A value as Python's `repr` has it.
+/// Formats a value like Python's `repr`.
 fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH {
         return Err(Error::new(ErrorKind::InvalidOperation, "a value that is printed is nested too deep"));

@@ -6,13 +6,13 @@ use gristmill_pycompat::Node;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
-/// The widest step to the right, in blanks.
+/// Maximum width of one indentation level, in spaces.
 const WIDEST: usize = 1 << 10;
 
 struct Writer {
     out: String,
     is_ascii: bool,
-    /// What one step to the right is made of; without it everything stands in one line.
+    /// The text of one indentation level; without it the output is a single line.
     indent: Option<String>,
     comma: String,
     colon: String,
@@ -23,7 +23,7 @@ fn refused(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, why.into())
 }
 
-/// The filter.
+/// Applies the filter.
 pub(super) fn tojson(value: &Value, ensure_ascii: Option<bool>, arguments: Kwargs) -> Result<Value, Error> {
     let is_ascii = arguments.get::<Option<bool>>("ensure_ascii")?.or(ensure_ascii).unwrap_or(false);
     let is_sorted = arguments.get::<Option<bool>>("sort_keys")?.unwrap_or(false);
