@@ -1,9 +1,9 @@
-//! Looking at 10⁷ samples: windows, finds and filters over 1,000 shards × 10,000 samples, prepared and not.
+//! Benchmarks windows, finds and filters over 10⁷ samples: 1,000 shards × 10,000 samples, prepared and not.
 //!
 //! ```text
 //! cargo bench --bench browse                 # prepared: windows, find, filter, stop, memory
 //! cargo bench --bench browse -- raw          # the same set before it is prepared: scan and memory
-//! SHARDS=100 cargo bench --bench browse      # a tenth of it (6.4 GB on the disk otherwise)
+//! SHARDS=100 cargo bench --bench browse      # a tenth of the set (the whole set takes 6.4 GB on disk)
 //! GRISTMILL_SLOW_READS_MS=50 cargo bench --bench browse
 //! ```
 //!
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const SAMPLES: usize = 10_000;
-/// Rows of one window: a tall terminal and its margins.
+/// Rows of one window: a tall terminal with its margins.
 const WINDOW: usize = 100;
 
 fn main() {
@@ -60,7 +60,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The tars, unless they are there.
+/// Makes the tars unless they exist.
 fn make(shards: usize) -> PathBuf {
     let dir = generate::home().join(format!("browse-{shards}"));
     std::fs::create_dir_all(&dir).expect("the bench folder can be made");
@@ -91,7 +91,7 @@ fn prepare(dir: &Path) {
     PrepareJob::start(plan, RunOptions { threads: 2, ..RunOptions::default() }, None).unwrap().wait().unwrap();
 }
 
-/// Windows all over the data set.
+/// Times windows spread over the whole data set.
 fn windows(catalog: &dyn Catalog) {
     let groups = catalog.groups();
     let cancel = Cancel::default();
@@ -167,7 +167,7 @@ fn filters(catalog: &dyn Catalog) {
     }
 }
 
-/// How long a search goes on after it was told to stop.
+/// Times how long a search runs after it is cancelled.
 fn stops(catalog: &Arc<dyn Catalog>) {
     let mut worst = Duration::ZERO;
     for _ in 0..20 {

@@ -1,17 +1,17 @@
-//! Texts of which a fifth is repeated: what the benches of dedup run on. The same each time, and made as they are needed.
+//! Generates the texts of the dedup benches, a fifth of which is repeated. They are the same each time and are generated on demand.
 //!
-//! One document in 12 is a copy of an earlier one, as many are a copy with a word changed every kilobyte and a half or so, and one in eight
-//! carries one of 300 notices of 300 to 2,000 bytes, the commonest far more often than the others.
+//! One document in 12 is a copy of an earlier one, another one in 12 is a copy with a word changed about every 1.5 KB, and one in eight
+//! carries one of 300 notices of 300 to 2,000 bytes, the most common far more often than the others.
 
-#![allow(dead_code)] // Each bench uses some of it.
+#![allow(dead_code)] // Each bench uses a part of this module.
 
 use super::texts::{Dice, Writer};
 
-/// Earlier documents from which copies are taken.
+/// Number of earlier documents from which copies are taken.
 const POOL: usize = 4096;
 const NOTICES: usize = 300;
 
-/// Documents without end.
+/// An endless sequence of documents.
 pub struct Corpus {
     writer: Writer,
     dice: Dice,
@@ -35,7 +35,7 @@ impl Corpus {
         Self { writer, dice, pool: Vec::new(), notices }
     }
 
-    /// The next document, in place of what `out` held.
+    /// Writes the next document to `out`, replacing its content.
     pub fn next(&mut self, out: &mut String) {
         match self.dice.below(1000) {
             0..85 if !self.pool.is_empty() => {
@@ -71,7 +71,7 @@ impl Corpus {
         }
     }
 
-    /// Documents of about so many bytes in all, each after a byte 0xFF.
+    /// Returns documents of about `bytes` bytes in total, each after a byte 0xFF.
     pub fn tokenized(bytes: usize, seed: u64) -> Vec<u8> {
         let mut corpus = Self::new(seed);
         let (mut text, mut document) = (Vec::with_capacity(bytes + (1 << 20)), String::new());
@@ -84,7 +84,7 @@ impl Corpus {
     }
 }
 
-/// One passage of 600 bytes in 300,000 documents, with other words before and behind it: 240 MB.
+/// Returns one passage of 600 bytes in 300,000 documents, with other words before and after it: 240 MB.
 pub fn hot() -> Vec<u8> {
     let (mut writer, mut passage) = (Writer::new(3), String::new());
     while passage.len() < 600 {
@@ -104,14 +104,14 @@ pub fn hot() -> Vec<u8> {
     text
 }
 
-/// One document of 100 MB that repeats itself after `period` bytes.
+/// Returns one document of 100 MB that repeats itself after `period` bytes.
 pub fn periodic(period: usize) -> Vec<u8> {
     let mut dice = Dice(period as u64);
     let once: Vec<u8> = (0..period).map(|_| b'a' + dice.below(26) as u8).collect();
     std::iter::once(0xff).chain(once.iter().cycle().take(100_000_000).copied()).collect()
 }
 
-/// A million copies of one document of 240 bytes and of another of 700.
+/// Returns a million copies of one document of 240 bytes and of another of 700.
 pub fn equal_documents() -> Vec<u8> {
     let mut writer = Writer::new(5);
     let [short, long] = [240, 700].map(|length| {

@@ -1,12 +1,12 @@
-//! Finding repeated text, in memory and in one thread, beside a suffix array.
+//! Benchmarks the search for repeated text, in memory and in one thread, against a suffix array.
 //!
 //! ```text
 //! cargo bench --bench dedup                  # all rows but the suffix arrays
-//! cargo bench --bench dedup suffix           # the suffix arrays (libsais, one thread), ranges compared: 125 MB and 500 MB, some minutes, 6 GB
+//! cargo bench --bench dedup suffix           # suffix arrays (libsais, one thread), ranges compared: 125 MB and 500 MB, some minutes, 6 GB
 //! cargo bench --bench dedup check            # the same on 100 MB with all minimum lengths: are the ranges equal?
 //! ```
 //!
-//! Each row is a process of its own. CPU is that of the search; memory is what it takes beside the text.
+//! Each row is a separate process. CPU is that of the search; memory excludes the text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Name of a text, and what makes it.
+/// Name of a text, and the function that makes it.
 type Text = (&'static str, fn() -> Vec<u8>);
 
 const TEXTS: [Text; 11] = [
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// A text, made unless it is there.
+/// Returns the path of a text, which is made unless it exists.
 fn text(name: &str) -> PathBuf {
     let dir = generate::home().join("dedup");
     std::fs::create_dir_all(&dir).unwrap();
@@ -83,7 +83,7 @@ fn text(name: &str) -> PathBuf {
     path
 }
 
-/// Runs a row in a process of its own, and adds the memory that it took.
+/// Runs a row in a separate process, and prints the memory that it used in addition to the text.
 fn start(name: &str, length: u64, method: &str) {
     let bytes = std::fs::metadata(text(name)).unwrap().len();
     print!("{name:12} {:4} MB  minlen {length:4}  {method:6} ", bytes / 1_000_000);

@@ -1,12 +1,12 @@
-//! How often the bounds of an estimate contain what a run removes, of generated corpora of several kinds.
+//! Measures how often the bounds of an estimate contain what a run removes, on generated corpora of several kinds.
 //!
 //! ```text
 //! cargo bench --bench dedup_estimates        # 100 corpora of each kind
 //! cargo bench --bench dedup_estimates 10     # 10 of each
 //! ```
 //!
-//! Of each corpus all is sampled, and a half, a quarter and a tenth is read, under five minimum lengths. Ends with 1 where
-//! fewer than 95 of 100 bounds contain the truth, where some are wider than 25 points, or where a longer minimum removes more.
+//! Each corpus is sampled as a whole, and by reading a half, a quarter and a tenth, under five minimum lengths. Exits with 1 if fewer than
+//! 95 of 100 bounds contain the truth, if some are wider than 25 points, or if a longer minimum removes more.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -16,11 +16,11 @@ use gristmill_ops::job::dedup::{estimates, SampleBudget};
 use std::path::Path;
 use std::time::Duration;
 
-/// Files of a corpus; each is read or not as a whole.
+/// Number of files of a corpus; each is read as a whole or not read.
 const FILES: usize = 960;
 const DOCUMENTS: usize = 8;
 const PARTS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// Too little memory to search all of a corpus.
+/// Too little memory to search a whole corpus, in bytes.
 const LITTLE: u64 = 4 << 20;
 
 struct Dice(u64);
@@ -56,7 +56,7 @@ fn unique(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Some documents are copies of others, mostly twice, some many times.
+/// Returns documents some of which are copies of others: most occur twice, some many times.
 fn copies(dice: &mut Dice) -> Vec<String> {
     let (mut texts, percent) = (unique(dice), 1 + dice.below(60));
     for at in 1..texts.len() {
@@ -67,7 +67,7 @@ fn copies(dice: &mut Dice) -> Vec<String> {
     texts
 }
 
-/// Documents that begin with one of a few notices, some of which are much more frequent than others.
+/// Returns documents that begin with one of a few notices, some of which are much more frequent than others.
 fn notices(dice: &mut Dice) -> Vec<String> {
     let notices: Vec<String> = (0..20).map(|_| dice.words(400)).collect();
     let percent = 5 + dice.below(80);
@@ -78,7 +78,7 @@ fn notices(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Pages of sites, each with a head and a foot of its own.
+/// Returns pages of sites; each site has its own head and foot.
 fn pages(dice: &mut Dice) -> Vec<String> {
     let sites: Vec<(String, String)> = (0..30 + dice.below(100))
         .map(|_| {
@@ -93,7 +93,7 @@ fn pages(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// Documents of paragraphs of all lengths, many of which are in others, too.
+/// Returns documents of paragraphs of all lengths, many of which are also in other documents.
 fn quotes(dice: &mut Dice) -> Vec<String> {
     let paragraphs: Vec<String> = (0..400 + dice.below(4_000))
         .map(|_| {
@@ -114,7 +114,7 @@ fn quotes(dice: &mut Dice) -> Vec<String> {
     })
 }
 
-/// One passage that is in very many documents.
+/// Returns documents, very many of which contain the same passage.
 fn one(dice: &mut Dice) -> Vec<String> {
     let (passage, percent) = (dice.words(300), 20 + dice.below(80));
     many(dice, |dice| {
@@ -134,7 +134,7 @@ fn write(mut texts: Vec<String>, dice: &mut Dice, folder: &Path) {
     }
 }
 
-/// What was found of one kind and part.
+/// Results for one kind and part.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     bounds: u32,

@@ -1,15 +1,15 @@
-//! Dedup of whole folders of JSONL by the program itself, beside reading and writing the same files without it.
+//! Benchmarks dedup of whole folders of JSONL by the program, and reading and writing the same files without it.
 //!
 //! ```text
 //! cargo bench --bench dedup_files                        # 125 MB plain and packed, and 2.5 GB in 256 MiB
 //! LARGE=1 cargo bench --bench dedup_files                # and 1, 3 and 10 GB in 1 GiB: some minutes, 40 GB of disk
-//! RUNS=5 MINLEN=100 cargo bench --bench dedup_files      # 3 runs and 500 bytes otherwise; the median counts
+//! RUNS=5 MINLEN=100 cargo bench --bench dedup_files      # default: 3 runs and 500 bytes; reports the median
 //! ```
 //!
-//! The reference program on 125 MB, for a like machine: 70 CPU s and 186 s of wall time for its index and search alone, 1.1 GB a process.
-//! The floor is what nobody can do without: unpack, parse, write, on as many threads. It is measured twice: with the reader and the writer
-//! of this program, and with those that others would take, `serde_json` on lines. Files are in the page cache; outputs are written and
-//! synchronised.
+//! The reference program on 125 MB, on a comparable machine: 70 CPU s and 186 s of wall time for its index and search alone, 1.1 GB per
+//! process. The floor is the work that cannot be avoided: unpack, parse, write, on the same number of threads. It is measured twice: with
+//! the reader and the writer of this program, and with the usual choice of other programs, `serde_json` on lines. Files are in the page
+//! cache; outputs are written and synchronised.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -29,9 +29,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MEGABYTE: u64 = 1_000_000;
-/// Files of a folder.
+/// Number of files in a folder.
 const FILES: u64 = 16;
-/// Threads of the program, and of what it stands against.
+/// Number of threads, of the program and of the floor.
 const THREADS: usize = 2;
 
 fn main() {
@@ -88,7 +88,7 @@ fn ratio(cost: &Cost, base: &Cost) -> f64 {
     cost.cpu.as_secs_f64() / base.cpu.as_secs_f64()
 }
 
-/// The median by processor time, of whole processes.
+/// Returns the run with the median processor time.
 fn median(mut run: impl FnMut() -> Cost) -> Cost {
     let runs = std::env::var("RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let mut costs: Vec<Cost> = (0..runs).map(|_| run()).collect();
@@ -122,7 +122,7 @@ fn dedup(folder: &Path, memory: Option<&str>) -> Cost {
     cost
 }
 
-/// The folder of a corpus, made unless it is there.
+/// Returns the folder of a corpus, which is made unless it exists.
 fn folder(name: &str, bytes: u64, ending: &str) -> PathBuf {
     let folder = generate::home().join("dedup-files").join(format!("{name}-{ending}"));
     if folder.is_dir() {
@@ -152,7 +152,7 @@ fn folder(name: &str, bytes: u64, ending: &str) -> PathBuf {
     folder
 }
 
-/// A file that is packed by the end of its name as dedup packs it.
+/// Opens a file for writing, compressed by its extension as dedup compresses it.
 fn packed(path: &Path) -> Box<dyn Write> {
     let file = BufWriter::with_capacity(1 << 20, File::create(path).unwrap());
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -162,7 +162,7 @@ fn packed(path: &Path) -> Box<dyn Write> {
     }
 }
 
-/// A file to read, unpacked by the end of its name.
+/// Opens a file for reading, decompressed by its extension.
 fn unpacked(path: &Path) -> Box<dyn BufRead> {
     let file = BufReader::with_capacity(1 << 20, File::open(path).unwrap());
     match path.extension().and_then(|ending| ending.to_str()) {
@@ -172,7 +172,7 @@ fn unpacked(path: &Path) -> Box<dyn BufRead> {
     }
 }
 
-/// Does something with all files, some at a time.
+/// Applies `work` to all files, several at a time.
 fn each_file(folder: &Path, work: impl Fn(&TextFile) + Sync) {
     let files = list(folder, false, &Cancel::default()).unwrap().files;
     let next = AtomicUsize::new(0);
@@ -187,7 +187,7 @@ fn each_file(folder: &Path, work: impl Fn(&TextFile) + Sync) {
     });
 }
 
-/// [`floor`] with a reader of JSON that builds every value, and its writer.
+/// Does the work of [`floor`] with a JSON reader that builds every value, and its writer.
 fn floor_by_serde(file: &TextFile, output: &Path) {
     let mut line = Vec::new();
     let mut out = packed(output);

@@ -1,9 +1,9 @@
-//! The data sets that the benches run on, made once and kept (`GRISTMILL_BENCH_DIR`, default below `target/tmp`).
+//! The data sets of the benches, made once and kept (`GRISTMILL_BENCH_DIR`, default below `target/tmp`).
 //!
-//! * Set W: 20 tars × 10,000 samples × (jpg 2,048 B, txt 100 B, json 300 B), 922 MB: what a small picture data set looks like.
-//! * Set T: 100 tars × 100,000 samples × one empty member, 10⁷ members in 5.1 GB: nothing but headers and keys.
+//! * Set W: 20 tars × 10,000 samples × (jpg 2,048 B, txt 100 B, json 300 B), 922 MB: like a small picture data set.
+//! * Set T: 100 tars × 100,000 samples × one empty member, 10⁷ members in 5.1 GB: only headers and keys.
 
-#![allow(dead_code)] // Each bench uses some of it.
+#![allow(dead_code)] // Each bench uses a part of this module.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 const BLOCK: usize = 512;
 
-/// One data set to be made.
+/// A data set to be made.
 pub struct Set {
     /// Folder name.
     pub name: &'static str,
-    /// Tar files.
+    /// Number of tar files.
     pub shards: usize,
-    /// Samples in each.
+    /// Samples in each tar file.
     pub samples: usize,
     /// Part names and content sizes.
     pub parts: &'static [(&'static str, usize)],
@@ -27,20 +27,20 @@ pub struct Set {
 pub const SET_W: Set =
     Set { name: "w", shards: 20, samples: 10_000, parts: &[("jpg", 2_048), ("txt", 100), ("json", 300)] };
 
-/// Tiny members, as many as can be.
+/// A very large number of empty members.
 pub const SET_T: Set = Set { name: "t", shards: 100, samples: 100_000, parts: &[("cls", 0)] };
 
-/// A shard of set W alone, for benches that repeat often.
+/// One shard of set W, for benches that repeat often.
 pub const ONE_SHARD: Set = Set { name: "one", shards: 1, ..SET_W };
 
-/// The folder that all data sets are in.
+/// Returns the folder of all data sets.
 pub fn home() -> PathBuf {
     std::env::var_os("GRISTMILL_BENCH_DIR")
         .map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench"), PathBuf::from)
 }
 
 impl Set {
-    /// Makes the data set unless it is there, and returns its folder.
+    /// Makes the data set unless it exists, and returns its folder.
     pub fn make(&self) -> PathBuf {
         let dir = home().join(self.name);
         std::fs::create_dir_all(&dir).expect("the bench folder can be made");
@@ -54,7 +54,7 @@ impl Set {
         dir
     }
 
-    /// Size of each tar, in bytes: headers, padded contents, two end blocks.
+    /// Returns the size of each tar in bytes: headers, padded contents, two end blocks.
     pub fn shard_bytes(&self) -> u64 {
         let sample: usize = self.parts.iter().map(|(_, size)| BLOCK + size.next_multiple_of(BLOCK)).sum();
         (self.samples * sample + 2 * BLOCK) as u64
@@ -63,7 +63,7 @@ impl Set {
     fn write_shard(&self, path: &Path, shard: usize) -> std::io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
         let most = self.parts.iter().map(|part| part.1).max().unwrap_or(0).next_multiple_of(BLOCK);
-        // No zero blocks inside: contents are read by nobody, but should not look like an end either.
+        // The contents are not read, but a zero block in them would look like the end of the archive.
         let content: Vec<u8> = (0..most).map(|i| (i * 31 % 251) as u8 + 1).collect();
         for sample in 0..self.samples {
             for (part, size) in self.parts {
@@ -76,7 +76,7 @@ impl Set {
     }
 }
 
-/// A ustar header.
+/// Returns a ustar header.
 pub fn header(name: &str, size: usize) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..name.len()].copy_from_slice(name.as_bytes());

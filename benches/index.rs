@@ -1,12 +1,12 @@
-//! The index engine step by step, on one shard of set W (10,000 samples, 46 MB, in the page cache).
+//! Benchmarks the steps of the index engine on one shard of set W (10,000 samples, 46 MB, in the page cache).
 //!
 //! ```text
 //! cargo bench --bench index                # all
-//! cargo bench --bench index -- scan        # those whose name holds the word
+//! cargo bench --bench index -- scan        # those whose name contains the word
 //! ```
 //!
 //! * `scan`: headers to rows, the rows counted and dropped;
-//! * `spool`: the same into spool files, as a worker of `prepare` does it;
+//! * `spool`: the same into spool files, as a worker of `prepare` does;
 //! * `build`: spools to a database, from one run of keys and from many that need several merge passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, missing_docs)]

@@ -1,8 +1,8 @@
-//! Whole processes on one JSONL file: 1.3 million lines, 500 MB, in the page cache.
+//! Benchmarks whole processes on one JSONL file: 1.3 million lines, 500 MB, in the page cache.
 //!
 //! ```text
-//! cargo bench --bench jsonl                            # prepare, verify, lint; and `wc -l` beside them
-//! THREADS=1 RUNS=21 cargo bench --bench jsonl          # 2 threads and 11 runs otherwise; the median counts
+//! cargo bench --bench jsonl                            # prepare, verify, lint; and `wc -l` for comparison
+//! THREADS=1 RUNS=21 cargo bench --bench jsonl          # default: 2 threads and 11 runs; reports the median
 //! ```
 //!
 //! The floor is `wc -l`, which looks for the same line ends and writes nothing. The reference program needs 20 CPU s for this
@@ -48,7 +48,7 @@ fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The median wall time, the mean processor time (the kernel counts it in hundredths of a second), and the highest peak.
+/// Returns the median wall time, the mean processor time (the kernel counts it in hundredths of a second), and the highest peak.
 fn median(mut run: impl FnMut() -> Cost) -> Cost {
     let runs = setting("RUNS", 11).max(1);
     let before = measure::cpu_time(true);
@@ -65,7 +65,7 @@ fn gristmill(command: &str, path: &Path, threads: usize) -> Cost {
     measure::run(program.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Makes the file unless it is there: lines of 100 to 670 bytes, as texts with a few facts have them.
+/// Makes the file unless it exists: lines of 100 to 670 bytes, like texts with a few facts.
 fn make() -> PathBuf {
     let dir = generate::home().join("jsonl");
     std::fs::create_dir_all(&dir).unwrap();
@@ -77,7 +77,7 @@ fn make() -> PathBuf {
     }
     let mut out = BufWriter::with_capacity(1 << 20, File::create(&path).unwrap());
     for number in 0..LINES {
-        // Lengths that follow no pattern which a branch predictor could learn.
+        // The lengths follow no pattern that a branch predictor could learn.
         let length = 40 + (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) as usize % 570;
         let score = number % 1000;
         writeln!(out, r#"{{"id": {number}, "score": 0.{score:03}, "text": "{}"}}"#, &text[..length]).unwrap();

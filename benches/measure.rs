@@ -1,28 +1,28 @@
-//! Processor time and memory of whole processes, as the kernel counts them.
+//! Measures processor time and memory of whole processes, as counted by the kernel.
 
-#![allow(dead_code)] // Each bench uses some of it.
+#![allow(dead_code)] // Each bench uses a part of this module.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What one process took.
+/// Time and memory that one process used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// User and system time of all its threads.
     pub cpu: Duration,
-    /// From start to end.
+    /// Time from start to end.
     pub wall: Duration,
-    /// Peak of anonymous and shared memory, in KiB, looked at every two milliseconds.
+    /// Peak of anonymous and shared memory in KiB, sampled every 2 ms.
     pub peak_kib: u64,
 }
 
-/// Kernel clock ticks a second: 100 on every Linux that Rust runs on.
+/// Kernel clock ticks per second: 100 on every Linux that Rust runs on.
 const TICKS: u64 = 100;
 
-/// Processor time of this process, or of its children that have ended.
+/// Returns the processor time of this process, or of its children that have ended.
 pub fn cpu_time(children: bool) -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("procfs");
-    // The second field is the name in parentheses, and may hold anything.
+    // The second field is the name in parentheses, which may contain any character.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     let at = if children { 13 } else { 11 };
     let ticks: u64 = fields[at..at + 2].iter().map(|field| field.parse::<u64>().expect("a number")).sum();
@@ -41,13 +41,13 @@ pub fn memory_kib(pid: u32) -> u64 {
 /// Memory that is touched before a command is measured, in bytes.
 const AT_HAND: usize = 512 << 20;
 
-/// Bytes of the smallest page.
+/// Size of the smallest page, in bytes.
 const PAGE: usize = 4 << 10;
 
-/// Takes memory, touches all of it and gives it back, so that the system has some at hand.
+/// Allocates memory, touches all of it and frees it, so that the system has free memory.
 ///
-/// A virtual machine whose free memory goes back to its host asks for it page by page when it is touched again, and the processor time of
-/// that counts for whoever touches it: up to twenty times what clearing takes, and as chance has it.
+/// A virtual machine whose free memory returns to its host requests it again page by page when it is touched. The processor time of this
+/// counts for the process that touches the memory: up to 20 times the time of clearing it, and it varies at random.
 fn have_memory_at_hand() {
     for _ in 0..2 {
         let Ok(mut map) = memmap2::MmapMut::map_anon(AT_HAND) else { return };
@@ -57,7 +57,7 @@ fn have_memory_at_hand() {
     }
 }
 
-/// Runs a command to its end. Panics when it fails: a bench of a failure measures nothing.
+/// Runs a command to its end. Panics if it fails: a bench of a failure measures nothing.
 pub fn run(command: &mut Command) -> Cost {
     have_memory_at_hand();
     let before = cpu_time(true);

@@ -1,9 +1,9 @@
-//! Media metadata, whole processes: a folder of 20,000 JPEGs of 12 KB, the same in tars, and a folder of 10⁶ tiny files.
+//! Benchmarks media metadata in whole processes: a folder of 20,000 JPEGs of 12 KB, the same in tars, and a folder of 10⁶ tiny files.
 //!
 //! ```text
 //! cargo bench --bench media                     # folder, decode, tars
 //! cargo bench --bench media -- decode           # one of: folder, decode, tars, million
-//! THREADS=1 RUNS=5 cargo bench --bench media    # 2 threads and 3 runs otherwise; the best run counts
+//! THREADS=1 RUNS=5 cargo bench --bench media    # default: 2 threads and 3 runs; reports the best run
 //! ```
 //!
 //! The reference program needs 27 CPU s for the folder (it always decodes), and 14.3 CPU s for the tars with `prepare`.
@@ -74,7 +74,7 @@ fn prepare(dir: &Path, flags: &[&str]) -> Cost {
     measure::run(&mut command)
 }
 
-/// A JPEG of about 12 KB that differs from its neighbours.
+/// Returns a JPEG of about 12 KB that is different for each number.
 fn jpeg(number: usize) -> Vec<u8> {
     let mut state = number as u32 | 1;
     let picture = image::RgbImage::from_fn(256, 192, |x, y| {
@@ -87,7 +87,7 @@ fn jpeg(number: usize) -> Vec<u8> {
     bytes
 }
 
-/// A folder that is made once: `fill` writes into it.
+/// Returns a folder that is made once; `fill` writes its files.
 fn made(name: &str, fill: impl FnOnce(&Path)) -> PathBuf {
     let dir = home().join(name);
     let done = home().join(format!("{name}.done"));

@@ -1,13 +1,13 @@
-//! The index of a Nanoset mixture: an epoch of 10⁸ samples from 8 data sets, laid out and shuffled, in memory.
+//! Benchmarks the index of a Nanoset mixture: an epoch of 10⁸ samples from 8 data sets, laid out and shuffled, in memory.
 //!
 //! ```text
-//! cargo bench --bench mixture                          # SAMPLES=100000000 RUNS=3 otherwise; the median counts
-//! PYTHON=venv/bin/python cargo bench --bench mixture   # beside it the same algorithm in numpy and numba, from that Python
+//! cargo bench --bench mixture                          # default: SAMPLES=100000000 RUNS=3; reports the median
+//! PYTHON=venv/bin/python cargo bench --bench mixture   # also the same algorithm in numpy and numba, with that Python
 //! ```
 //!
-//! The Python side is the reference's way: one compiled loop over the samples, two arrays, each shuffled with the same seed, then
-//! put together and cut. What its compiler takes is not counted. Both run on one thread; processor time counts, so that a busy machine
-//! does not matter much.
+//! The Python side follows the reference: one compiled loop over the samples, two arrays, each shuffled with the same seed, then joined and
+//! cut. Its compilation time is not counted. Both run on one thread and are measured in processor time, so that a busy machine has little
+//! effect.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -54,7 +54,7 @@ fn made(request: &Request) -> MixtureIndex {
     build(request, &Handles { progress: &progress, cancel: &cancel, problems: &problems }).unwrap()
 }
 
-/// A number that any difference of order or content changes, nearly always.
+/// Returns a number that almost every difference of order or content changes.
 fn checksum(index: &MixtureIndex) -> u64 {
     let mut sum = 0_u64;
     let add = |piece: &[(u32, u64)]| {
@@ -67,7 +67,7 @@ fn checksum(index: &MixtureIndex) -> u64 {
     sum
 }
 
-/// Processor time of this process so far, to a hundredth of a second.
+/// Returns the processor time of this process so far, to a hundredth of a second.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();

@@ -1,16 +1,16 @@
-//! Packing JSONL into tokens, whole processes and what they stand against.
+//! Benchmarks packing JSONL into tokens in whole processes, next to other ways to do the same.
 //!
 //! ```text
 //! cargo bench --bench pack                       # 87 MB of English and 87 MB in many scripts
 //! LARGE=1 cargo bench --bench pack               # and memory at 1 GB
-//! RUNS=5 cargo bench --bench pack                # 3 otherwise; the median counts
-//! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench pack   # a text of one's own, whose tokenizer has <|endoftext|>
+//! RUNS=5 cargo bench --bench pack                # default: 3; reports the median
+//! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench pack   # your own text, with a tokenizer that has <|endoftext|>
 //! ```
 //!
-//! Figures of the reference programs, for a like machine: datatrove 0.10.1 packs 2.8 MB/s with 2 workers; Modalities
-//! 0.38 million tokens per CPU second; Forager with the HF tokenizers 0.56 million. The fastest other way known from a file of lines to
-//! ids in memory does 148 MB/s with 2 threads. `benches/peers_pack.py` lets the reference programs pack the same text on this machine.
-//! Files are in the page cache; outputs are written and synchronised.
+//! Figures of the reference programs on a comparable machine: datatrove 0.10.1 packs 2.8 MB/s with 2 workers; Modalities 0.38 million
+//! tokens per CPU second; Forager with the HF tokenizers 0.56 million. The fastest other known way from a file of lines to ids in memory
+//! reaches 148 MB/s with 2 threads. `benches/peers_pack.py` packs the same text with the reference programs on this machine. Files are in
+//! the page cache; outputs are written and synchronised.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -71,7 +71,7 @@ fn rows(title: &str, path: &Path, tokenizer: &Path) {
         ids as f64 / 1e6,
         one.wall.as_secs_f64() / seconds,
     );
-    // In turn: what the machine does meanwhile then counts for both.
+    // Alternates the two, so that other load on the machine affects both.
     let of_turn = |_| (pack(path, tokenizer, "nanosets", 2, 1).0.wall.as_secs_f64(), in_memory(path, tokenizer, 2));
     let turns: Vec<(f64, f64)> = (0..runs).map(of_turn).collect();
     let (ours, seconds) = (median(turns.iter().map(|turn| turn.0)), median(turns.iter().map(|turn| turn.1)));
@@ -100,7 +100,7 @@ fn print_row(name: &str, size: f64, tokens: u64, cost: Cost) {
     );
 }
 
-/// One format by the program; the run with the median wall time, and the tokens written.
+/// Packs one format with the program; returns the run with the median wall time, and the tokens written.
 fn pack(path: &Path, tokenizer: &Path, format: &str, threads: usize, runs: usize) -> (Cost, u64) {
     let output = generate::home().join("texts").join(format!("packed-{format}"));
     let target = if format == "modalities" { output.join("a.pbin") } else { output.clone() };
@@ -133,7 +133,7 @@ fn pack(path: &Path, tokenizer: &Path, format: &str, threads: usize, runs: usize
     (Cost { peak_kib, ..costs[runs / 2] }, tokens)
 }
 
-/// The folder is made anew, and its folder of our own beside it goes too.
+/// Removes the folder, which is made anew, and the program's own folder next to it.
 fn clear(output: &Path) {
     let own = PathBuf::from(format!("{}.gristmill", output.display()));
     for folder in [output, &own] {
@@ -164,8 +164,8 @@ fn tokens_in(output: &Path, format: &str) -> u64 {
     }
 }
 
-/// The fast library on texts that are in memory already, one thread, nothing seen before: seconds, ids, bytes of text. The median of so
-/// many runs, each of a tokenizer that was loaded anew.
+/// Encodes texts that are already in memory with the fast library, in one thread with cold caches; returns seconds, ids, and bytes of text.
+/// The result is the median of `runs` runs, each with a newly loaded tokenizer.
 fn encode_alone(path: &Path, tokenizer: &Path, runs: usize) -> (f64, u64, f64) {
     let texts = texts::first_texts(path, usize::MAX);
     let mut all: Vec<(f64, u64)> = (0..runs)
@@ -181,7 +181,7 @@ fn encode_alone(path: &Path, tokenizer: &Path, runs: usize) -> (f64, u64, f64) {
     (seconds, ids, texts.iter().map(String::len).sum::<usize>() as f64)
 }
 
-/// From the file to ids in memory and nothing more, with `serde_json` and the fast library: seconds, ids.
+/// Converts a file to ids in memory and nothing more, with `serde_json` and the fast library; returns seconds.
 fn in_memory(path: &Path, tokenizer: &Path, threads: usize) -> f64 {
     let encoder = fastokens::Tokenizer::from_file(tokenizer).unwrap();
     let start = Instant::now();

@@ -1,15 +1,15 @@
-//! Whole processes: `gristmill prepare` on sets W and T, the index engine alone, and the floor that both are held against.
+//! Benchmarks whole processes of `gristmill prepare` on sets W and T, the index engine alone, and the floor that both are compared with.
 //!
 //! ```text
 //! cargo bench --bench prepare                      # set W: command, engine, floor
 //! cargo bench --bench prepare -- t                 # set T (5 GB on the disk)
 //! cargo bench --bench prepare -- w engine          # one of: command, engine, floor
-//! THREADS=1 RUNS=5 cargo bench --bench prepare     # 2 threads and 3 runs otherwise; the best run counts
+//! THREADS=1 RUNS=5 cargo bench --bench prepare     # default: 2 threads and 3 runs; reports the best run
 //! ```
 //!
-//! The floor of a data set is reading every tar once (`cat > /dev/null`), plus one SQLite connection that inserts the same
-//! rows, sorted, and creates the same indexes; what it took is processor time, so a slow disk does not flatter us.
-//! The reference program needs 39 CPU s, 21.5 s wall and 0.7 GB for set W (two workers, quiet machine, files in the cache).
+//! The floor of a data set is reading every tar once (`cat > /dev/null`), plus one SQLite connection that inserts the same rows, sorted,
+//! and creates the same indexes. It is measured in processor time, so that a slow disk does not favour the program. The reference
+//! program needs 39 CPU s, 21.5 s wall and 0.7 GB for set W (two workers, quiet machine, files in the cache).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -75,7 +75,7 @@ fn threads() -> usize {
     setting("THREADS", 2)
 }
 
-/// The best of several runs: noise only ever adds.
+/// Returns the best of several runs, since noise only adds time.
 fn best(mut run: impl FnMut() -> Cost) -> Cost {
     (0..setting("RUNS", 3)).map(|_| run()).min_by_key(|cost| cost.cpu).unwrap()
 }
@@ -87,12 +87,12 @@ fn tars(dir: &Path) -> Vec<std::path::PathBuf> {
     tars
 }
 
-/// Reading every tar once; also brings them into the page cache.
+/// Reads every tar once, which also brings them into the page cache.
 fn read_all(dir: &Path) -> Cost {
     measure::run(Command::new("cat").args(tars(dir)).stdout(Stdio::null()))
 }
 
-/// Removes what an earlier run made.
+/// Removes the output of an earlier run.
 fn tidy(dir: &Path) {
     let _ = std::fs::remove_dir_all(dir.join(".nv-meta"));
     for tar in tars(dir) {
@@ -100,7 +100,7 @@ fn tidy(dir: &Path) {
     }
 }
 
-/// `gristmill prepare` as a user runs it, on an unprepared folder.
+/// Runs `gristmill prepare` as a user does, on an unprepared folder.
 fn command(dir: &Path) -> Cost {
     tidy(dir);
     let mut command = Command::new(env!("CARGO_BIN_EXE_gristmill"));
@@ -115,7 +115,7 @@ fn engine_process(dir: &Path) -> Cost {
     measure::run(command.arg("run-engine").arg(dir).arg(threads().to_string()))
 }
 
-/// Scans with `threads` workers while one more thread writes rows; no publishing.
+/// Scans with `threads` workers while another thread writes rows; publishes nothing.
 fn engine(dir: &Path, threads: usize) {
     let out = tempfile::tempdir_in(generate::home()).unwrap();
     let shards: Vec<(u32, Shard)> = (0..).zip(discover(dir).unwrap().shards).collect();
@@ -149,7 +149,7 @@ fn engine(dir: &Path, threads: usize) {
     assert!(built.database.is_some() && built.samples > 0);
 }
 
-/// What cannot be avoided: reading, and SQLite's own work on rows that come sorted.
+/// Measures the work that cannot be avoided: reading, and the work of SQLite on sorted rows.
 fn floor(set: &Set, dir: &Path) {
     let cat = best(|| read_all(dir));
     println!("cat     {cat}");
@@ -197,7 +197,7 @@ fn inserts(dir: &Path) -> Duration {
 
 type TableRows = Vec<(String, [i64; 4])>;
 
-/// Rows of both tables, samples in order of their keys.
+/// Returns the rows of both tables, samples in key order.
 fn collect_rows(dir: &Path) -> (TableRows, TableRows) {
     use gristmill_core::{HiddenSample, Outcome, PartRow, SampleRow};
     use gristmill_ops::source::tar::{scan_shard, ScanSink};

@@ -1,8 +1,8 @@
-//! Whole processes that index text for Modalities and Forager, in the page cache, beside `wc -l` in the same run.
+//! Benchmarks whole processes that index text for Modalities and Forager, in the page cache, with `wc -l` in the same run.
 //!
 //! ```text
 //! cargo bench --bench rawindex                         # 1.07 GB at 2.4 KB a line and at 100 bytes a line; 2 M short lines
-//! THREADS=1 RUNS=9 cargo bench --bench rawindex        # 2 threads and 5 runs otherwise; the median counts
+//! THREADS=1 RUNS=9 cargo bench --bench rawindex        # default: 2 threads and 5 runs; reports the median
 //! ```
 //!
 //! The reference programs on files of these sizes: `create_raw_index` 17.5 CPU s and 17 s of wall time for 1.07 GB; the index of
@@ -55,7 +55,7 @@ fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The median wall time, the mean processor time (the kernel counts it in hundredths of a second), and the highest peak.
+/// Returns the median wall time, the mean processor time (the kernel counts it in hundredths of a second), and the highest peak.
 fn median(mut run: impl FnMut() -> Cost) -> Cost {
     let runs = setting("RUNS", 5).max(1);
     let before = measure::cpu_time(true);
@@ -72,7 +72,7 @@ fn gristmill(args: &[&str], threads: usize) -> Cost {
     measure::run(program.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Makes a file of lines of about this length unless it is there: text with escapes and some letters beyond ASCII, and a few facts.
+/// Makes a file of lines of about this length unless it exists: text with escapes and some letters beyond ASCII, and a few facts.
 fn make(folder: &Path, line: usize, bytes: u64) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let path = folder.join("corpus.jsonl");
@@ -85,7 +85,7 @@ fn make(folder: &Path, line: usize, bytes: u64) -> PathBuf {
     let mut out = BufWriter::with_capacity(1 << 20, File::create(&path).unwrap());
     let (mut written, mut number) = (0, 0_u64);
     while written < bytes {
-        // Lengths that follow no pattern which a branch predictor could learn.
+        // The lengths follow no pattern that a branch predictor could learn.
         let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) as usize;
         let wanted = line.saturating_sub(36) / 2 + random % line.saturating_sub(35).max(1);
         let mut text = String::with_capacity(wanted + 32);

@@ -1,16 +1,16 @@
-//! The real program in a pseudo-terminal: how long a person waits.
+//! Measures how long a user waits for the real program in a pseudo-terminal.
 //!
 //! ```text
 //! cargo bench --bench screens                        # everything; makes a set of 10⁷ samples (5 GB) the first time
 //! cargo bench --bench screens -- start keys slow picture splits idle   # some of it
 //! ```
 //!
-//! * start: `browse` on 1,000 shards × 10,000 samples, prepared, until a sample of it stands on the screen
+//! * start: `browse` on 1,000 shards × 10,000 samples, prepared, until a sample of it is on the screen
 //! * keys: key press to finished frame while scrolling and jumping through the 10⁷ samples and a prepare uses both cores; memory
-//! * slow: the same on storage that takes 50 ms for every reading; how long the content takes to follow
-//! * picture: a JPEG of 12 megapixels, from the key press that selects it until its picture stands there, and frames meanwhile
+//! * slow: the same on storage that takes 50 ms for every read; how long the content takes to follow
+//! * picture: a JPEG of 12 megapixels, from the key press that selects it until it is drawn, and frames meanwhile
 //! * splits: a `split.yaml` with 300,000 excludes: opened, edited, written
-//! * idle: frames and processor time while nobody does anything
+//! * idle: frames and processor time without input
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -26,11 +26,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// As many samples as a person may want to look through, in as few bytes as can be.
+/// As many samples as a user may want to browse, in as few bytes as possible.
 const SET_B: Set = Set { name: "b", shards: 1_000, samples: 10_000, parts: &[("cls", 0)] };
-/// What the prepare beside it works on.
+/// The data set of the prepare that runs at the same time.
 const LOAD: &Set = &generate::SET_W;
-/// Excludes of the large `split.yaml`.
+/// Number of excludes of the large `split.yaml`.
 const EXCLUDES: usize = 300_000;
 
 fn main() {
@@ -51,7 +51,7 @@ fn gristmill(arguments: &[&str]) -> Command {
     command
 }
 
-/// The large set, prepared.
+/// Returns the large set, prepared.
 fn large() -> PathBuf {
     let dir = SET_B.make();
     if !dir.join(".nv-meta/.info.json").exists() {
@@ -87,7 +87,7 @@ fn start() {
     println!("start    10^7 samples until the first of them is shown: {}", Spread::of(&mut times));
 }
 
-/// A prepare that goes on for as long as this lives.
+/// A prepare that repeats until this value is dropped.
 struct Load {
     child: Child,
 }
@@ -115,10 +115,10 @@ impl Drop for Load {
     }
 }
 
-/// Presses keys one by one, each a while after the frame of the one before, and says how long each frame took.
+/// Presses keys one by one, each 33 ms after the frame of the previous one, and records how long each frame took.
 fn press(story: &mut Story, keys: &str, times: usize, taken: &mut Vec<Duration>) {
     for _ in 0..times {
-        // As a key that is held down repeats.
+        // The repeat interval of a key that is held down.
         std::thread::sleep(Duration::from_millis(33));
         let frames = story.frames();
         let begin = Instant::now();
@@ -204,7 +204,7 @@ fn picture() {
         });
         times.push(begin.elapsed());
         story.keys("k").wait_for("1×1");
-        // Away again before it is there: the keys must not wait for it.
+        // Moves on before the picture is drawn: the keys must not wait for it.
         press(&mut story, "j", 1, &mut meanwhile);
         press(&mut story, "j", 1, &mut meanwhile);
         press(&mut story, "k", 1, &mut meanwhile);
@@ -233,7 +233,7 @@ fn splits() {
     let text = std::fs::read_to_string(&file).unwrap();
     let mut excludes = String::from("exclude: # what was left out\n");
     for number in 0..EXCLUDES {
-        // Every second sample: none of them make a range.
+        // Every second sample, so that they form no ranges.
         let sample = number * 2 % 10_000 + usize::from(number >= 200_000);
         let shard = number / 5_000 % 40;
         excludes.push_str(&format!("- shard_{shard:03}.tar/{shard:03}_{sample:08}\n"));
@@ -268,7 +268,7 @@ fn idle() {
     let house = House::new();
     let mut story = browse(&house, &path, &[]).run();
     story.wait_for(&key_of(0));
-    // What follows the first frame (facts, previews) comes to an end.
+    // Waits for the end of the work that follows the first frame (facts, previews).
     let mut seen = story.frames();
     loop {
         std::thread::sleep(Duration::from_secs(1));
@@ -285,19 +285,19 @@ fn idle() {
     story.keys("q").exit_code();
 }
 
-/// User and system time of a process, in hundredths of a second.
+/// Returns the user and system time of a process, in hundredths of a second.
 fn cpu_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum()
 }
 
-/// Memory of a process now, mapped files left out.
+/// Returns the current memory of a process in MiB, without mapped files.
 fn mib_now(pid: u32) -> u64 {
     measure::memory_kib(pid) / 1024
 }
 
-/// Durations in a few figures.
+/// Summary of several durations.
 struct Spread {
     median: Duration,
     high: Duration,

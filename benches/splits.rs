@@ -1,11 +1,11 @@
-//! The split editor on 300,000 excludes and 10,000 shards, held in memory.
+//! Benchmarks the split editor on 300,000 excludes and 10,000 shards, held in memory.
 //!
 //! ```text
 //! cargo bench --bench splits
 //! EXCLUDES=1000000 cargo bench --bench splits
 //! ```
 //!
-//! Aims: open in 2 s, one edit in 50 ms, the text to be written, read again and compared, in 2 s.
+//! Goals: open in 2 s, one edit in 50 ms; write the text, read it again and compare it in 2 s.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -51,7 +51,7 @@ fn main() {
         ("exclude a shard", shard),
         ("exclude 10,000 samples", many),
     ] {
-        // As workers do, which look into what was there before.
+        // A worker that reads the earlier state holds it during the edit.
         let _held = editor.clone();
         timed(what, || editor.apply(edit).unwrap());
     }
@@ -61,7 +61,7 @@ fn main() {
     drop(held);
     let undone = timed("undo of all", || std::iter::from_fn(|| editor.undo()).count());
     timed("redo of all", || (0..undone).for_each(|_| drop(editor.redo())));
-    // The answer about each sample, as a worker takes it in, and as the screen takes that over.
+    // The answer about each sample: a worker takes it in, then the screen takes it over.
     let found = editor.unchecked_items().into_iter().map(|item| (item, 1)).collect();
     let mut learned = editor.clone();
     timed("learn what is there", || learned.take_checked(CheckedItems { found }));

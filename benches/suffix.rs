@@ -1,9 +1,9 @@
-//! Removable ranges by way of a suffix array: the usual method, against which the engine is compared.
+//! Finds removable ranges with a suffix array: the usual method, with which the engine is compared.
 
 use libsais::SuffixArrayConstruction;
 
-/// Ranges `[start, end)` of which the windows of `length` bytes occur earlier; documents come after one byte 0xFF each. Suffixes that
-/// agree on `length` bytes lie side by side; the first of them in the text stays.
+/// Returns the ranges `[start, end)` whose windows of `length` bytes occur earlier; each document follows one byte 0xFF. Suffixes that
+/// agree on `length` bytes are adjacent; the first of them in the text is kept.
 pub fn ranges(text: &[u8], length: usize) -> Vec<(u64, u64)> {
     let sorted =
         SuffixArrayConstruction::for_text(text).in_owned_buffer32().single_threaded().run().expect("a suffix array");
@@ -22,7 +22,7 @@ pub fn ranges(text: &[u8], length: usize) -> Vec<(u64, u64)> {
         removable[later / 64] |= 1 << (later % 64);
     }
     drop((suffixes, agree));
-    // Windows that reach over a separator repeat others that do as well; none of them counts.
+    // Windows that reach over a separator repeat other such windows; none of them counts.
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     let mut start = 0;
     for document in text.split(|byte| *byte == 0xff) {

@@ -1,11 +1,11 @@
-//! Texts and tokenizers for the benches of tokens, made once and kept in the bench folder; the same bytes each time.
+//! Texts and tokenizers for the token benches, made once and kept in the bench folder; the same bytes each time.
 //!
-//! Words follow a Zipf law over a lexicon of 120,000: the commonest are English, the others are made of syllables as English,
-//! German or Latin has them. Documents hold paragraphs of sentences with punctuation, numbers, names, addresses and now and then a
-//! line of code; their lengths are log-normal, a median of 1.3 KB and now and then 100 KB. The multilingual set has every third
-//! document in another script.
+//! Words follow a Zipf law over a lexicon of 120,000: the most common are English, the others are made of English, German or Latin
+//! syllables. Documents hold paragraphs of sentences with punctuation, numbers, names, addresses and an occasional line of code; their
+//! lengths are log-normal, with a median of 1.3 KB and occasionally 100 KB. In the multilingual set every third document is in another
+//! script.
 
-#![allow(dead_code)] // Each bench uses some of it.
+#![allow(dead_code)] // Each bench uses a part of this module.
 
 use super::generate::home;
 use std::fs::File;
@@ -18,24 +18,24 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{AddedToken, SplitDelimiterBehavior, TokenizerBuilder};
 
-/// How large a set is, and in which languages.
+/// Size and languages of a set.
 pub struct Texts {
     /// File name.
     pub name: &'static str,
-    /// Bytes, about: the set ends with the document that reaches them.
+    /// Approximate size in bytes: the set ends with the document that reaches it.
     pub bytes: u64,
-    /// Every third document is in another script.
+    /// Whether every third document is in another script.
     pub many_scripts: bool,
 }
 
-/// What a shard of a crawl in English looks like.
+/// Text like a shard of an English crawl.
 pub const ENGLISH: Texts = Texts { name: "english.jsonl", bytes: 87_000_000, many_scripts: false };
-/// The same in many languages.
+/// The same in many scripts.
 pub const MANY: Texts = Texts { name: "many.jsonl", bytes: 87_000_000, many_scripts: true };
-/// A large file.
+/// A file of 1 GB in many scripts.
 pub const LARGE: Texts = Texts { name: "large.jsonl", bytes: 1_000_000_000, many_scripts: true };
 
-/// A generator of numbers, small and the same everywhere (SplitMix64).
+/// A small random number generator that gives the same numbers everywhere (SplitMix64).
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -55,11 +55,11 @@ impl Dice {
     pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }
-    /// Of `n` ranks with a frequency of about 1/rank.
+    /// Returns one of `n` ranks, with a frequency of about 1/rank.
     fn zipf(&mut self, n: usize) -> usize {
         ((n as f64 + 1.0).powf(self.share()) - 1.0) as usize
     }
-    /// Normal, by the sum of twelve.
+    /// Returns a normally distributed number, from the sum of twelve uniform ones.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.share()).sum::<f64>() - 6.0
     }
@@ -88,7 +88,6 @@ const SCRIPTS: [(&str, &str); 7] = [
     ("नमस्ते दुनिया आज समय काम समस्या अर्थव्यवस्था समाज और लेकिन क्योंकि है में से को के", " "),
 ];
 
-/// Writes documents.
 pub struct Writer {
     dice: Dice,
     lexicon: Vec<String>,
@@ -172,7 +171,7 @@ impl Writer {
             }
             let rank = self.dice.zipf(words.len());
             out.push_str(words[rank]);
-            // Compounds keep the number of different words growing.
+            // Compounds keep the number of distinct words growing.
             if self.dice.below(3) == 0 {
                 out.push_str(words[self.dice.below(words.len())]);
             }
@@ -180,7 +179,7 @@ impl Writer {
         out.push_str(if gap.is_empty() { "。" } else { ". " });
     }
 
-    /// A document in place of what `out` held.
+    /// Writes a document to `out`, replacing its content.
     pub fn document(&mut self, many_scripts: bool, out: &mut String) {
         out.clear();
         let length = (7.2 + 0.95 * self.dice.normal()).exp().clamp(80.0, 120_000.0) as usize;
@@ -210,7 +209,7 @@ fn capital(word: &str) -> String {
 }
 
 impl Texts {
-    /// Makes the file unless it is there.
+    /// Makes the file unless it exists, and returns its path.
     pub fn make(&self) -> PathBuf {
         let dir = home().join("texts");
         std::fs::create_dir_all(&dir).expect("the bench folder can be made");
@@ -239,11 +238,11 @@ impl Texts {
 }
 
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-/// The token that ends documents.
+/// The token that ends a document.
 pub const END: &str = "<|endoftext|>";
 
-/// Trains a byte-level BPE on the first lines of the many languages, unless it is there: 50,257 tokens as GPT-2 has them, or 128,000
-/// as Llama 3 (fewer, where the texts have not so many pairs).
+/// Trains a byte-level BPE on the first lines of the multilingual set, unless it exists: 50,257 tokens as in GPT-2, or 128,000 as in Llama
+/// 3 (fewer if the texts do not have enough pairs).
 pub fn tokenizer(llama3: bool) -> PathBuf {
     let path = home().join("texts").join(if llama3 { "llama3.json" } else { "gpt2.json" });
     if path.is_file() {
@@ -300,13 +299,13 @@ where
     tokenizer.to_string(false).expect("JSON")
 }
 
-/// A text of one's own and a tokenizer, where `TEXT` and `TOKENIZER` name them.
+/// Returns the user's own text and tokenizer, if `TEXT` and `TOKENIZER` name them.
 pub fn own() -> Option<(PathBuf, PathBuf)> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
     path("TEXT").zip(path("TOKENIZER"))
 }
 
-/// The texts of the first lines of a file.
+/// Returns the texts of the first lines of a file.
 pub fn first_texts(path: &Path, bytes: usize) -> Vec<String> {
     let data = std::fs::read(path).expect("the bench data");
     let mut texts = Vec::new();

@@ -1,13 +1,13 @@
-//! Encoding alone: one thread, cold caches, the texts that the bench `pack` packs.
+//! Benchmarks encoding alone: one thread, cold caches, on the texts of the bench `pack`.
 //!
 //! ```text
-//! cargo bench --bench tokenize                 # 32 MB of each; ours, the fast reader's own call, the reference
+//! cargo bench --bench tokenize                 # 32 MB of each; this program, the fast reader's own call, the reference
 //! MEGABYTES=256 RUNS=5 cargo bench --bench tokenize
 //! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench tokenize
 //! ```
 //!
-//! The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread of its own, so that nothing of
-//! an earlier run is in its caches. Processor time is what counts, the median of the runs.
+//! The reference is slow, and encodes an eighth of the text. Each run loads the tokenizer again in a new thread, so that its caches hold
+//! nothing of an earlier run. The result is the median processor time of the runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -21,7 +21,7 @@ use std::time::Duration;
 use texts::{ENGLISH, MANY};
 
 fn main() {
-    // As the program does it: one thread a text.
+    // The program also uses one thread per text.
     std::env::set_var("FASTOKENS_BPE_THREADS", "1");
     if let Some((text, tokenizer)) = texts::own() {
         return rows("your text", &text, &tokenizer);
@@ -76,7 +76,7 @@ fn median(mut run: impl FnMut() -> (Duration, usize) + Send) -> (Duration, usize
 
 fn encode_ours(file: &Path, documents: &[String]) -> (Duration, usize) {
     let tokenizer = Tokenizer::load(file.to_str().unwrap()).unwrap();
-    // Loading compared texts in this thread; another one has cold caches.
+    // Loading compares texts in this thread and warms its caches; a new thread has cold caches.
     std::thread::scope(|scope| {
         let work = || {
             let mut encoder = tokenizer.encoder();

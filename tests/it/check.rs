@@ -1,4 +1,4 @@
-//! `info`, `lint` and `verify` on data sets that are sound, and on ones that are not.
+//! `info`, `lint` and `verify` on sound and on damaged data sets.
 
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::{
@@ -42,7 +42,7 @@ fn many(shard: usize, n: usize) -> Vec<u8> {
 }
 
 impl Set {
-    /// `n` shards of ten samples each, prepared.
+    /// Returns `n` prepared shards of ten samples each.
     fn prepared(n: usize) -> Self {
         let set = Self::raw(n);
         set.prepare(|_| ());
@@ -338,7 +338,7 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
     assert_eq!(bad(&problems).len(), 4, "{problems:#?}");
 }
 
-/// Whoever verifies wants to know whether training can begin.
+/// The result of `verify` shows whether training can begin.
 #[test]
 fn verify_tells_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
     let set = Set::prepared(3);
@@ -553,7 +553,7 @@ fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
     assert!(failure.to_string().contains("shard_count"), "{failure}");
 }
 
-/// Small and the same on every machine; good enough to hit every file somewhere.
+/// A small random number generator, the same on every machine; good enough to hit every file.
 struct Dice(u64);
 
 impl Dice {

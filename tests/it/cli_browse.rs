@@ -1,4 +1,4 @@
-//! `browse` where there is no full screen: a few samples, line by line or as one object.
+//! `browse` without a full screen: a few samples, line by line or as one object.
 
 use super::cli_support::Sandbox;
 

@@ -11,7 +11,7 @@ fn line(text: &str) -> String {
     format!("{{\"text\": \"{text}\"}}\n")
 }
 
-/// A plain file that several threads read, and one that is packed.
+/// Returns a plain file that several threads read, and a compressed one.
 fn corpus() -> Sandbox {
     let sandbox = Sandbox::new();
     let words = "some words that are counted, ".repeat(40);

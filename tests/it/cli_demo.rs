@@ -1,4 +1,4 @@
-//! The demo: written once, prepared at once, never over somebody else's files.
+//! The demo: written once, prepared at once, and never written over other files.
 
 use super::cli_support::Sandbox;
 

@@ -1,10 +1,10 @@
-//! The drop-in name `gristmill energon …`: the reference program's own commands, and its own bytes.
+//! The drop-in name `gristmill energon …`: the commands of the reference program, and its bytes.
 
 use super::cli_support::{golden_dir, Sandbox};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The commands of a case, with this number of workers.
+/// Returns the commands of a case, with this number of workers.
 fn commands(case: &str, workers: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(golden_dir(case).join("case.json")).unwrap();
     let case: Value = serde_json::from_str(&text).unwrap();
@@ -25,7 +25,7 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     files.map(|entry| entry.path().strip_prefix(dir).unwrap().to_path_buf()).collect()
 }
 
-/// Every file of the case is there byte for byte; the tables hold the same rows.
+/// Checks that every file of the case exists, byte for byte, and that the tables hold the same rows.
 fn compare(case: &str, sandbox: &Sandbox, what: &str) {
     let expected = golden_dir(case).join("expected");
     for file in files_below(&expected) {

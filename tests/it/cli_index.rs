@@ -1,4 +1,4 @@
-//! `gristmill index` as it is typed.
+//! `gristmill index` as a user types it.
 
 use super::cli_support::Sandbox;
 

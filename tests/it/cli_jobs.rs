@@ -1,10 +1,10 @@
-//! `jobs`: runs that work and runs that were stopped, found from anywhere, and the command that goes on with them.
+//! `jobs`: running and stopped runs, found from any folder, and the command that continues them.
 
 use super::cli_support::{Ran, Sandbox};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Text of which a run takes a while in a debug build.
+/// Returns a sandbox with text for which a run takes a while in a debug build.
 fn with_text() -> Sandbox {
     let sandbox = Sandbox::new();
     let line = |number: u64| {
@@ -16,7 +16,7 @@ fn with_text() -> Sandbox {
     sandbox
 }
 
-/// The program in another folder than that of the data.
+/// Runs the program in a folder other than that of the data.
 fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
     let output = sandbox.command(words).current_dir(sandbox.path("elsewhere")).output().unwrap();
     Ran {
@@ -33,7 +33,8 @@ fn a_place_that_is_not_there_is_told() {
     sandbox.say("jobs data").ends(0).says("No job runs");
 }
 
-/// Starts a run, holds it once its journal and what else is named is there, asks for the jobs, kills it, and goes on with it as `jobs` says.
+/// Starts a run, stops it once its journal and `begun` exist, runs `jobs`, kills the run, and continues it with the command that `jobs`
+/// reports.
 fn is_told(line: &str, begun: &str, more: &str) {
     let sandbox = with_text();
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,10 +1,10 @@
-//! JSONL files on the command line: indexed, looked at, checked, refused.
+//! JSONL files on the command line: indexed, shown, checked, refused.
 
 use super::cli_support::{golden_dir, Ran, Sandbox};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 
-/// The commands of the golden case, and the exit code of each.
+/// Returns the commands of the golden case, and the exit code of each.
 fn golden_runs() -> Vec<(String, i32)> {
     let case: Value =
         serde_json::from_slice(&std::fs::read(golden_dir("jsonl_edges").join("case.json")).unwrap()).unwrap();
@@ -212,7 +212,7 @@ fn a_line_of_64_mb_is_indexed_without_being_held() {
     sandbox.say("info a.jsonl").ends(0);
 }
 
-/// Nine lines, of which five are reported by `lint`: no object, no JSON, a key twice, not UTF-8, a byte order mark.
+/// Nine lines, five of which `lint` reports: no object, no JSON, a key twice, not UTF-8, a byte order mark.
 const BAD_LINES: &[u8] =
     b"{\"text\": \"a\"}\nno\n{\"text\": \"b\"}\n{\"text\": }\n\n{\"t\": 1, \"t\": 2}\n{\"text\": \"\xff\"}\n\
                            \xef\xbb\xbf{\"text\": \"c\"}\n{\"text\": \"d\"}";

@@ -4,12 +4,12 @@ use crate::cli_support::Sandbox;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Rounds of each test: a few, or as many as `GRISTMILL_KILLS` says.
+/// Returns the number of rounds of each test: `GRISTMILL_KILLS`, or 3.
 pub fn rounds() -> u32 {
     std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
-/// Moments that look like chance and are the same in every run.
+/// Pseudo-random moments that are the same in every run.
 pub struct Moments(u64);
 
 impl Default for Moments {
@@ -25,9 +25,9 @@ impl Moments {
     }
 }
 
-/// Runs the program and kills it, again and again, until a run comes to its end before the kill; how often it was killed.
+/// Runs the program and kills it repeatedly until a run ends before the kill; returns how often it was killed.
 ///
-/// `whole` is how long a run takes. Later kills come later, by `patience` times that, so that the run ends some time.
+/// `whole` is the time that a run takes. Each kill is later than the previous one by `patience` times that, so that a run ends eventually.
 pub fn kill_until_done(
     sandbox: &Sandbox,
     words: &[&str],

@@ -1,4 +1,4 @@
-//! Media metadata on the command line: `prepare-media`, the media flags of `prepare`, and what looks at the rows afterwards.
+//! Media metadata on the command line: `prepare-media`, the media flags of `prepare`, and the commands that read the rows afterwards.
 
 use super::cli_support::{golden_dir, Sandbox};
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,7 +10,7 @@ fn keys(sandbox: &Sandbox, data: &str) -> Vec<String> {
     sandbox.media_rows(data).into_iter().map(|(key, _)| key).collect()
 }
 
-/// Shards of two samples each, a picture and a text.
+/// Writes shards of two samples each, a picture and a text.
 fn picture_shards(sandbox: &Sandbox, shards: std::ops::Range<u32>) {
     for shard in shards {
         let entries: Vec<(String, Vec<u8>)> = (0..2)
@@ -116,7 +116,7 @@ fn a_folder_is_walked_with_hidden_files_and_links_and_without_loops() {
     let ran = sandbox.say(&format!("prepare-media m {EXTENSION}")).ends(1).complains("not UTF-8");
     assert!(!ran.err.contains('\u{fffd}') || ran.err.contains("\\xff"), "{}", ran.err);
     assert_eq!(keys(&sandbox, "m"), [".hidden/.a.png", "b\nc.png", "link/far.png"]);
-    // What has no name that a row can hold is told again, and nothing else.
+    // Only the entry whose name does not fit in a row is reported again.
     sandbox.say("lint m").ends(1).says("1 problem found in 3 media rows");
     sandbox.say("verify m").ends(1).says("1 problem found in 3 media rows");
 }
@@ -187,7 +187,7 @@ fn an_update_looks_only_at_the_media_of_new_and_changed_shards() {
     assert_eq!(keys(&sandbox, "data").len(), 6);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     sandbox.say("prepare data --yes --update --media-metadata-by-header").ends(0).says("6 entries looked at");
-    // An entry that went away leaves its row, with a note.
+    // The row of a removed entry is kept, with a note.
     sandbox.tar_of("data/s_1.tar", &[("other.png".into(), Sandbox::png(1, 1))]);
     sandbox.say("prepare data --yes --update").ends(0).complains("k10.png");
     sandbox.say("lint data").ends(1).complains("an entry that is not there");
@@ -218,7 +218,7 @@ fn media_of_a_prepared_data_set_are_described_later_and_its_tables_stay() {
     assert!(sandbox.has("data/.nv-meta/gristmill/plan.yaml") && sandbox.has("data/.nv-meta/gristmill/media-plan.yaml"));
     assert!(!sandbox.has("data/.nv-meta/gristmill/work") && !sandbox.has("data/.nv-meta/gristmill/lock"));
     sandbox.say(PREPARE).ends(0).says("Nothing to do");
-    // A shard that changed is described as it is now, and told.
+    // A changed shard is described in its current state, and reported.
     sandbox.tar_of("data/s_1.tar", &[("new.png".into(), Sandbox::png(9, 9))]);
     sandbox.say(&format!("prepare-media data {EXTENSION}")).ends(1).complains("changed since it was indexed");
     assert!(keys(&sandbox, "data").contains(&"new.png".to_owned()));

@@ -14,14 +14,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The data sets that the reference prepared and joined.
+/// Returns a sandbox with the data sets that the reference prepared and joined.
 fn joins() -> Sandbox {
     let sandbox = Sandbox::new();
     copy(&golden_dir("join_index").join("input"), &sandbox.path("."));
     sandbox
 }
 
-/// Two prepared data sets of 20 samples each, one typed, one crude, and a JSONL file of three lines.
+/// Returns two prepared data sets of 20 samples each, one typed, one crude, and a JSONL file of three lines.
 fn house() -> Sandbox {
     let sandbox = Sandbox::new();
     for (root, sample_type) in
@@ -37,7 +37,7 @@ fn house() -> Sandbox {
     sandbox
 }
 
-/// The rows of an index of two columns, sorted.
+/// Returns the rows of an index of two columns, sorted.
 fn sorted_rows(bytes: &[u8]) -> Vec<&[u8]> {
     let mut rows: Vec<&[u8]> = bytes[16..].chunks(48).collect();
     rows.sort();
@@ -61,7 +61,7 @@ fn the_join_indexes_of_the_reference_come_out_byte_for_byte() {
             let ours = std::fs::read(sandbox.path(&cache).join(&file)).unwrap();
             let theirs = std::fs::read(expected.join(&file)).unwrap();
             if name == "skip" {
-                // Within a shard the reference leaves the order to SQLite, which here goes by the second member's excludes.
+                // Within a shard the reference leaves the order to SQLite, which here follows the excludes of the second member.
                 assert_eq!(sorted_rows(&ours), sorted_rows(&theirs), "{name}");
             } else {
                 assert_eq!(ours, theirs, "{name}");

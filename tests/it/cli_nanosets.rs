@@ -7,7 +7,7 @@ fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets").join(case)
 }
 
-/// A sandbox with the files of a case's folder under `name`.
+/// Returns a sandbox with the files of a case's folder under `name`.
 fn with_folder(case: &str, name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     copy(&sandbox, case, name);
@@ -93,7 +93,7 @@ fn the_index_of_the_documentation_comes_out() {
     sandbox.say(line).ends(0).says("Nothing to do");
     sandbox.say(&line.replace("--seed 1234", "--seed 7")).ends(1).complains("--force-overwrite");
     sandbox.say(&format!("{line} --force-overwrite")).ends(0);
-    // What it does not say to everybody's surprise stands in the notes.
+    // Unexpected properties of the index are reported as notes.
     let value = sandbox.say("mix index --lengths 5,3 --samples 16 --output even --json").json("ok");
     let notes = value["problems"].to_string();
     assert!(notes.contains("lays out 3 epochs") && notes.contains("does not shuffle between epochs"), "{notes}");
@@ -121,7 +121,8 @@ fn the_index_takes_folders_or_a_training_configuration() {
     sandbox.say("mix index --config text.yaml --output c").ends(1);
 }
 
-/// A folder `web` whose metadata names a tokenizer of 844 tokens as `tok.json`, and a training configuration with these lines.
+/// Returns a sandbox with a folder `web` whose metadata names a tokenizer of 844 tokens as `tok.json`, and a training configuration with
+/// these lines.
 fn trained_with(lines: &str) -> Sandbox {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     sandbox.write("tok.json", std::fs::read(golden("tokenizers/bpe1k.json")).unwrap());
@@ -148,7 +149,7 @@ fn a_vocab_size_that_nanotron_refuses_is_a_problem_and_the_index_is_written() {
     sandbox.say(&format!("{TRAINED} --vocab-size 844")).ends(0);
     sandbox.say(&format!("{TRAINED}2 --strict")).ends(1).complains("vocab_size");
     assert!(!sandbox.has("index2"));
-    // What is saved and what is printed compare the same.
+    // The saved plan and the printed command make the same comparison.
     let value = sandbox.say(&format!("{TRAINED} --dry-run --save-plan plan.yaml --json")).ends(1).json("problems");
     let command = value["equivalent_command"].as_str().unwrap();
     assert!(command.contains("--vocab-size 1000"), "{command}");
@@ -171,7 +172,7 @@ fn what_fits_the_training_configuration_or_is_left_open_there_is_no_problem() {
 
 #[test]
 fn another_tokenizer_than_that_of_the_training_configuration_is_a_problem() {
-    // The same file by another name: nanotron compares the names.
+    // The same file under another name: nanotron compares the names.
     let sandbox = trained_with("tokenizer: {tokenizer_name_or_path: ./tok.json}\n");
     let ran = sandbox.say(TRAINED).ends(1);
     ran.complains("tokenizer_name_or_path of the training configuration is \"./tok.json\"").complains("\"tok.json\"");
@@ -188,7 +189,7 @@ fn the_size_of_a_tokenizer_that_is_not_here_is_not_compared() {
     let note = notes.iter().find(|note| note["kind"] == "tokenizer-mismatch").unwrap();
     assert_eq!(note["severity"], "note");
     assert!(note["message"].as_str().unwrap().contains("was not compared with vocab_size"), "{note}");
-    // It is found from the folder, too.
+    // The tokenizer is also found in the folder.
     std::fs::copy(golden("tokenizers/bpe1k.json"), sandbox.path("web/tok.json")).unwrap();
     sandbox.say(&format!("{TRAINED} --force-overwrite")).ends(1).complains("has 844 tokens");
 }
@@ -220,7 +221,7 @@ fn samples_are_verified_down_to_their_ids() {
     sandbox.say("verify base").ends(0);
     sandbox.say(&format!("verify base --tokenizer {tokenizer}")).ends(1).complains("the id 60000 is beyond");
     sandbox.say("lint base").ends(0);
-    // What says nothing about the thing at hand is refused, not passed over.
+    // Flags that do not apply to the input are refused, not ignored.
     for line in ["verify base --source text/a.jsonl", "lint base --decode", "verify text/a.jsonl --tokenizer x.json"] {
         sandbox.say(line).ends(2).complains("leave it out");
     }
@@ -246,7 +247,7 @@ fn saved_plans_make_the_same_files_from_anywhere() {
         let ran = elsewhere.current_dir(sandbox.path("web")).output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         assert_eq!(sandbox.read(&format!("{output}/{files}")), made, "{command}");
-        // What is there is left alone, and another one is only replaced when the plan says so.
+        // An existing output is kept; a different one is replaced only with `--force-overwrite`.
         sandbox.say(&format!("run {output}.yaml")).ends(0).says("Nothing to do");
         let mut other = made.clone();
         *other.last_mut().unwrap() ^= 1;
@@ -341,7 +342,7 @@ fn the_result_tells_the_command_that_says_the_same() {
     ] {
         let value = sandbox.say(&format!("{command} --json")).ends(0).json("ok");
         assert_eq!(value["equivalent_command"], format!("gristmill {command}"));
-        // What would be done is said by the same command.
+        // The dry run prints the same command.
         let again = format!("{} --force-overwrite", command.trim_end_matches(" --force-overwrite"));
         let value = sandbox.say(&format!("{again} --dry-run --json")).json("ok");
         assert_eq!(value["equivalent_command"], format!("gristmill {again}"));

@@ -1,9 +1,9 @@
-//! `info` of folders that `pack` makes in several formats, and of indexes of mixtures.
+//! `info` of folders that `pack` writes in several formats, and of indexes of mixtures.
 
 use super::cli_support::{copy_tree, Sandbox};
 use std::path::Path;
 
-/// Texts packed in all formats into `out`.
+/// Returns a sandbox with texts packed in all formats into `out`.
 fn packed() -> Sandbox {
     let sandbox = Sandbox::new();
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/field/K04");

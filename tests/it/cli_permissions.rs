@@ -1,14 +1,14 @@
-//! What a person may not read or write: said by its name, with a way out that fits.
+//! Files that the user may not read or write: each is named, with a suitable solution.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The user "nobody": whom nothing here belongs to.
+/// The unprivileged user, who owns nothing here.
 const NOBODY: u32 = 65534;
 
-/// A place that everybody can get into, with the program in it.
+/// A folder that every user can enter, with the program in it.
 struct Place {
     root: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Place {
         std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// A folder with shards, each of a sample.
+    /// Makes a folder of shards of one sample each.
     fn shards(&self, name: &str, shards: usize) {
         std::fs::create_dir(self.path(name)).unwrap();
         self.allow(name, 0o755);
@@ -47,14 +47,14 @@ impl Place {
         }
     }
 
-    /// What the program says to somebody who owns nothing here; root may do everything, so it runs as somebody else then.
+    /// Runs the program as a user who owns nothing here (as another user if the tests run as root), and returns exit code and output.
     fn say(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(self.path("gristmill"));
         command.args(arguments).current_dir(self.root.path()).env_clear().env("HOME", self.path("home"));
         if rustix::process::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        // Whatever another test starts meanwhile holds the copy open for writing until it becomes a program of its own.
+        // A child that another test forks at the same time holds the copy open for writing until it executes its own program.
         let mut output = command.output();
         while output.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy) {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! `prepare` and its companions from flags: what is written, what is refused, and with which exit code.
+//! `prepare` and related commands from flags: what is written, what is refused, and with which exit code.
 
 use super::cli_support::Sandbox;
 
@@ -248,7 +248,7 @@ fn duplicate_keys_are_refused_and_can_be_kept_once() {
     assert!(!sandbox.has("data/.nv-meta/.info.json"), "nothing is published");
     sandbox.say(&format!("{base} --duplicates keep-first")).ends(1).complains("warning:");
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("b.tar/1"));
-    // The exclude has no row in the index, and is no slip.
+    // The exclude has no row in the index, which is correct here.
     let checked = sandbox.say("splits check data");
     assert!(!checked.err.contains("b.tar/1") && !checked.out.contains("b.tar/1"), "{}{}", checked.out, checked.err);
     sandbox.say(&format!("{base} --duplicates keep-first --force-overwrite --problems-ok")).ends(0);
@@ -340,7 +340,7 @@ fn what_is_not_prepared_cannot_be_checked() {
 #[test]
 fn a_read_only_folder_is_the_environments_fault() {
     if rustix::process::geteuid().is_root() {
-        // Root may write everywhere.
+        // Root can write everywhere.
         return;
     }
     let sandbox = Sandbox::new();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Waiting for a text at most this long.
+/// Maximum time to wait for a text.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program in a terminal of its own.
@@ -24,7 +24,7 @@ impl Dialogue {
         Self::start_in(sandbox, line, term, &sandbox.path("../home"))
     }
 
-    /// The same with another home folder.
+    /// Starts the program with another home folder.
     pub fn start_in(sandbox: &Sandbox, line: &str, term: &str, home: &Path) -> Self {
         let pair = native_pty_system().openpty(PtySize { rows: 40, cols: 200, ..PtySize::default() }).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_gristmill"));
@@ -57,7 +57,7 @@ impl Dialogue {
         String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
     }
 
-    /// Waits for a text after what was waited for before.
+    /// Waits for a text after the one that was expected last.
     pub fn expect(&mut self, wanted: &str) -> &mut Self {
         let start = Instant::now();
         loop {
@@ -90,7 +90,7 @@ impl Dialogue {
     }
 }
 
-/// Up to the choice of the sample type.
+/// Answers the prompts up to the choice of the sample type.
 fn divided_by_ratio(dialogue: &mut Dialogue) {
     dialogue.expect("Leave out shards").answer("");
     dialogue.expect("Exclude one sample").answer("");
@@ -340,7 +340,7 @@ fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
 }
 
-/// Picks a row of the list of settings by what it is called.
+/// Picks a row of the list of settings by its label.
 fn pick(dialogue: &mut Dialogue, label: &str) {
     dialogue.expect("Which setting?").expect("no more").expect("Number");
     let text = dialogue.text();

@@ -1,4 +1,4 @@
-//! Whole recipes, as the manual tells them: what a person does from the first look to the second week.
+//! Whole recipes of the manual, from the first look at the data to the second week.
 
 use super::cli_support::Sandbox;
 
@@ -11,7 +11,7 @@ fn from_a_first_look_to_a_second_week() {
     sandbox.say(&format!("prepare data --yes {plan} --save-plan plan.yaml")).ends(0).says("30 samples");
     sandbox.say("info data").ends(0).says("field map: text = json[text],txt");
     sandbox.say("lint data").ends(0);
-    // A week later: two shards more, one sample found broken.
+    // A week later: two more shards, and one broken sample.
     sandbox.tar("data/s_10.tar", ["100", "101"]);
     sandbox.tar("data/s_11.tar", ["110"]);
     sandbox.say("lint data").ends(1).complains("s_10.tar");

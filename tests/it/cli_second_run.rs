@@ -1,4 +1,4 @@
-//! Second runs and excludes: what is said counts, what was decided stays.
+//! Second runs and excludes: new flags apply, and earlier decisions are kept.
 
 use crate::cli_support::Sandbox;
 
@@ -153,7 +153,7 @@ fn what_was_taken_away_since_is_made_again() {
                 continue;
             }
             damage();
-            // That the splits were gone is told, too.
+            // The missing splits are reported, too.
             let ran = sandbox.say(line).ends(i32::from(name == "no splits"));
             assert!(!ran.out.contains("Nothing to do"), "{name}, {line}: {}", ran.out);
             assert_eq!(sandbox.read("data/s_03.tar.idx"), whole, "{name}, {line}");
@@ -224,7 +224,7 @@ fn an_update_still_tells_the_problems_of_shards_that_it_does_not_read() {
     sandbox.tar("data/s_10.tar", ["new"]);
     sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar");
     sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar").says("Nothing to do");
-    // What is excluded by hand since is no problem any more.
+    // A sample that was excluded by hand since is no longer a problem.
     sandbox.say("splits exclude data s_03.tar").ends(0);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
 }
@@ -256,7 +256,7 @@ fn doubles_are_judged_anew_once_the_first_ones_are_gone() {
             ran.err
         );
         let splits = sandbox.text("data/.nv-meta/split.yaml");
-        // Of the same samples in another shard, further back, those are excluded now.
+        // If the same samples are in another shard further back, those are now excluded.
         let excludes: &[&str] = match leaves {
             "renamed" => &["s_05.tar/051", "z.tar/001", "z.tar/002"],
             _ => &["s_05.tar/051"],
@@ -293,7 +293,7 @@ fn excludes_of_damage_go_with_the_damage() {
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("- s_03.tar/031"));
     sandbox.say("splits exclude data s_05.tar/051").ends(0);
     for flags in ["--update", "--update"] {
-        // As long as nothing is mended nothing changes.
+        // Nothing changes until the shard is repaired.
         sandbox.say(&format!("prepare data --yes {flags}")).ends(1).says("Nothing to do");
     }
     sandbox.write("data/s_03.tar", &sound);
@@ -315,15 +315,15 @@ fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
         names.map(|name| sandbox.text(&format!("data/.nv-meta/{name}"))).collect()
     };
     assert_eq!(kept("dataset.yaml.bak-"), [edited]);
-    // Nothing is kept of what nobody changed.
+    // An unchanged file is not backed up.
     sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
     assert_eq!(kept("dataset.yaml.bak-").len(), 1);
-    // Nor of counts that another program wrote as YAML, too, and that are nobody's to edit.
+    // Counts that another program also wrote as YAML are not backed up either: they are not meant to be edited.
     sandbox.write("data/.nv-meta/.info.yaml", "shard_counts:\n  s_00.tar: 1\n");
     sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
     assert!(sandbox.text("data/.nv-meta/.info.yaml").contains("s_09.tar") && kept(".info.yaml.bak-").is_empty());
     std::fs::remove_file(sandbox.path("data/.nv-meta/.info.yaml")).unwrap();
-    // Without the counts it is no prepared data set, and the splits in it are.
+    // Without the counts this is no prepared data set, but its splits are still backed up.
     sandbox.say("splits exclude data s_05.tar/051").ends(0);
     std::fs::remove_file(sandbox.path("data/.nv-meta/.info.json")).unwrap();
     sandbox.say(LINE).ends(0).says(".nv-meta/split.yaml.bak-");
@@ -365,7 +365,7 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
     assert_eq!(count("").2, 1);
 }
 
-/// A run, and the same once more: with the reason for its exit code, which `--problems-ok` changes.
+/// Checks a run, and the same run again with the reason for its exit code, which `--problems-ok` changes.
 fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
     sandbox.say(line).ends(1).leaves_out("The run that made it");
     let all = gristmill_core::text::count(problems, "problem");
@@ -401,7 +401,7 @@ fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
 #[test]
 fn so_do_pack_dedup_and_saved_plans_with_all_problems_counted() {
     let sandbox = Sandbox::new();
-    // More than are kept one by one.
+    // More problems than are kept individually.
     let lines = format!("{{\"text\": \"whole\"}}\n{}", "no json\n".repeat(1_234));
     sandbox.write("in/a.jsonl", lines);
     sandbox.write("one/a.jsonl", "{\"text\": \"whole\"}\nno json\n");

@@ -50,7 +50,7 @@ fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
     assert!(ran.out.contains("did you mean 'enter'?"), "{}", ran.out);
     let ran = with_settings(&sandbox, "theme: dark\n", &["doctor"]);
     assert!(ran.out.contains("ok   settings: in "), "{}", ran.out);
-    // Whoever trains at night does not care for keys.
+    // Broken settings do not stop a run without a screen.
     sandbox.ten_shards();
     let yes = ["prepare", "data", "--yes", "--split-ratio", "8,1,1", "--sample-type", "CrudeWebdataset"];
     assert_eq!(with_settings(&sandbox, "]]: [[", &yes).code, 0);

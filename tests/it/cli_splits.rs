@@ -1,11 +1,11 @@
-//! `splits` as commands: what each does to `split.yaml`, what it refuses, and how it ends.
+//! The `splits` commands: what each does to `split.yaml`, what it refuses, and how it ends.
 
 use super::cli_support::{Ran, Sandbox};
 use serde_json::{json, Value};
 
 const YAML: &str = "data/.nv-meta/split.yaml";
 
-/// Ten shards of three samples, prepared 8,1,1: `s_00.tar` has the keys `000` to `002`.
+/// Returns ten shards of three samples, prepared 8,1,1: `s_00.tar` has the keys `000` to `002`.
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
@@ -18,7 +18,7 @@ fn prepare(sandbox: &Sandbox, more: &str) {
     sandbox.say(&line).ends(0);
 }
 
-/// Shards with these entries, in folders that are their splits.
+/// Returns shards with these entries, in folders that are their splits.
 fn with_contents(shards: &[(&str, &[(&str, &str)])]) -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, entries) in shards {
@@ -43,7 +43,7 @@ fn leaky() -> Sandbox {
     ])
 }
 
-/// Everything that a command could have left beside the file.
+/// Returns the names of everything that a command could have left next to the file.
 fn meta_files(sandbox: &Sandbox) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(sandbox.path("data/.nv-meta"))
         .unwrap()
@@ -555,7 +555,7 @@ fn a_folder_without_write_access_is_an_environment_failure() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = prepared();
     let meta = sandbox.path("data/.nv-meta");
-    // What is in the way of every user, also of one who may write anywhere.
+    // An obstacle for every user, including one who may write anywhere.
     std::fs::remove_dir_all(meta.join("gristmill")).unwrap();
     sandbox.write("data/.nv-meta/gristmill", "in the way");
     sandbox.say("splits exclude data s_01.tar").ends(3);

@@ -1,4 +1,4 @@
-//! What the command-line stories share: a folder of their own, the program with a clean environment, small tars.
+//! Shared by the command-line tests: a folder for each test, the program with a clean environment, small tars.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A folder of its own, with its own home.
+/// A folder with its own home.
 pub struct Sandbox {
     dir: TempDir,
 }
 
-/// What a run of the program left.
+/// Exit code and output of a run.
 pub struct Ran {
     pub code: i32,
     pub out: String,
@@ -27,14 +27,14 @@ impl Sandbox {
         Self { dir }
     }
 
-    /// A copy of a golden case's input as the current folder.
+    /// Returns a copy of a golden case's input as the current folder.
     pub fn golden(case: &str) -> Self {
         let sandbox = Self::new();
         copy_tree(&golden_dir(case).join("input"), &sandbox.path(""));
         sandbox
     }
 
-    /// A path below the current folder.
+    /// Returns a path below the current folder.
     pub fn path(&self, name: &str) -> PathBuf {
         let work = self.dir.path().join("work");
         if name.is_empty() {
@@ -63,7 +63,7 @@ impl Sandbox {
         self.path(name).symlink_metadata().is_ok()
     }
 
-    /// A tar of samples with these keys, each a `txt` and a `json` part.
+    /// Writes a tar of samples with these keys, each with a `txt` and a `json` part.
     pub fn tar(&self, name: &str, keys: impl IntoIterator<Item = impl AsRef<str>>) {
         let entries: Vec<(String, Vec<u8>)> = keys
             .into_iter()
@@ -79,21 +79,21 @@ impl Sandbox {
         self.tar_of(name, &entries);
     }
 
-    /// A plain PNG of that size.
+    /// Returns a plain PNG of this size.
     pub fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = std::io::Cursor::new(Vec::new());
         image::DynamicImage::new_rgb8(width, height).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
         bytes.into_inner()
     }
 
-    /// The same as a JPEG.
+    /// Returns a plain JPEG of this size.
     pub fn jpeg(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = std::io::Cursor::new(Vec::new());
         image::DynamicImage::new_rgb8(width, height).write_to(&mut bytes, image::ImageFormat::Jpeg).unwrap();
         bytes.into_inner()
     }
 
-    /// Key and JSON of every media row in a data set, by key.
+    /// Returns key and JSON of every media row in a data set, by key.
     pub fn media_rows(&self, data: &str) -> Vec<(String, String)> {
         let path = self.path(data).join(".nv-meta/index.sqlite");
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -104,7 +104,7 @@ impl Sandbox {
         rows.map(Result::unwrap).collect()
     }
 
-    /// A tar with exactly these entries.
+    /// Writes a tar with exactly these entries.
     pub fn tar_of(&self, name: &str, entries: &[(String, Vec<u8>)]) {
         let mut tar = tar::Builder::new(Vec::new());
         for (name, content) in entries {
@@ -117,7 +117,7 @@ impl Sandbox {
         self.write(name, tar.into_inner().unwrap());
     }
 
-    /// Ten shards of three samples each, in `data/`.
+    /// Writes ten shards of three samples each to `data/`.
     pub fn ten_shards(&self) {
         for shard in 0..10 {
             self.tar(&format!("data/s_{shard:02}.tar"), (0..3).map(|n| format!("{shard:02}{n}")));
@@ -143,42 +143,42 @@ impl Sandbox {
         }
     }
 
-    /// A line as a person types it; words are separated by blanks, quotes are not known.
+    /// Runs a command line as a user types it; words are separated by blanks, quotes are not supported.
     pub fn say(&self, line: &str) -> Ran {
         self.run(line.split_whitespace())
     }
 }
 
 impl Ran {
-    /// The exit code is this; else everything is shown.
+    /// Checks the exit code; on failure, shows all output.
     #[track_caller]
     pub fn ends(self, code: i32) -> Self {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
-    /// stdout holds this text.
+    /// Checks that stdout contains this text.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.out.contains(text), "'{text}' is not in stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
-    /// stdout does not hold this text.
+    /// Checks that stdout does not contain this text.
     #[track_caller]
     pub fn leaves_out(self, text: &str) -> Self {
         assert!(!self.out.contains(text), "'{text}' is in stdout:\n{}", self.out);
         self
     }
 
-    /// stderr holds this text.
+    /// Checks that stderr contains this text.
     #[track_caller]
     pub fn complains(self, text: &str) -> Self {
         assert!(self.err.contains(text), "'{text}' is not in stderr:\n{}", self.err);
         self
     }
 
-    /// stdout is exactly one JSON object with a schema version, and this status.
+    /// Checks that stdout is exactly one JSON object with a schema version and this status, and returns it.
     #[track_caller]
     pub fn json(&self, status: &str) -> Value {
         assert_eq!(self.out.trim_end().lines().count(), 1, "one object is wanted:\n{}\n{}", self.out, self.err);
@@ -194,7 +194,7 @@ impl Ran {
     }
 }
 
-/// Where a golden case is.
+/// Returns the folder of a golden case.
 pub fn golden_dir(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon").join(case)
 }
@@ -212,7 +212,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// A zip archive of stored members.
+/// Returns a zip archive of stored members.
 pub fn zip(texts: &[&str]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for text in texts {

@@ -1,4 +1,4 @@
-//! What is typed wrongly is answered with what to do: exit code 2, before anything is read or written.
+//! Mistakes on the command line are answered with a solution: exit code 2, before anything is read or written.
 
 use super::cli_support::Sandbox;
 use std::ffi::OsStr;

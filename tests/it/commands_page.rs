@@ -1,4 +1,4 @@
-//! `docs/commands.md` holds the help of every command, as the program prints it. `UPDATE_DOCS=1` writes the page.
+//! Checks that `docs/commands.md` contains the help of every command, as the program prints it. `UPDATE_DOCS=1` writes the page.
 
 use super::cli_support::Sandbox;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ fn add_command(sandbox: &Sandbox, command: &[String], page: &mut String) {
     let arguments: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
     let help = sandbox.run(arguments).ends(0).out;
     let name = ["gristmill"].into_iter().chain(command.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
-    // One heading level for all: `mix` and `mix index` are found alike.
+    // One heading level for all, so that `mix` and `mix index` are found in the same way.
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
     write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n")).unwrap();
     for below in commands_of(&help) {
@@ -39,10 +39,10 @@ fn add_command(sandbox: &Sandbox, command: &[String], page: &mut String) {
     }
 }
 
-/// Names of the commands that a help text lists.
+/// Returns the names of the commands that a help text lists.
 fn commands_of(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A line that goes on with a description begins further to the right.
+    // A line that continues a description begins further to the right.
     let names = list.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
     names.filter_map(|line| line.split([' ', ',']).next()).filter(|name| *name != "help").map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Citations of the format pages name sections that exist, and relative links in the documents name files that exist.
+//! Checks that citations of the format pages name sections that exist, and that relative links in the documents name files that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Files below a folder whose names end in one of `suffixes`, sorted.
+/// Returns the files below a folder whose names end in one of `suffixes`, sorted.
 fn files_below(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -28,7 +28,7 @@ fn files_below(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// A document without its code blocks.
+/// Returns a document without its code blocks.
 fn without_code_blocks(text: &str) -> String {
     let mut is_code = false;
     let prose = text.lines().filter(|line| {
@@ -39,28 +39,28 @@ fn without_code_blocks(text: &str) -> String {
     prose.collect::<Vec<_>>().join("\n")
 }
 
-/// Numbers of the headings of a page: `3` of `## 3. Names`, `3.1` of `### 3.1 Files`.
+/// Returns the numbers of the headings of a page: `3` of `## 3. Names`, `3.1` of `### 3.1 Files`.
 fn heading_numbers(text: &str) -> BTreeSet<String> {
     let prose = without_code_blocks(text);
     let titles = prose.lines().filter_map(|line| line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' '));
     titles.filter_map(|title| section_number(title).map(|(number, _)| number)).collect()
 }
 
-/// Sections of each format page by its name.
+/// Returns the sections of each format page by its name.
 fn pages() -> BTreeMap<String, BTreeSet<String>> {
     let files = files_below(&root().join(PAGES), &["md"]);
     let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
     files.iter().map(|path| (name(path), heading_numbers(&std::fs::read_to_string(path).unwrap()))).collect()
 }
 
-/// A number such as `9` or `9.1` at the start of a text, and what follows it.
+/// Returns a number such as `9` or `9.1` at the start of a text, and the text that follows it.
 fn section_number(text: &str) -> Option<(String, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');
     number.starts_with(|c: char| c.is_ascii_digit()).then(|| (number.to_owned(), &text[number.len()..]))
 }
 
-/// Sections at the start of a text: `§2`, `§2 and §4`, `§1 to §4`, `§2, §4`.
+/// Returns the sections at the start of a text: `§2`, `§2 and §4`, `§1 to §4`, `§2, §4`.
 fn sections(mut text: &str) -> Vec<String> {
     let mut found = Vec::new();
     loop {
@@ -72,7 +72,7 @@ fn sections(mut text: &str) -> Vec<String> {
     }
 }
 
-/// Pages that a text cites, each with its sections. Citations may go on in the next line of a comment.
+/// Returns the pages that a text cites, each with its sections. A citation may continue in the next line of a comment.
 fn citations(text: &str) -> Vec<(String, Vec<String>)> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches('/').trim_start_matches('!').trim());
     let text = lines.collect::<Vec<_>>().join(" ");
@@ -84,7 +84,7 @@ fn citations(text: &str) -> Vec<(String, Vec<String>)> {
     cited.collect()
 }
 
-/// What is wrong with a citation; `None` where page and sections exist.
+/// Returns what is wrong with a citation; `None` if page and sections exist.
 fn fault(pages: &BTreeMap<String, BTreeSet<String>>, name: &str, cited: &[String]) -> Option<String> {
     let Some(known) = pages.get(name) else { return Some(format!("there is no page {PAGES}{name}.md")) };
     let missing: Vec<&String> = cited.iter().filter(|section| !known.contains(*section)).collect();
@@ -136,7 +136,7 @@ fn every_section_that_a_format_page_mentions_exists() {
         let text = std::fs::read_to_string(root().join(PAGES).join(format!("{own}.md"))).unwrap();
         for (at, _) in text.match_indices('§') {
             let Some((number, _)) = section_number(&text[at + '§'.len_utf8()..]) else { continue };
-            // `nanosets.md` §8 and [nanosets.md](nanosets.md) §8 are of that page, everything else is of this one.
+            // `nanosets.md` §8 and [nanosets.md](nanosets.md) §8 refer to that page, everything else to this one.
             let before = text[..at].trim_end().trim_end_matches([')', '`']);
             let other = before.strip_suffix(".md").and_then(|text| text.rsplit(['(', '`', '/']).next());
             let name = other.unwrap_or(own);
@@ -146,7 +146,7 @@ fn every_section_that_a_format_page_mentions_exists() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Targets of the links in a document, outside of code.
+/// Returns the targets of the links in a document, outside of code.
 fn links(text: &str) -> Vec<String> {
     let prose = without_code_blocks(text);
     // Every second piece is between backticks.
@@ -155,7 +155,7 @@ fn links(text: &str) -> Vec<String> {
     targets.map(|(target, _)| target.to_owned()).collect()
 }
 
-/// The file that a link names; `None` for places of the same document and for other hosts.
+/// Returns the file that a link names; `None` for positions in the same document and for other hosts.
 fn linked_file(document: &Path, target: &str) -> Option<PathBuf> {
     let path = target.split(['#', ' ']).next().unwrap_or_default();
     let is_relative = !path.is_empty() && !target.contains("://") && !target.starts_with("mailto:");
@@ -189,14 +189,14 @@ fn every_relative_link_of_the_documents_names_a_file() {
     assert!(count > 10, "only {count} links were found");
 }
 
-/// Code paths of a document, such as `job::pack::pipeline`, that begin with a crate or a module.
+/// Returns the code paths of a document, such as `job::pack::pipeline`, that begin with a crate or a module.
 fn code_paths(text: &str) -> BTreeSet<&str> {
     let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let words = text.split(|c| !is_path(c)).map(|word| word.trim_end_matches(':'));
     words.filter(|word| word.split_once("::").is_some_and(|(first, _)| module(first).is_some())).collect()
 }
 
-/// The file of a module, `a::b` or `a`, in the front ends, in `ops` or in a crate called `a`.
+/// Returns the file of a module, `a::b` or `a`, in the front ends, in `ops` or in a crate called `a`.
 fn module(path: &str) -> Option<PathBuf> {
     let (first, rest) = path.split_once("::").unwrap_or((path, ""));
     let below = |folder: PathBuf, path: &str| {

@@ -1,4 +1,4 @@
-//! Whatever happens at whatever moment of a prepare: nothing half-written is taken for whole, and the next run ends well.
+//! Faults at any moment of a prepare: nothing incomplete is taken as complete, and the next run ends well.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
 use gristmill_core::{ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan};
@@ -33,7 +33,7 @@ fn run(plan: PreparePlan, fs: Arc<dyn Fs>) -> Outcome<PrepareReport> {
     PrepareJob::start_on(plan, options, None, fs)?.wait()
 }
 
-/// Operations of an undisturbed run, and what it leaves.
+/// Returns the number of operations of an undisturbed run, and the files that it leaves.
 fn undisturbed(prepare: impl Fn(&Path)) -> (u64, std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>) {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
@@ -46,12 +46,12 @@ fn undisturbed(prepare: impl Fn(&Path)) -> (u64, std::collections::BTreeMap<std:
 fn prepared_once(root: &Path) {
     data_set(root);
     run(plan(root, Rerun::Refuse), Arc::new(RealFs)).unwrap();
-    // The second run has something to change.
+    // Gives the second run something to change.
     text_shard(&root.join("shard_3.tar"), 100, 4);
 }
 
-/// After a kill at any operation the data set is the old one, the new one, or recognisably unprepared; and the next run
-/// makes it what an undisturbed run would have made it.
+/// Checks that after a kill at any operation the data set is the old one, the new one, or recognisably unprepared; and that the next run
+/// gives the result of an undisturbed run.
 fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
     let (operations, wanted) = undisturbed(prepare);
     assert!(operations > 10, "only {operations} operations are counted");
@@ -75,7 +75,7 @@ fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
         let result = run(plan(folder.path(), again), Arc::new(RealFs));
         match result {
             Ok(_) => {}
-            // Rolled forward to a finished overwrite: then the same plan without it says "prepared already".
+            // The overwrite was rolled forward to its end: the same plan without overwrite then reports "prepared already".
             Err(failure) => {
                 run(plan(folder.path(), Rerun::Overwrite), Arc::new(RealFs))
                     .unwrap_or_else(|second| panic!("operation {at}: {failure}; then {second}"));
@@ -100,7 +100,7 @@ fn a_power_cut_at_any_operation_of_a_first_prepare_is_made_good_by_the_next() {
     killed_anywhere(data_set, |at| Fault::PowerCut { at });
 }
 
-/// A disk that fills up at any operation ends the run with exit code 3, and what was there before is unchanged.
+/// Checks that a disk that is full at any operation ends the run with exit code 3, and that the earlier state is unchanged.
 fn full_anywhere(prepare: fn(&Path), errno: Errno) {
     let (operations, wanted) = undisturbed(prepare);
     for at in 0..operations {

@@ -1,5 +1,5 @@
-//! Whatever happens at whatever moment of a prepare-media: the database is the old one or the new one, and the next run ends
-//! well. SQLite writes its rows into a private copy by itself; everything before and after goes through the faulty disk.
+//! Faults at any moment of a prepare-media: the database is the old one or the new one, and the next run ends well. SQLite itself writes
+//! its rows into a private copy; everything before and after passes through the faulty disk.
 
 use crate::cli_support::Sandbox;
 use crate::support::{copy_folder, picture, put, text_shard};
@@ -17,21 +17,21 @@ use std::sync::Arc;
 
 const DATABASE: &str = ".nv-meta/index.sqlite";
 
-/// A folder of pictures that was never prepared.
+/// Writes a folder of pictures that was never prepared.
 fn fresh(root: &Path) {
     for number in 0..70 {
         put(&root.join(format!("d/{number:03}.png")), &Sandbox::png(number + 1, 2));
     }
 }
 
-/// The same, with rows of an earlier run.
+/// Writes the same folder, with rows of an earlier run.
 fn with_rows(root: &Path) {
     fresh(root);
     run(root, Arc::new(RealFs)).unwrap();
     put(&root.join("new.png"), &Sandbox::png(9, 9));
 }
 
-/// A prepared data set without media tables.
+/// Writes a prepared data set without media tables.
 fn prepared(root: &Path) {
     text_shard(&root.join("s.tar"), 0, 3);
     let mut plan = PreparePlan::new(root.to_str().unwrap());
@@ -52,7 +52,7 @@ fn run(root: &Path, fs: Arc<dyn Fs>) -> Outcome<MediaReport> {
     start_on(plan, RunOptions { threads: 1, ..RunOptions::default() }, fs)?.wait()
 }
 
-/// Every row of the media tables but the time; `None` where there are none.
+/// Returns every row of the media tables without its time; `None` if there are no tables.
 fn rows(root: &Path) -> Option<Vec<String>> {
     let path = root.join(DATABASE);
     if !path.exists() {

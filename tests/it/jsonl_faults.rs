@@ -1,5 +1,5 @@
-//! Whatever happens at whatever moment while a JSONL file is indexed: the index is the old one or the new one, whole, and the
-//! next run leaves nothing but the index.
+//! Faults at any moment while a JSONL file is indexed: the index is the old one or the new one, complete, and the next run leaves only the
+//! index.
 
 use crate::support::put;
 use gristmill_core::{ExitClass, Outcome, PreparePlan, RunOptions};
@@ -38,7 +38,7 @@ fn names(root: &Path) -> Vec<String> {
     names
 }
 
-/// Operations of an undisturbed run, and the index that it makes.
+/// Returns the number of operations of an undisturbed run, and its index.
 fn undisturbed(prepare: fn(&Path)) -> (u64, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());

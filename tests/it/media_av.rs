@@ -1,4 +1,4 @@
-//! Sound and video against the peer's own answers, file by file.
+//! Compares the facts of sound and video with those of the peer, file by file.
 
 use gristmill_core::Cancel;
 use gristmill_media::Reader;
@@ -6,14 +6,14 @@ use gristmill_ops::formats::energon::media_json::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The facts as the peer writes them: without fields that are not known.
+/// Returns the facts as the peer writes them: without unknown fields.
 fn row(bytes: &[u8]) -> Result<String, String> {
     let (source, cancel) = (bytes, Cancel::default());
     let probed = gristmill_media::av::probe(&mut Reader::new(&source, &cancel)).map_err(|error| error.to_string())?;
     Ok(to_json(&probed.facts))
 }
 
-/// Files of a folder whose facts are not the ones in its `expected.json`, with both.
+/// Returns the files of a folder whose facts differ from its `expected.json`, with both values.
 fn differences(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("expected.json")).unwrap();
     let expected: BTreeMap<String, Option<String>> = serde_json::from_str(&text).unwrap();
@@ -58,7 +58,7 @@ fn mp4_and_mov_files_give_the_peers_facts() {
     golden("iso");
 }
 
-/// Another folder of files, with the peer's answers in its `expected.json`: to look at more than what is kept here.
+/// Compares the files of another folder with the peer's facts in its `expected.json`, to check more files than are kept here.
 #[test]
 fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {
     let Some(folder) = std::env::var_os("GRISTMILL_MEDIA_CORPUS") else { return };

@@ -1,4 +1,4 @@
-//! The pictures of the README are real screens. After a change of a screen this test fails until they are made anew:
+//! Checks that the pictures of the README are real screens. After a change of a screen this test fails until they are made again:
 //!
 //! ```console
 //! $ GRISTMILL_UPDATE_PICTURES=1 cargo test --test it pictures
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Columns and rows of a picture.
 const SIZE: (u16, u16) = (100, 30);
 
-/// The demo, prepared or as it was before.
+/// The demo, prepared or unprepared.
 struct Demo {
     dir: tempfile::TempDir,
 }
@@ -77,7 +77,7 @@ impl Stage {
         terminal.backend().buffer().clone()
     }
 
-    /// The screen once it is as wanted and stands still.
+    /// Returns the screen once it is as wanted and no longer changes.
     fn when(&mut self, what: &str, is_so: impl Fn(&str) -> bool) -> Buffer {
         let end = Instant::now() + super::pty::harness::deadline();
         let (mut before, mut still) = (None, 0);
@@ -91,7 +91,7 @@ impl Stage {
             }
             assert!(Instant::now() < end, "{what}: not in\n{text}");
             before = Some(buffer);
-            // What workers do is waited for here; nothing else tells that no more will come.
+            // Waits for the workers; no signal shows that nothing more will arrive.
             std::thread::park_timeout(std::time::Duration::from_millis(4));
         }
     }
@@ -106,7 +106,7 @@ fn text_of(buffer: &Buffer) -> String {
     (0..SIZE.1).map(|y| row(y).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares a screen with its picture, or makes the picture anew.
+/// Compares a screen with its picture, or makes the picture again.
 #[track_caller]
 fn compare(name: &str, title: &str, buffer: &Buffer) {
     let theme = Theme::built_in("dark").unwrap();
@@ -166,7 +166,7 @@ fn the_picture_of_the_browser_is_up_to_date() {
 #[test]
 fn the_picture_of_the_guided_pack_is_up_to_date() {
     let demo = Demo::prepared();
-    // Paths of the repository, so that the picture holds none of this machine.
+    // Paths of the repository, so that the picture contains no paths of this machine.
     let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
     let plan = PackPlan::new(inputs, "", "");
     let mut stage = Stage::new(&demo, |_, env| screens::pack::open(plan, env));

@@ -1,4 +1,4 @@
-//! From a folder of tars to a plan that holds: what is proposed, shown and refused on the way.
+//! From a folder of tars to a valid plan: what is proposed, shown and refused in between.
 
 use crate::support::write_tar;
 use gristmill_core::plan::FieldExpr;
@@ -14,7 +14,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     out.into_inner()
 }
 
-/// Captioned pictures in three shards; one sample has a caption in no place.
+/// Writes captioned pictures in three shards; one sample has no caption in any part.
 fn pictures(root: &Path) {
     for shard in 0..3 {
         let mut entries = Vec::new();

@@ -17,7 +17,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Holds a job up before each operation until a reading was taken.
+/// Holds a job before each operation until a reading is taken.
 struct Gate {
     asked: Receiver<()>,
     go: Sender<()>,
@@ -28,7 +28,7 @@ impl Gate {
         let ((ask, asked), (go, gone)) = (channel(), channel());
         let gone = Mutex::new(gone);
         let fs = FaultFs::watched(move |_| {
-            // Without a receiver the job is not held up.
+            // Without a receiver the job is not held.
             if ask.send(()).is_ok() {
                 let _ = gone.lock().unwrap().recv();
             }
@@ -36,7 +36,7 @@ impl Gate {
         (Self { asked, go }, Arc::new(fs))
     }
 
-    /// The readings before each operation, and the last one.
+    /// Returns the readings before each operation, and the last one.
     fn readings(&self, status: impl Fn() -> JobStatus, is_finished: impl Fn() -> bool) -> Vec<JobStatus> {
         let mut readings = Vec::new();
         while !is_finished() {
@@ -50,7 +50,7 @@ impl Gate {
     }
 }
 
-/// Never back, whole only at the end, and a good part of it left when publishing begins.
+/// Checks that progress never decreases, is complete only at the end, and is below 99 % when publishing begins.
 fn check(readings: &[JobStatus]) {
     let shares: Vec<f64> = readings.iter().map(|status| status.share.unwrap_or(0.0)).collect();
     assert!(shares.is_sorted(), "{shares:?}");

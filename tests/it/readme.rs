@@ -1,14 +1,14 @@
-//! The README and the pages of `docs/` are true: their pictures exist, their commands take the flags that they show, and the commands
-//! of the README and the guide run.
+//! Checks the README and the pages of `docs/`: their pictures exist, their commands accept the flags that they show, and the commands of
+//! the README and the guide run.
 
 use super::cli_support::Sandbox;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages whose commands are run.
+/// Pages whose commands are executed.
 const RUN: &[&str] = &["README.md", "docs/guide.md"];
-/// Commands that find something in the data of these tests, and therefore end with 1.
+/// Commands that find something in the data of these tests, and therefore exit with 1.
 const FINDS: &[&str] = &["splits check coco --content --excludes-to copies.txt"];
 
 fn top() -> PathBuf {
@@ -19,7 +19,7 @@ fn file(name: &str) -> String {
     std::fs::read_to_string(top().join(name)).unwrap()
 }
 
-/// The README, and every page directly in `docs/`.
+/// Returns the README and every page directly in `docs/`.
 fn pages() -> Vec<String> {
     let names = std::fs::read_dir(top().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
     let mut pages: Vec<String> = names
@@ -49,13 +49,13 @@ fn the_readme_stays_short() {
     assert!(words <= 1_800, "{words} words; docs/guide.md is the place for more");
 }
 
-/// Commands of the console blocks of a page as words, continued lines joined, comments left out.
+/// Returns the commands of the console blocks of a page as words, with continued lines joined and comments left out.
 fn commands(page: &str) -> Vec<Vec<String>> {
     let joined = file(page).replace("\\\n", " ");
     joined.lines().filter_map(|line| line.strip_prefix("$ gristmill")).map(words).collect()
 }
 
-/// Words as a shell takes them, where only single quotes are used.
+/// Splits a line into words as a shell does if only single quotes are used.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     for letter in line.chars() {
@@ -87,7 +87,7 @@ fn every_flag_in_a_command_is_a_flag_of_that_command() {
     assert!(commands.len() > 60, "{commands:?}");
     for (page, words) in commands {
         let Some(name) = words.first().filter(|word| !word.starts_with('-')) else { continue };
-        // Of some the second word is a command, too.
+        // For some names the second word is a command, too.
         let has_second = ["energon", "mix", "modalities", "nanosets", "nanotron", "splits"].contains(&name.as_str());
         let name_and_more = words.iter().take(if has_second { 2 } else { 1 }).map(String::as_str).chain(["--help"]);
         let help = Command::new(env!("CARGO_BIN_EXE_gristmill")).args(name_and_more).output().unwrap();
@@ -115,7 +115,7 @@ fn every_command_of_the_readme_and_the_guide_runs() {
     }
 }
 
-/// The files that the recipes name.
+/// Returns the files that the recipes name.
 fn data_of_the_recipes() -> Sandbox {
     let sandbox = Sandbox::new();
     for shard in 0..10_u32 {
@@ -154,7 +154,8 @@ fn data_of_the_recipes() -> Sandbox {
     sandbox
 }
 
-/// Samples of one shard, each with a picture, a text, and captions. The last picture of all large shards is the same, so splits share it.
+/// Returns samples of one shard, each with a picture, a text, and captions. The last picture of all large shards is the same, so splits
+/// share it.
 fn captioned(shard: u32, samples: u32) -> Vec<(String, Vec<u8>)> {
     let mut entries = Vec::new();
     for sample in 0..samples {
@@ -168,7 +169,7 @@ fn captioned(shard: u32, samples: u32) -> Vec<(String, Vec<u8>)> {
     entries
 }
 
-/// Lines of JSON with texts of a few hundred words. The same seed gives the same text; every text ends with a notice that all have.
+/// Returns lines of JSON with texts of a few hundred words. The same seed gives the same text; every text ends with the same notice.
 fn text(seed: u64, lines: usize, key: &str) -> String {
     const WORDS: [&str; 8] = ["mill", "stone", "water", "grain", "wheel", "flour", "river", "bread"];
     let notice = "this notice is in every document ".repeat(20);

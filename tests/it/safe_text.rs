@@ -1,12 +1,12 @@
-//! Whatever text comes in, nothing that a terminal obeys comes out.
+//! Checks that any text is shown without anything that a terminal obeys.
 //!
-//! `GRISTMILL_TEST_STRINGS` says how many strings are tried (100,000 without it).
+//! `GRISTMILL_TEST_STRINGS` sets the number of strings (default: 100,000).
 
 use gristmill_core::text::{display_safe, display_safe_bytes, display_safe_lines};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A small generator of its own, so that a failure can be had again by its number.
+/// A small random number generator, so that a failure can be reproduced by its number.
 struct Dice(u64);
 
 impl Dice {
@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// Whole things that do harm, or almost.
+/// Complete sequences that do harm, or almost.
 const PIECES: &[&str] = &[
     "shard_0001.tar",
     " ",
@@ -122,7 +122,7 @@ fn string(dice: &mut Dice) -> String {
     text
 }
 
-/// Written down again, as a check on the program's own list.
+/// Whether a character is forbidden. Repeated here as a check on the program's own list.
 fn is_forbidden(c: char) -> bool {
     let is_bidi = matches!(c as u32, 0x061c | 0x200e | 0x200f | 0x202a..=0x202e | 0x2066..=0x2069);
     let is_zero_width =
@@ -141,7 +141,7 @@ fn assert_safe(shown: &str, of: &str) {
     let mut before = ' ';
     let mut chars = shown.chars().peekable();
     while let Some(c) = chars.next() {
-        // Between letters of Arabic and of the scripts of India these two are spelling.
+        // Between letters of Arabic and of Indic scripts these two joiners are part of the spelling.
         let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
         let is_letter =
             |c: char| matches!(c as u32, 0x620..=0x8c9 | 0x900..=0xdff | 0xfb50..=0xfefc) && !is_forbidden(c);

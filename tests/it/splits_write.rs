@@ -1,4 +1,4 @@
-//! Writing edited splits: whatever happens at whatever moment, `split.yaml` is the old one or the new one, whole.
+//! Faults at any moment while edited splits are written: `split.yaml` is the old one or the new one, complete.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture};
 use gristmill_core::{ExitClass, RunOptions};

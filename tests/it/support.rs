@@ -1,4 +1,4 @@
-//! What the integration tests share: small data sets and pictures of folders.
+//! Shared by the integration tests: small data sets, and pictures of folders.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn write_tar(path: &Path, entries: &[(String, Vec<u8>)]) {
     put(path, &builder.into_inner().unwrap());
 }
 
-/// Writes a file, outside of what the program does.
+/// Writes a file directly, without the program.
 #[expect(clippy::disallowed_methods, reason = "test data is not published")]
 pub fn put(path: &Path, bytes: &[u8]) {
     if let Some(folder) = path.parent() {
@@ -28,7 +28,7 @@ pub fn put(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A shard of `count` samples with a txt and a json part each, keys numbered from `first`.
+/// Writes a shard of `count` samples with a txt and a json part each, with keys numbered from `first`.
 pub fn text_shard(path: &Path, first: usize, count: usize) {
     let mut entries = Vec::new();
     for number in first..first + count {
@@ -41,7 +41,7 @@ pub fn text_shard(path: &Path, first: usize, count: usize) {
     write_tar(path, &entries);
 }
 
-/// Every file below a folder with its bytes, the program's own folder left out.
+/// Returns every file below a folder with its bytes, without the program's own folder.
 pub fn picture(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
@@ -54,7 +54,7 @@ pub fn picture(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// [`picture`] without what is random or carries the time: the uuid and backups.
+/// Returns [`picture`] without files that are random or contain the time: the uuid and backups.
 pub fn settled_picture(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = picture(root);
     files.retain(|path, _| {
@@ -71,7 +71,7 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Compares two pictures and names the files that differ, not their bytes.
+/// Compares two pictures, and names the files that differ without their bytes.
 #[track_caller]
 pub fn assert_same(ours: &BTreeMap<PathBuf, Vec<u8>>, wanted: &BTreeMap<PathBuf, Vec<u8>>, when: &str) {
     let names: std::collections::BTreeSet<&PathBuf> = ours.keys().chain(wanted.keys()).collect();

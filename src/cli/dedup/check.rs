@@ -1,4 +1,4 @@
-//! `verify` of an index that bsade made, or `dedup --export-index`.
+//! `verify` of an index written by bsade or `dedup --export-index`.
 
 use super::run_options;
 use crate::cli::context::Context;
@@ -12,7 +12,7 @@ pub fn is_ours(path: &str) -> bool {
     is_index(Path::new(path))
 }
 
-/// Reads all of it and compares its files with one another.
+/// Reads the whole index and compares its files with each other.
 pub fn verify(path: &str, context: &Context) -> Finished {
     let options = run_options(context);
     let words = LintTexts { shards: Some("shard"), item: "document" };

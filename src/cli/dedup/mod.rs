@@ -24,7 +24,7 @@ use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-/// Deduplicates what the flags say; where something is left open and questions may be asked, asks first.
+/// Deduplicates by the flags; if they are incomplete and questions are allowed, asks first.
 pub fn run(args: &DedupArgs, context: &Context) -> Finished {
     let plan = plan::from_args(args, context.globals.compat)?;
     if !open_questions(&plan).is_empty() && context.may_ask() && !context.globals.dry_run {
@@ -33,9 +33,9 @@ pub fn run(args: &DedupArgs, context: &Context) -> Finished {
     execute(&plan, context)
 }
 
-/// Asks for what the plan leaves open, then runs it.
+/// Asks the open questions of a plan, then runs it.
 fn guided(plan: DedupPlan, context: &Context) -> Finished {
-    // The screens begin with the files of a folder; an index is not among them.
+    // The first screen lists the files of a folder, and does not support an index.
     if !context.prefers_prompts() && plan.from_index.is_none() {
         let plan = if plan.input.is_empty() { prompt::dedup_input(plan, &run_options(context))? } else { plan };
         return prepare::screen(Start::Dedup(Box::new(plan)), context);
@@ -47,13 +47,13 @@ fn guided(plan: DedupPlan, context: &Context) -> Finished {
     execute(&plan, context)
 }
 
-/// How to run: unless it is said, a quarter of the memory that there is may be used.
+/// Returns the run options; the default memory limit is [`usual_memory`].
 fn run_options(context: &Context) -> RunOptions {
     let memory = context.globals.memory.unwrap_or_else(usual_memory);
     RunOptions { memory_bytes: memory, ..context.run_options() }
 }
 
-/// Does what the plan says, with the flags that hold everywhere; prints the summary.
+/// Runs the plan with the global flags, and prints the summary.
 pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
     refuse_wrong(plan, context)?;
     if let Some(path) = &context.globals.save_plan {
@@ -75,7 +75,7 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
     if report.nothing_to_do {
         task::report_earlier_problems(&report.problems, &report.counts, context, &mut earlier);
     }
-    // Of very many files it would take more memory than the run.
+    // Built for JSON only: with very many files it would need more memory than the run.
     if context.printer.is_json() {
         result = fields(&report);
         result.insert("counts".into(), prepare::summary::counts_value(&report.counts));
@@ -86,7 +86,7 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
     Ok(Done::with_findings(result, findings))
 }
 
-/// Says before the start how much scratch space is taken, and where.
+/// Reports the size and location of the scratch space before the run starts.
 fn announce(plan: &DedupPlan, context: &Context) -> Result<(), Stopped> {
     let needs = needs(plan, &run_options(context), &context.signals.listen())?;
     if needs.scratch_bytes > 0 {
@@ -100,8 +100,8 @@ fn announce(plan: &DedupPlan, context: &Context) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Refuses a plan with open questions, naming the flag of each, or with answers that cannot be right. A dry run writes nothing, so it
-/// need not be told where to.
+/// Refuses a plan with open questions, naming the flag of each, or with invalid answers. A dry run writes nothing, so it needs no
+/// output.
 fn refuse_wrong(plan: &DedupPlan, context: &Context) -> Result<(), Stopped> {
     let asked = match context.globals.dry_run && plan.output.is_empty() {
         true => {
@@ -118,7 +118,7 @@ fn refuse_wrong(plan: &DedupPlan, context: &Context) -> Result<(), Stopped> {
     }
 }
 
-/// Writes a plan for `gristmill run`, with absolute paths.
+/// Writes a plan for `gristmill run` with absolute paths.
 fn save_plan(plan: &DedupPlan, path: &Path) -> Outcome<()> {
     let plan = plan::with_absolute_paths(plan, prepare::absolute)?;
     prepare::write_plan(path, &file::dedup_to_yaml(&plan)?)

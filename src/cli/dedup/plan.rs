@@ -6,7 +6,7 @@ use gristmill_core::dedup::{Keep, Mode, Variant};
 use gristmill_core::{DedupPlan, Outcome};
 use std::path::Path;
 
-/// The plan that the flags describe; what they leave open is empty.
+/// Returns the plan of the flags; missing values are empty.
 pub fn from_args(args: &DedupArgs, compat: bool) -> Outcome<DedupPlan> {
     let named = |path: &Option<std::path::PathBuf>| path.as_deref().map(paths::local).transpose();
     let mut plan = DedupPlan::new(named(&args.input)?.unwrap_or_default(), named(&args.output)?.unwrap_or_default());
@@ -45,7 +45,7 @@ pub fn from_args(args: &DedupArgs, compat: bool) -> Outcome<DedupPlan> {
     Ok(plan)
 }
 
-/// The plan with absolute paths: it may be replayed from another folder.
+/// Returns the plan with absolute paths, since it may be run from another folder.
 pub fn with_absolute_paths(plan: &DedupPlan, absolute: impl Fn(&str) -> Outcome<String>) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named =

@@ -1,4 +1,4 @@
-//! What `dedup` tells at its end, in lines for people.
+//! The printed summary of `dedup`.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
@@ -10,14 +10,14 @@ use gristmill_ops::engine::plan::{shell_quote, CommandLine};
 use gristmill_ops::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
 use gristmill_ops::preview::text::cut_end;
 
-/// Files that are listed; those of which most was removed.
+/// Maximum number of listed files; those with the most removed bytes come first.
 const FILES_SHOWN: usize = 10;
-/// Passages that are listed.
+/// Maximum number of listed passages.
 const PASSAGES_SHOWN: usize = 8;
-/// Columns of a passage that are shown.
+/// Maximum number of columns shown of a passage.
 const PASSAGE_COLUMNS: usize = 60;
 
-/// The lines after a run.
+/// Returns the lines after a run.
 pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     let totals = &report.totals;
     let mut lines = Vec::new();
@@ -53,7 +53,7 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     lines
 }
 
-/// What was taken out of the text, and what was not text.
+/// Describes what was removed from the text, and what was not text.
 fn removed(plan: &DedupPlan, totals: &Figures) -> Vec<String> {
     let verb = match plan.mode {
         Mode::Remove => "Removed",
@@ -74,7 +74,7 @@ fn removed(plan: &DedupPlan, totals: &Figures) -> Vec<String> {
     std::iter::once(removed).chain(copied).collect()
 }
 
-/// What is said of documents of which every byte is in a range.
+/// Describes the documents of which every byte is in a range.
 fn whole(mode: Mode, documents: u64) -> String {
     match mode {
         Mode::Remove => count_verb(documents, "document", "has nothing left", "have nothing left"),
@@ -82,7 +82,7 @@ fn whole(mode: Mode, documents: u64) -> String {
     }
 }
 
-/// The lines of a dry run.
+/// Returns the lines of a dry run.
 pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     let mut lines = vec![match found.nothing_to_do {
         true => nothing_to_do(),
@@ -139,7 +139,7 @@ fn nothing_to_do() -> String {
 
 fn same_by_flags(plan: &DedupPlan) -> String {
     let command = CommandLine::of_dedup(plan).text();
-    // An estimate needs no output; what is shown is there to be run.
+    // An estimate needs no output, but the printed command has to be runnable.
     let output = if plan.output.is_empty() { " --output DIR" } else { "" };
     format!("{} {command}{output}", paint(Tone::Strong, "The same by flags:"))
 }
@@ -152,7 +152,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Bytes of text a second.
+/// Formats bytes of text per second.
 fn speed(report: &DedupReport) -> String {
     let seconds = report.elapsed.as_secs_f64();
     if seconds < 0.05 || report.totals.text_bytes == 0 || report.resumed_units > 0 {
@@ -166,7 +166,7 @@ fn more(all: usize, shown: usize, noun: &str) -> Option<String> {
     Some(format!("… and {} (--json lists them)", count(left as u64, &format!("more {noun}"))))
 }
 
-/// Before and after of the files of which most was removed.
+/// Formats sizes before and after of the files with the most removed bytes.
 fn per_file(files: &[FileReport]) -> Vec<String> {
     let mut touched: Vec<&FileReport> = files.iter().filter(|file| file.figures.ranges > 0).collect();
     if touched.is_empty() {
@@ -195,7 +195,7 @@ fn per_file(files: &[FileReport]) -> Vec<String> {
     lines.chain(more(touched.len(), FILES_SHOWN, "file")).collect()
 }
 
-/// The passages that repeat most.
+/// Formats the passages that repeat most often.
 pub fn passages(passages: &[RepeatedPassage]) -> Vec<String> {
     if passages.is_empty() {
         return Vec::new();

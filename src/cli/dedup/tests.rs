@@ -1,4 +1,4 @@
-//! Flags and plans of deduplicating are two ways to say the same.
+//! Tests that flags and plans of deduplicating are equivalent.
 
 use super::plan::from_args;
 use crate::cli::args::{Cli, Command};

@@ -1,30 +1,30 @@
-//! A small canvas with soft edges: what the demo's pictures are painted on.
+//! A small antialiased canvas on which the pictures of the demo are drawn.
 
 use image::{ImageFormat, Rgb, RgbImage};
 use std::io::Cursor;
 
-/// Width of every demo picture, in pixels.
+/// Width of every demo picture in pixels.
 pub const WIDTH: u32 = 256;
-/// Height of every demo picture, in pixels.
+/// Height of every demo picture in pixels.
 pub const HEIGHT: u32 = 192;
 
-/// A colour, 0 to 255 per channel, kept fractional while painting.
+/// A colour, 0 to 255 per channel, fractional while drawing.
 pub type Color = [f32; 3];
 
-/// Between two colours; `t` from 0 to 1.
+/// Interpolates between two colours; `t` is clamped to 0–1.
 pub fn mix(a: Color, b: Color, t: f32) -> Color {
     let t = t.clamp(0.0, 1.0);
     [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t, a[2] + (b[2] - a[2]) * t]
 }
 
-/// A point from which distances are measured: negative inside a shape, in pixels.
+/// A shape, drawn from the distance of each point to its edge: in pixels, negative inside.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// A disc.
     Circle,
     /// A square with round corners.
     Square,
-    /// A triangle standing on its base.
+    /// A triangle with a horizontal base.
     Triangle,
     /// A ring.
     Ring,
@@ -35,7 +35,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Distance of a point from the edge of the shape of this radius around the origin.
+    /// Returns the signed distance of a point from the edge of the shape with this radius around the origin.
     fn distance(self, x: f32, y: f32, radius: f32) -> f32 {
         match self {
             Self::Circle => x.hypot(y) - radius,
@@ -54,13 +54,13 @@ impl Shape {
     }
 }
 
-/// The canvas.
+/// An image of [`WIDTH`] × [`HEIGHT`] pixels.
 pub struct Canvas {
     pixels: Vec<Color>,
 }
 
 impl Canvas {
-    /// A canvas with a vertical gradient.
+    /// Creates a canvas filled with a vertical gradient.
     pub fn gradient(top: Color, bottom: Color) -> Self {
         let mut pixels = Vec::with_capacity((WIDTH * HEIGHT) as usize);
         for y in 0..HEIGHT {
@@ -70,7 +70,7 @@ impl Canvas {
         Self { pixels }
     }
 
-    /// Lays `color` over one pixel; `cover` from 0 to 1.
+    /// Blends `color` over one pixel; `cover` from 0 to 1.
     pub fn blend(&mut self, x: u32, y: u32, color: Color, cover: f32) {
         if cover > 0.0 && x < WIDTH && y < HEIGHT {
             let pixel = &mut self.pixels[(y * WIDTH + x) as usize];
@@ -78,7 +78,7 @@ impl Canvas {
         }
     }
 
-    /// Paints every pixel anew from its place and its colour.
+    /// Recomputes every pixel from its coordinates and colour.
     pub fn repaint(&mut self, paint: impl Fn(f32, f32, Color) -> Color) {
         for (i, pixel) in self.pixels.iter_mut().enumerate() {
             let (x, y) = (i as u32 % WIDTH, i as u32 / WIDTH);
@@ -86,7 +86,7 @@ impl Canvas {
         }
     }
 
-    /// A shape with a soft edge, lit from the upper left.
+    /// Draws a shape with a soft edge, lit from the upper left.
     pub fn shape(&mut self, shape: Shape, center: (f32, f32), radius: f32, color: Color) {
         self.visit(center, radius + 2.0, |x, y| {
             let cover = (0.5 - shape.distance(x, y, radius)).clamp(0.0, 1.0);
@@ -100,7 +100,7 @@ impl Canvas {
         });
     }
 
-    /// A soft shadow on the ground.
+    /// Draws a soft shadow on the ground.
     pub fn shadow(&mut self, center: (f32, f32), radius: f32) {
         self.visit(center, radius * 1.3, |x, y| {
             let d = x.hypot(y * 3.2) / (radius * 1.2);
@@ -108,7 +108,7 @@ impl Canvas {
         });
     }
 
-    /// A glow that fades with the distance.
+    /// Draws a glow that fades with distance.
     pub fn glow(&mut self, center: (f32, f32), radius: f32, color: Color) {
         self.visit(center, radius, |x, y| {
             let t = (1.0 - x.hypot(y) / radius).clamp(0.0, 1.0);
@@ -129,7 +129,7 @@ impl Canvas {
         }
     }
 
-    /// A ridge: everything below `height(x)` gets a colour that fades towards `foot`.
+    /// Draws a ridge: everything below `height(x)` gets a colour that fades towards `foot`.
     pub fn ridge(&mut self, height: impl Fn(f32) -> f32, color: Color, foot: Color) {
         for x in 0..WIDTH {
             let top = height(x as f32);
@@ -141,7 +141,7 @@ impl Canvas {
         }
     }
 
-    /// A filled rectangle.
+    /// Draws a filled rectangle.
     pub fn block(&mut self, x: std::ops::Range<u32>, y: std::ops::Range<u32>, color: Color) {
         for row in y {
             for column in x.clone() {
@@ -150,7 +150,7 @@ impl Canvas {
         }
     }
 
-    /// The picture as an encoded file.
+    /// Encodes the picture as a file.
     pub fn encode(&self, format: ImageFormat) -> image::ImageResult<Vec<u8>> {
         let image = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| {
             let [r, g, b] = self.pixels[(y * WIDTH + x) as usize];

@@ -1,4 +1,4 @@
-//! The demo's text corpus: short documents in several languages, one JSON object a line.
+//! The text corpus of the demo: short documents in several languages, one JSON object per line.
 
 use super::dice::Dice;
 use super::scenes::capital;
@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Documents in the corpus.
+/// Number of documents in the corpus.
 pub const DOCUMENTS: u64 = 400;
 
 /// Words and sentence patterns of all languages.
@@ -16,7 +16,7 @@ const WORDS: &str = include_str!("../../../assets/demo/corpus.yaml");
 #[serde(deny_unknown_fields)]
 struct Language {
     code: String,
-    /// `{who}`, `{does}` and `{where}` are replaced.
+    /// Sentences with the placeholders `{who}`, `{does}` and `{where}`.
     patterns: Vec<String>,
     who: Vec<String>,
     does: Vec<String>,
@@ -25,7 +25,7 @@ struct Language {
     space: String,
 }
 
-/// The corpus as one JSONL file; always the same bytes.
+/// Returns the corpus as one JSONL file; the bytes are always the same.
 pub fn jsonl() -> Outcome<String> {
     let languages: Vec<Language> =
         serde_yaml::from_str(WORDS).map_err(|e| Failure::environment("reading the bundled words", e.to_string()))?;

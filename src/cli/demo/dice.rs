@@ -1,10 +1,10 @@
-//! Repeatable chance: the same number gives the same demo on every machine.
+//! Deterministic random numbers: the same seed gives the same demo on every machine.
 
-/// A small generator of repeatable numbers (SplitMix64).
+/// A small deterministic random number generator (SplitMix64).
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice for one picture or document.
+    /// Creates the generator of one picture or document.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x6772_6973_746d_696c)
     }
@@ -17,17 +17,17 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to, not including, `end`; 0 when `end` is 0.
+    /// Returns a number from 0 up to, not including, `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    /// From `low` to `high`.
+    /// Returns a number from `low` to `high`.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.next() >> 40) as f32 / (1u64 << 24) as f32)
     }
 
-    /// One of a slice that is not empty.
+    /// Returns an item of a slice that is not empty.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }

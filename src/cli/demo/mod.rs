@@ -1,6 +1,6 @@
-//! `demo`: a data set to try everything on, drawn by the program itself.
+//! `demo`: a generated data set to try everything on.
 //!
-//! Pictures with captions in tar shards, and a text corpus beside them. The same bytes on every machine.
+//! Pictures with captions in tar shards, and a text corpus next to them. The bytes are the same on every machine.
 
 mod canvas;
 mod corpus;
@@ -20,14 +20,14 @@ use gristmill_storage::publish::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Where the demo goes when nobody says otherwise.
+/// The default folder of the demo.
 const DEFAULT_DIR: &str = "gristmill-demo";
-/// Tells a folder of ours from somebody else's.
+/// Name of the marker file that identifies a folder written by `demo`.
 const MARKER: &str = ".gristmill-demo";
 const CORPUS: &str = "corpus.jsonl";
 const MARKER_TEXT: &str = "Written by `gristmill demo`; may be deleted together with its folder.\n";
 
-/// Writes the demo where it is not there yet, and prepares it: guided in a terminal, else with good answers.
+/// Writes the missing files of the demo and prepares it: guided in a terminal, otherwise with predefined answers.
 pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
     let dir = dir.unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let path = paths::local(&dir)?;
@@ -45,7 +45,7 @@ pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// The answers that a person would give.
+/// Returns a prepare plan with the predefined answers.
 fn answered(path: String) -> PreparePlan {
     let field = |field: &str, expr: &str| FieldExpr { field: field.into(), expr: expr.into() };
     PreparePlan {
@@ -80,8 +80,8 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
     }
 }
 
-/// Writes what is missing; returns names and sizes of what was written. The marker comes first, so that an interrupted
-/// demo is known as ours and completed by the next start.
+/// Writes the missing files; returns names and sizes of what was written. The marker is written first, so that an interrupted
+/// demo is recognized and completed by the next run.
 fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
     paths::make_folder(dir, 0o755)?;
     paths::make_folder(&dir.join("shards"), 0o755)?;

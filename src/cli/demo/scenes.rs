@@ -1,17 +1,17 @@
-//! What the demo's pictures show, and the captions that say so.
+//! The scenes of the demo's pictures, and their captions.
 
 use super::canvas::{mix, Canvas, Color, Shape, HEIGHT, WIDTH};
 use super::dice::Dice;
 
-/// A painted picture with the words that belong to it.
+/// A picture with its captions and tags.
 pub struct Picture {
     /// The picture.
     pub canvas: Canvas,
-    /// What kind of scene it is.
+    /// The kind of scene.
     pub scene: &'static str,
-    /// A few words.
+    /// A caption of a few words.
     pub short: String,
-    /// A sentence.
+    /// A caption of one sentence.
     pub long: String,
     /// Words to search by.
     pub tags: Vec<&'static str>,
@@ -97,7 +97,7 @@ const SHAPES: [(Shape, &str, &str); 6] = [
 
 const NUMBERS: [&str; 6] = ["no", "one", "two", "three", "four", "five"];
 
-/// The picture of this number; always the same one.
+/// Draws the picture with this number; the same number always gives the same picture.
 pub fn paint(number: u64) -> Picture {
     let mut dice = Dice::new(number);
     match number % 5 {
@@ -286,13 +286,13 @@ fn pattern(dice: &mut Dice) -> Picture {
     }
 }
 
-/// The word with `a` or `an` before it.
+/// Prepends `a` or `an` to a word.
 fn article(word: &str) -> String {
     let an = word.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {word}", if an { "an" } else { "a" })
 }
 
-/// The same text with a capital first letter.
+/// Returns the text with a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())

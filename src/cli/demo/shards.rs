@@ -1,4 +1,4 @@
-//! The demo's tar shards: the same bytes on every machine.
+//! The tar shards of the demo: the bytes are the same on every machine.
 
 use super::canvas::{HEIGHT, WIDTH};
 use super::scenes;
@@ -6,26 +6,26 @@ use gristmill_core::{Failure, Outcome};
 use image::ImageFormat;
 use serde_json::json;
 
-/// Shards in the demo.
+/// Number of shards in the demo.
 pub const SHARDS: u64 = 6;
-/// Samples in each shard.
+/// Number of samples in each shard.
 pub const PER_SHARD: u64 = 50;
-/// The odd one out: it has no `json`, so that the field map's second choice is needed.
+/// The number of the sample without `json`, which needs the second choice of the field map.
 const WITHOUT_JSON: u64 = 137;
-/// The shard that holds an entry which belongs to no sample.
+/// The number of the shard with an entry that belongs to no sample.
 const WITH_README: u64 = 2;
-/// Time of every entry: the demo never changes.
+/// Modification time of every entry in Unix seconds, constant so that the bytes are reproducible.
 const MODIFIED: u64 = 1_750_000_000;
 
 const README: &str =
     "Pictures and captions drawn by gristmill's demo. This entry has no part name; indexing skips it.\n";
 
-/// Name of a shard, relative to the data set.
+/// Returns the name of a shard, relative to the data set.
 pub fn name(shard: u64) -> String {
     format!("shards/pictures_{shard:04}.tar")
 }
 
-/// One shard as a tar archive.
+/// Builds one shard as a tar archive.
 pub fn build(shard: u64) -> Outcome<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     for number in shard * PER_SHARD..(shard + 1) * PER_SHARD {

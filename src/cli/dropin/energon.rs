@@ -18,7 +18,7 @@ use gristmill_pycompat::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The splits that are looked at unless others are named.
+/// The default splits.
 const USUAL_SPLITS: &str = "train,val,test";
 const VERSION: &str = concat!("(gristmill ", env!("CARGO_PKG_VERSION"), ", for data sets of generation 7.4.1)");
 
@@ -129,7 +129,7 @@ struct WayArgs {
 }
 
 impl WayArgs {
-    /// The filter; more than one way is an error of the data there, and so it is here.
+    /// Returns the filter. More than one way is reported as a data error, as `energon` does.
     fn filter(&self) -> Outcome<Option<MediaFilter>> {
         let glob = self.media_metadata_by_glob.as_deref();
         match media::filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob) {
@@ -139,7 +139,7 @@ impl WayArgs {
     }
 }
 
-/// The other program ends with 1 here.
+/// Changes the exit class to `Data`, since `energon` exits with 1 here.
 fn as_data(failure: Failure) -> Failure {
     Failure { class: ExitClass::Data, ..failure }
 }
@@ -212,7 +212,7 @@ pub struct PreviewArgs {
 }
 
 impl EnergonArgs {
-    /// The name for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self.command {
             EnergonCommand::Prepare(_) => "energon prepare",
@@ -227,7 +227,7 @@ impl EnergonArgs {
     }
 }
 
-/// What the other program's flags mean for those that hold everywhere.
+/// Applies the flags of `energon` that correspond to global flags.
 pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
     globals.drop_in = true;
     match &args.command {
@@ -244,7 +244,7 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
             globals.no_progress |= args.no_progress;
         }
         EnergonCommand::Lint(args) => globals.threads = globals.threads.or(Some(args.parallel.max(1))),
-        // These take every word as it comes, flags that hold everywhere included.
+        // These commands accept any arguments, including global flags.
         EnergonCommand::Mount(later) | EnergonCommand::Checkpoint(later) | EnergonCommand::AnalyzeDebug(later) => {
             globals.json |= later.rest.iter().any(|word| word == "--json")
         }
@@ -252,7 +252,7 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
     }
 }
 
-/// Does what the other program's command asks for.
+/// Runs a command of `energon`.
 pub fn run(args: EnergonArgs, context: &Context) -> Finished {
     match args.command {
         EnergonCommand::Prepare(args) => prepare_dataset(&args, context),
@@ -276,7 +276,7 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
     }
 }
 
-/// Refuses splits that were asked for and do not exist, naming those that do. The usual ones may be missing.
+/// Refuses requested splits that do not exist, listing those that do. The default ones may be missing.
 fn known_splits(args: &LintArgs) -> Outcome<()> {
     if args.split_parts == USUAL_SPLITS {
         return Ok(());
@@ -292,7 +292,7 @@ fn known_splits(args: &LintArgs) -> Outcome<()> {
     }
 }
 
-/// A split yaml that is not the usual one.
+/// Returns the name of the split yaml if it differs from the default.
 fn own_name(name: &str) -> Option<&str> {
     (name != "split.yaml").then_some(name)
 }
@@ -340,7 +340,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// Ends well where the other program does.
+/// Sets the status to `Ok` if `energon` accepts all findings.
 fn forgive(done: &mut Done) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
@@ -361,7 +361,7 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// Indexes a JSONL file. Only the flags about media are refused there; the others change nothing.
+/// Indexes a JSONL file. Only the flags about media are refused there; the others have no effect.
 fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> Finished {
     jsonl::prepare(&plan_without_questions(args, "JSONL files have no media metadata", context)?, context)
 }
@@ -370,7 +370,7 @@ fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> Finished {
     mix::prepare(&plan_without_questions(args, "metadatasets have no media metadata", context)?, context)
 }
 
-/// A plan for something about which no question is open. Media flags are refused, the others are accepted.
+/// Returns a plan for data that needs no questions. Media flags are refused, the others are accepted.
 fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> Outcome<PreparePlan> {
     let media = [
         (args.media.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
@@ -388,7 +388,7 @@ fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> O
     Ok(plan)
 }
 
-/// Whether the other program would ask nothing, so that neither a terminal nor consent is needed.
+/// Whether `energon` would ask nothing, so that neither a terminal nor consent is needed.
 fn asks_nothing(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
     if plan.scope == Scope::TarIndexOnly {
         return true;
@@ -398,12 +398,12 @@ fn asks_nothing(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool 
     plan.splits != SplitPlan::Unset && loading && (!prepared || plan.rerun == Rerun::Overwrite)
 }
 
-/// Takes out an `--exclude` that finds nothing, with a warning, as there it changes nothing. Answers whether a shard stays;
-/// without one the other program ends well, and writes nothing. A pattern that does not compile is left for the run to refuse.
+/// Removes an `--exclude` without a match, with a warning, since it has no effect in `energon`. Returns whether any shard is left;
+/// if none is, `energon` succeeds and writes nothing. A pattern that does not compile is left for the run to refuse.
 fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> {
     let found = discover(Path::new(&plan.path))?;
     if found.shards.is_empty() {
-        // Something named like a shard that is none, or a database without shards, is for the run to tell.
+        // The run reports files named like a shard that are none, and a database without shards.
         let leftover = Path::new(&plan.path).join(".nv-meta/index.sqlite").is_file();
         let (unread, others): (Vec<_>, Vec<_>) =
             found.findings.iter().partition(|finding| finding.kind == ProblemKind::UnreadShard);
@@ -441,7 +441,7 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     }
     plan.exclude_shards.extend(args.exclude.clone());
     plan.shuffle_tars = args.shuffle_tars;
-    // A pattern without a match is written as an empty split there.
+    // `energon` writes a pattern without a match as an empty split.
     plan.allow_empty_splits = true;
     plan.media = args.media.filter()?.map(|filter| MediaPlan { filter, decode: false });
     if plan.media.is_some() && plan.scope != Scope::Full {
@@ -460,7 +460,7 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     Ok(plan)
 }
 
-/// Without questions: no sample type means no yaml, no field map means a sample loader.
+/// Returns how samples are loaded. Without questions, no sample type means no yaml, and no field map means a sample loader.
 fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
     let asks = context.may_ask();
     if args.skip_dataset_yaml {
@@ -478,7 +478,7 @@ fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
     })
 }
 
-/// Findings with which the other program ends with exit code 0, and nothing that it would have made is missing.
+/// Whether `energon` exits with 0 on a finding and no output that it would have written is missing.
 fn peer_accepts(kind: ProblemKind) -> bool {
     use ProblemKind as K;
     matches!(

@@ -1,4 +1,4 @@
-//! Drop-in names: other programs' own commands and flags, for scripts that exist.
+//! Drop-in names: the commands and flags of other programs, for existing scripts.
 
 pub mod energon;
 mod fix_duplicates;

@@ -16,7 +16,7 @@ use gristmill_pycompat::random::Seed;
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Permission bits of folders that are made on the way.
+/// Permission bits of created parent folders.
 const FOLDER_MODE: u32 = 0o755;
 
 /// Which of the other program's commands.
@@ -188,7 +188,7 @@ struct ChunkArgs {
 }
 
 impl DataArgs {
-    /// The name for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self.command {
             DataCommand::CreateRawIndex(_) => "modalities data create_raw_index",
@@ -203,7 +203,7 @@ impl DataArgs {
     }
 }
 
-/// Does what the other program's command asks for.
+/// Runs a command of `modalities data`.
 pub fn run(args: DataArgs, context: &Context) -> Finished {
     match args.command {
         DataCommand::CreateRawIndex(args) => index::raw(args.source, args.index, args.policy.into(), context),
@@ -221,7 +221,7 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
     }
 }
 
-/// Packs as a configuration says. Everything that can be wrong with it is said before the work.
+/// Packs by a configuration file. Every error in it is reported before the work starts.
 fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     let config = config::read(&args.config)?;
     let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
@@ -253,7 +253,7 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// Ends well where the other program does: it warns of documents that it cannot use, and says nothing of those behind an old index.
+/// Sets the status to `Ok` if `modalities` succeeds: it warns of documents it cannot use, and ignores those beyond an outdated index.
 fn forgive(done: &mut Done) {
     let is_warning = |kind: &ProblemKind| {
         use ProblemKind as K;
@@ -274,7 +274,7 @@ fn forgive(done: &mut Done) {
     }
 }
 
-/// Threads that a configuration asks for. What is wrong with it is said when it is carried out.
+/// Applies the number of threads in a configuration. Errors in it are reported when it is executed.
 pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     globals.drop_in = true;
     if let DataCommand::PackEncodedData(args) = &args.command {
@@ -304,7 +304,7 @@ fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> R
     let chunk = Chunk::new(args.id, args.of)?;
     let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
     let files = files_of_list(&args.list, &args.root, suffix)?;
-    // A seed of its own, so that it can be named and asked for again.
+    // A generated seed is reported, so that the same order can be requested again.
     let random = args.seed.is_none().then(|| some_seed().to_string());
     let seed = chunk.seed(args.seed.as_ref().or(random.as_ref()).map_or("0", String::as_str));
     let what = what(files, chunk, seed);
@@ -312,12 +312,12 @@ fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> R
     rewrite::run(plan, random, context)
 }
 
-/// A seed where the other program takes a random one: below 2³¹, so that it is easily typed again.
+/// Returns a seed where `modalities` takes a random one: below 2³¹, so that it is easy to type.
 fn some_seed() -> u64 {
     (uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff) as u64
 }
 
-/// What to do about an output: `None` leaves everything as it is.
+/// Decides what to do with an output; `None` skips the run and keeps the existing file.
 pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
     let is_there = std::fs::symlink_metadata(output).is_ok();
     match policy {
@@ -330,7 +330,7 @@ pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
     }
 }
 
-/// Ends well without having done anything.
+/// Returns a successful result for a run that was skipped.
 pub fn skipped(output: &Path, context: &Context) -> Done {
     let text = format!("{} is there already; nothing was done", output.display());
     context.printer.warning(&text, None);

@@ -81,13 +81,13 @@ struct HubArgs {
 }
 
 impl NanotronArgs {
-    /// The name for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         "nanotron preprocess_data"
     }
 }
 
-/// Does what the other program's tool does.
+/// Runs the tool.
 pub fn run(args: NanotronArgs, context: &Context) -> Finished {
     let NanotronCommand::PreprocessData(args) = args.command;
     let source = match &args.source {
@@ -105,7 +105,7 @@ pub fn run(args: NanotronArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// Lines that are no documents are warned of and skipped there, and the tool ends well.
+/// Sets the status to `Ok` if all findings are lines that the tool skips with a warning.
 fn forgive(done: &mut Done) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| pack::peer_skips(*kind)) {
         done.status = Status::Ok;
@@ -118,7 +118,7 @@ fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime
     plan.glob.clone_from(&source.glob_pattern);
     plan.text = TextField::Key(source.column.clone());
     plan.end = args.eos_token.clone().map(EndToken::Text);
-    // Files that are there are written over without a question.
+    // The tool overwrites existing files without asking.
     plan.overwrite = true;
     plan.compat = compat;
     let logs = match &args.logging_dir {
@@ -134,7 +134,7 @@ fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime
     Ok(plan)
 }
 
-/// `logs/2024-02-29_12-34-56_abcde`: a folder that is not there yet.
+/// Returns the name of a folder that does not exist yet: `logs/2024-02-29_12-34-56_abcde`.
 fn log_folder(now: SystemTime) -> String {
     let stamp = utc::log_stamp(now);
     let noise = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());

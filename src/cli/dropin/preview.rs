@@ -1,4 +1,4 @@
-//! `energon preview`: one sample after the other, as the trainer will get it.
+//! `energon preview`: prints samples one by one, as the trainer receives them.
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
@@ -21,27 +21,27 @@ use std::collections::HashSet;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-/// Samples larger than this are not read for showing.
+/// Maximum size in bytes of a sample that is read.
 const MAX_BYTES: usize = 256 << 20;
-/// Room for a picture, in characters.
+/// Maximum size of a picture in character cells.
 const PICTURE: (u16, u16) = (72, 24);
-/// A shown text is cut here.
+/// Maximum number of characters shown of a text.
 const MAX_CHARS: usize = 2_000;
 
-/// Where a sample is.
+/// The location of a sample.
 struct SampleSpan<'a> {
     split: &'a str,
     shard: &'a str,
     index: u64,
 }
 
-/// A sample as it lies in its shard: key, then part names and contents.
+/// A sample as stored in its shard: key, then part names and contents.
 struct Raw {
     key: String,
     parts: Vec<(String, Vec<u8>)>,
 }
 
-/// Shows samples until the person has seen enough; without a terminal only the first.
+/// Shows samples until the user stops; without a terminal only the first.
 pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
     let path = paths::local(&args.path)?;
     let root = Path::new(&path);
@@ -100,7 +100,7 @@ fn index_path(root: &Path, shard: &str) -> std::path::PathBuf {
     root.join(shard_of(root, shard).index_name())
 }
 
-/// Reads one sample; `None` when its bytes hold no entry with a part name.
+/// Reads one sample; `None` if its bytes hold no entry with a part name.
 fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>> {
     let broken = |why: String| Failure::data("reading a sample", why).on(Subject::shard(shard).at(from));
     let size = to.saturating_sub(from);
@@ -152,7 +152,7 @@ fn show(place: &SampleSpan<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, contex
 fn show_fields(raw: &Raw, fields: &[gristmill_core::plan::FieldExpr], context: &Context) {
     let decoded: Vec<(&str, DecodedPart)> =
         raw.parts.iter().map(|(name, content)| (name.as_str(), decode::decode_part(name, content))).collect();
-    // Of a part that is there twice the loader keeps the last.
+    // If a part occurs twice, the loader keeps the last one.
     let part = |name: &str| decoded.iter().rev().find(|(known, _)| *known == name).map(|(_, part)| part);
     for field in fields {
         let expression = FieldExpression::parse(&field.expr);
@@ -208,7 +208,7 @@ fn draw(picture: &picture::Picture, context: &Context) {
     }
 }
 
-/// Colours on terminals that have them; letters in files and pipes.
+/// Returns the colour depth: colours if the terminal supports them; letters in files and pipes.
 fn depth(context: &Context) -> Depth {
     let variable = |name| std::env::var(name).ok();
     if context.globals.ascii || !std::io::stdout().is_terminal() {

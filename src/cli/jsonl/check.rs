@@ -6,16 +6,16 @@ use super::super::lint::{checked, LintTexts};
 use gristmill_ops::job::jsonl::{run_lint, run_verify};
 use std::path::Path;
 
-/// What is counted, beside the size.
+/// What is counted, in addition to the size.
 const WORDS: LintTexts = LintTexts { shards: None, item: "file" };
 
-/// Compares the index and parses every line.
+/// Compares the index with the file and parses every line.
 pub fn lint(path: &str, context: &Context) -> Finished {
     let options = context.run_options();
     checked(context, WORDS, |handles| run_lint(Path::new(path), &options, handles))
 }
 
-/// Makes the index anew and compares it.
+/// Computes the index again and compares it.
 pub fn verify(path: &str, context: &Context) -> Finished {
     let options = context.run_options();
     checked(context, WORDS, |handles| run_verify(Path::new(path), &options, handles))

@@ -1,4 +1,4 @@
-//! What a plan says that means nothing for a JSONL file.
+//! The parts of a plan that have no effect on a JSONL file.
 
 use gristmill_core::plan::DATASET_YAML;
 use gristmill_core::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
@@ -7,16 +7,16 @@ use gristmill_ops::source::jsonl::Packed;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
-/// Flags that mean nothing for a JSONL file.
+/// Flags that have no effect on a JSONL file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// Those about media, which are refused everywhere.
+    /// Flags about media, which are refused even under a drop-in name.
     pub media: Vec<&'static str>,
-    /// The others.
+    /// The other flags.
     pub others: Vec<&'static str>,
 }
 
-/// The flags that a plan was made from and that mean nothing here.
+/// Returns the flags of a plan that have no effect here.
 pub fn given(plan: &PreparePlan) -> Given {
     let splits = match plan.splits {
         SplitPlan::Unset => None,
@@ -42,7 +42,7 @@ pub fn given(plan: &PreparePlan) -> Given {
         when(plan.rerun == Rerun::Update, "--update"),
         when(plan.reset_excludes, "--reset-excludes"),
         when(!plan.exclude_shards.is_empty(), "--exclude"),
-        // A `split.yaml` brings its excludes with it.
+        // The excludes of a `split.yaml` are part of it, not of the flag.
         when(!plan.excludes.is_empty() && !matches!(plan.splits, SplitPlan::Listed(_)), "--exclude-sample"),
         when(plan.skip_bad_lines && !plan.path.ends_with(".jsonl"), "--skip-bad-lines"),
         when(plan.shuffle_tars, "--shuffle-tars"),
@@ -59,7 +59,7 @@ pub fn given(plan: &PreparePlan) -> Given {
     Given { media: media.into_iter().collect(), others: others.into_iter().flatten().collect() }
 }
 
-/// Refuses files that are JSONL but for their packing or their name, each with what makes it one.
+/// Refuses compressed JSONL files and JSONL files with another suffix, with a hint how to convert each.
 pub fn refuse_packed(path: &str) -> Outcome<()> {
     let is_file = Path::new(path).is_file();
     let lower = path.to_ascii_lowercase();
@@ -67,7 +67,7 @@ pub fn refuse_packed(path: &str) -> Outcome<()> {
     if let Some(packed) = Packed::of_name(lower.as_bytes()).filter(|_| is_file) {
         let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
         if name.ends_with(".jsonl") || name.ends_with(".json") || name.ends_with(".ndjson") {
-            // A Git LFS pointer under such a name is not compressed.
+            // Fails for a Git LFS pointer, which is not compressed in spite of its name.
             open_read(Path::new(path))?;
             let why = format!(
                 "it is compressed with {}, and a loader cannot jump to a line of a compressed file",

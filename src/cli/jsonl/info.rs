@@ -12,12 +12,12 @@ use gristmill_ops::formats::energon::jsonl_idx::{index_path, IndexState};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-/// Records that are looked into.
+/// Number of records that are examined.
 const LOOKED_AT: u64 = 1_000;
-/// Keys that are listed.
+/// Maximum number of keys that are listed.
 const MAX_LISTED_KEYS: usize = 20;
 
-/// Prints what a JSONL file holds, from its index and its first records.
+/// Prints the content of a JSONL file, from its index and its first records.
 pub fn info(path: &str, context: &Context) -> Finished {
     let facts = facts_of(Path::new(path), LOOKED_AT)?;
     for line in lines(path, &facts) {
@@ -37,7 +37,7 @@ pub fn info(path: &str, context: &Context) -> Finished {
 
 fn result(path: &str, facts: &JsonlFacts, problems: &[Problem]) -> Map<String, Value> {
     let mut result = fields(facts);
-    // First records are data, and long; keys and lengths are what is asked for.
+    // The first records are data, and long; the result has only their keys and lengths.
     result.remove("records");
     result.insert("name".into(), json!(name_of(path)));
     result.insert("path".into(), json!(path));

@@ -14,7 +14,7 @@ use gristmill_core::DatasetKind;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// Whether a path is a JSONL file. What is not there is none.
+/// Whether a path is an existing JSONL file.
 pub fn is_jsonl(path: &str) -> bool {
     kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Jsonl)
 }

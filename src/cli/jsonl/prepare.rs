@@ -1,4 +1,4 @@
-//! `prepare FILE.jsonl`: no question is open, so none is asked.
+//! `prepare FILE.jsonl`, which needs no questions.
 
 use super::super::context::Context;
 use super::super::exit::Finished;
@@ -15,7 +15,7 @@ use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
 use std::path::Path;
 
-/// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.
+/// Indexes the file of a plan. Flags without effect are noted under a drop-in name, and refused otherwise.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     begin(plan, "a JSONL file", context)?;
     let dry = context.globals.dry_run;
@@ -38,7 +38,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     Ok(end(plan, &report, told, context))
 }
 
-/// Asks, where questions may be asked, whether the bad lines that a run was refused for are to be left out.
+/// Asks, if questions are allowed, whether to skip the bad lines for which a run was refused.
 fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
     let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
@@ -50,7 +50,7 @@ fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) ->
     confirm(&format!("{why}. Index a copy without them, {}?", display_safe(&copy.to_string_lossy())), false)
 }
 
-/// Refuses flags that mean nothing for `what`; under a drop-in name they are noted.
+/// Refuses flags without effect on `what`; under a drop-in name they are noted.
 pub fn refuse_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
     let given = given(plan);
     let refuse = |flag: &str, why: &str| {

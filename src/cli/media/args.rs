@@ -38,7 +38,7 @@ pub struct PrepareMediaArgs {
     pub prune: bool,
 }
 
-/// What the three ways mean together: none, one, or a failure that names them.
+/// Combines the three ways: none, one, or a failure that names them.
 pub fn filter(extension: bool, header: bool, glob: Option<&str>) -> Outcome<Option<MediaFilter>> {
     let glob = glob.map(|text| MediaFilter::Glob(text.split(',').map(str::to_owned).collect()));
     if matches!(&glob, Some(MediaFilter::Glob(patterns)) if patterns.iter().all(|pattern| pattern.trim().is_empty())) {
@@ -56,18 +56,18 @@ pub fn filter(extension: bool, header: bool, glob: Option<&str>) -> Outcome<Opti
     Ok(first)
 }
 
-/// The three ways, for messages.
+/// Lists the three ways, for messages.
 fn ways() -> String {
     format!("{}, {}, {}", f::MEDIA_BY_EXTENSION, f::MEDIA_BY_HEADER, f::MEDIA_BY_GLOB)
 }
 
-/// What to say when a way is needed and none is given.
+/// Returns the failure for a missing way.
 pub fn no_way() -> Failure {
     Failure::usage("picking media", "nothing says how").with_hint(format!("one of {} PATTERNS", ways()))
 }
 
 impl MediaArgs {
-    /// The plan that the flags describe; `None` when they say nothing of media.
+    /// Returns the plan of the flags; `None` if there are none about media.
     pub fn plan(&self) -> Outcome<Option<MediaPlan>> {
         let glob = self.media_metadata_by_glob.as_deref();
         match filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob)? {
@@ -77,7 +77,7 @@ impl MediaArgs {
         }
     }
 
-    /// As [`plan`](Self::plan) where no way is fine, since it will be asked for; `--decode` alone is remembered.
+    /// As [`plan`](Self::plan), but accepts a missing way, which is asked for later; a lone `--decode` is kept.
     pub fn open_plan(&self) -> Outcome<(Option<MediaFilter>, bool)> {
         let glob = self.media_metadata_by_glob.as_deref();
         let filter = filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob)?;

@@ -1,14 +1,14 @@
-//! What the media tables of a data set hold, in lines for `info`.
+//! The content of the media tables of a data set, in lines for `info`.
 
 use crate::cli::printer::{paint, Tone};
 use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_ops::engine::media::MediaSpread;
 use std::time::Duration;
 
-/// Names of one list that are shown.
+/// Maximum number of names in a list.
 const MAX_SHOWN_NAMES: usize = 8;
 
-/// A list item per fact.
+/// Returns one list item per fact.
 pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
     let item = |name: &str, value: String| format!("  - {}: {}", paint(Tone::Strong, name), display_safe(&value));
     let rows = format!(
@@ -64,7 +64,7 @@ fn listed(list: &[(String, u64)]) -> String {
     text
 }
 
-/// `48` or `48–300`.
+/// Formats `48` or `48–300`.
 fn span(least: u32, most: u32) -> String {
     if least == most {
         return grouped(u64::from(least));

@@ -20,7 +20,7 @@ use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
-/// Describes the media of a data set or folder: by questions where they may be asked and the way is open, else from the flags.
+/// Describes the media of a data set or folder: by questions if they are allowed and no way is given, otherwise by the flags.
 pub fn run(args: &PrepareMediaArgs, context: &Context) -> Finished {
     let path = paths::local(&args.path)?;
     let (filter, decode) = args.media.open_plan()?;
@@ -38,7 +38,7 @@ pub fn run(args: &PrepareMediaArgs, context: &Context) -> Finished {
     }
 }
 
-/// Asks how media are picked, on a full screen where the terminal can, else by plain prompts; then runs it.
+/// Asks how media are selected, on the full screen if the terminal supports it, otherwise by plain prompts; then runs the plan.
 fn guided(plan: &PrepareMediaPlan, context: &Context) -> Finished {
     if !context.prefers_prompts() {
         return prepare::screen(Start::Media(Box::new(plan.clone())), context);
@@ -50,7 +50,7 @@ fn guided(plan: &PrepareMediaPlan, context: &Context) -> Finished {
     execute(&plan, context)
 }
 
-/// Does what the plan says, with the flags that hold everywhere; prints the summary.
+/// Runs the plan with the global flags, and prints the summary.
 pub fn execute(plan: &PrepareMediaPlan, context: &Context) -> Finished {
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;
@@ -70,7 +70,7 @@ pub fn execute(plan: &PrepareMediaPlan, context: &Context) -> Finished {
 }
 
 fn save_plan(plan: &PrepareMediaPlan, path: &Path) -> Outcome<()> {
-    // The file may be replayed from another folder.
+    // The plan may be run from another folder.
     let mut plan = plan.clone();
     plan.path = prepare::absolute(&plan.path)?;
     prepare::write_plan(path, &file::media_to_yaml(&plan)?)

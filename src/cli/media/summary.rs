@@ -1,4 +1,4 @@
-//! What `prepare-media` tells at its end, in lines for people; and the lines about media of other commands.
+//! The printed summary of `prepare-media`, and the lines about media of other commands.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
@@ -11,7 +11,7 @@ use gristmill_ops::formats::energon::media_json::to_json;
 use gristmill_ops::job::media::{MediaPreview, MediaReport};
 use gristmill_ops::job::prepare::MediaSummary;
 
-/// The lines after a run.
+/// Returns the lines after a run.
 pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {
     let done = format!("Described media of {}", display_safe(&plan.path));
     let mut lines = vec![format!(
@@ -33,7 +33,7 @@ pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {
     lines
 }
 
-/// What `prepare` prints of media.
+/// Returns the line of `prepare` about media.
 pub fn summary_line(media: &MediaSummary) -> String {
     let described = described(media.images, media.av);
     let rows = rows(media.rows_written, media.rows_in_all, media.stale);
@@ -57,7 +57,7 @@ fn rows(written: u64, in_all: u64, stale: u64) -> String {
     format!("{} written; the database has {}{gone}.", count(written, "row"), grouped(in_all))
 }
 
-/// The lines of a dry run.
+/// Returns the lines of a dry run.
 pub fn of_preview(plan: &PrepareMediaPlan, preview: &MediaPreview) -> Vec<String> {
     let mut lines = vec![format!("Would describe media of {}. Nothing was written.", display_safe(&plan.path))];
     lines.extend(outlook_lines(&preview.outlook));
@@ -77,7 +77,7 @@ fn same_by_flags(plan: &PrepareMediaPlan) -> String {
     format!("{} {}", paint(Tone::Strong, "The same by flags:"), CommandLine::of_media(plan).text())
 }
 
-/// What a filter would pick.
+/// Returns what a filter would select.
 pub fn outlook_lines(outlook: &MediaOutlook) -> Vec<String> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     for (name, media_type, entries) in &outlook.by_type {

@@ -27,7 +27,7 @@ pub enum MixCommand {
 }
 
 impl MixArgs {
-    /// The name that is typed, for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self.command {
             MixCommand::New(_) => "mix new",

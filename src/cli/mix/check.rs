@@ -12,7 +12,7 @@ use gristmill_ops::engine::mix;
 use gristmill_ops::job::metadataset::start_verify;
 use std::path::Path;
 
-/// Opens every member and prints what the file comes down to.
+/// Opens every member and prints the resolved content of the file.
 pub fn check(path: &str, context: &Context) -> Finished {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::default());
@@ -44,7 +44,7 @@ pub fn check(path: &str, context: &Context) -> Finished {
     Ok(Done::with_findings(fields(&facts), findings))
 }
 
-/// Makes the index of every join anew and compares it.
+/// Computes the index of every join again and compares it.
 pub fn verify(path: &str, context: &Context) -> Finished {
     let task = start_verify(Path::new(path), context.globals.compat, context.run_options())?;
     let report = follow(task, Some("checking"), context)?;

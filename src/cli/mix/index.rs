@@ -1,4 +1,4 @@
-//! `mix index`: the index that nanotron's Nanoset would make, as files.
+//! `mix index`: writes the index that nanotron's Nanoset would compute.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
@@ -21,10 +21,10 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the command line";
-/// A training configuration is a page or two.
+/// Maximum size in bytes of a training configuration.
 const MAX_YAML: u64 = 16 << 20;
 
-/// Makes the index that the flags ask for, or says what it would come to; where they leave something open, the screen asks.
+/// Writes the index by the flags, or with `--dry-run` prints its figures; if the flags are incomplete, the screen asks for the rest.
 pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     let given = given(args)?;
     let is_open =
@@ -36,7 +36,7 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     make(given.plan()?, context)
 }
 
-/// Makes the index of a plan.
+/// Writes the index of a plan.
 pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     if let Some(path) = &context.globals.save_plan {
         prepare::write_plan(path, &file::index_to_yaml(&replayable(&plan)?)?)?;
@@ -76,7 +76,7 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
-/// What the index comes to.
+/// Returns the figures of the index as text.
 fn lines(report: &IndexReport) -> Vec<String> {
     let outlook: &Outlook = &report.outlook;
     let about = if outlook.is_exact { "" } else { "about " };
@@ -116,7 +116,7 @@ fn lines(report: &IndexReport) -> Vec<String> {
     lines
 }
 
-/// The plan with absolute paths: it may be replayed from another folder.
+/// Returns the plan with absolute paths, since it may be run from another folder.
 fn replayable(plan: &IndexPlan) -> Outcome<IndexPlan> {
     let absolute = |path: &Path| prepare::absolute(&path.to_string_lossy()).map(PathBuf::from);
     let mut plan = plan.clone();
@@ -129,7 +129,7 @@ fn replayable(plan: &IndexPlan) -> Outcome<IndexPlan> {
     Ok(plan)
 }
 
-/// What the flags say; what a training configuration says counts where no flag does.
+/// Returns the values of the flags, completed by those of a training configuration.
 fn given(args: &IndexArgs) -> Outcome<IndexDraft> {
     let training = args.config.as_ref().map(|path| training(path, args.stage.as_deref())).transpose()?;
     let of = |get: fn(&Training) -> Option<u64>| training.as_ref().and_then(get);

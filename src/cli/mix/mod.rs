@@ -20,12 +20,12 @@ use gristmill_core::DatasetKind;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// Whether a path is a metadataset. What is not there is none.
+/// Whether a path is an existing metadataset.
 pub fn is_metadataset(path: &str) -> bool {
     kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Metadataset)
 }
 
-/// Writes or checks a metadataset.
+/// Runs a command of `mix`.
 pub fn run(args: MixArgs, context: &Context) -> Finished {
     match args.command {
         MixCommand::New(args) => new::run(&args, context),

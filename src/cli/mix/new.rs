@@ -19,16 +19,16 @@ use serde_json::{json, Value};
 use std::path::Path;
 
 const WHAT: &str = "reading the command line";
-/// Before the path of a folder of files.
+/// Prefix of the path of a folder of files.
 const FOLDER: &str = "filesystem://";
 
-/// Writes what the flags say.
+/// Writes the metadataset of the flags.
 pub fn run(args: &NewArgs, context: &Context) -> Finished {
     let plan = plan(args)?;
     execute(plan, context)
 }
 
-/// Writes what a plan says, and prints what it comes down to.
+/// Writes the metadataset of a plan, and prints its resolved content.
 pub fn execute(plan: MixPlan, context: &Context) -> Finished {
     if let Some(path) = &context.globals.save_plan {
         save_plan(&plan, path)?;
@@ -86,7 +86,7 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
     Ok(Done::with_findings(result, findings))
 }
 
-/// Usual splits besides train that the first member of a join has.
+/// Returns which of `val` and `test` the first member of a join has.
 fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
     let file = plan.members.first().and_then(|member| SplitFile::read(Path::new(&member.path)).ok().flatten());
     let has = |name: &&str| {
@@ -95,7 +95,7 @@ fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
     ["val", "test"].into_iter().filter(has).collect()
 }
 
-/// Writes a plan for `gristmill run`, with whole paths: it may be replayed from another folder, and gives the same file there.
+/// Writes a plan for `gristmill run` with absolute paths, so that it gives the same file when run from another folder.
 fn save_plan(plan: &MixPlan, path: &Path) -> Outcome<()> {
     let mut plan = plan.clone();
     make_whole(&mut plan.output);
@@ -108,7 +108,7 @@ fn save_plan(plan: &MixPlan, path: &Path) -> Outcome<()> {
     prepare::write_plan(path, &file::mix_to_yaml(&plan)?)
 }
 
-/// Makes a path whole that is seen from the folder the program runs in; whether it was one.
+/// Makes a path absolute if it is relative to the current folder; returns whether it was relative.
 fn make_whole(text: &mut String) -> bool {
     let scheme = if text.starts_with(FOLDER) { FOLDER } else { "" };
     let path = text.get(scheme.len()..).unwrap_or_default();
@@ -123,7 +123,7 @@ fn usage(flag: &str, why: impl Into<String>) -> Failure {
     Failure::usage(WHAT, why).on(Subject::field(flag))
 }
 
-/// The plan that the flags ask for.
+/// Builds the plan of the flags.
 fn plan(args: &NewArgs) -> Outcome<MixPlan> {
     let output = paths::local(&args.output)?;
     let (kind, flag, texts) = match (&args.blend, &args.epochized, &args.join) {
@@ -149,7 +149,7 @@ fn plan(args: &NewArgs) -> Outcome<MixPlan> {
     Ok(plan)
 }
 
-/// `PATH=WEIGHT`, or `PATH` for 1.
+/// Parses `PATH=WEIGHT`, or `PATH` with weight 1.
 fn weighted(flag: &str, text: &str) -> Outcome<MixMember> {
     let Some((path, number)) = text.rsplit_once('=') else {
         return Ok(MixMember::new(checked(flag, text)?, 1.0));
@@ -164,7 +164,7 @@ fn weighted(flag: &str, text: &str) -> Outcome<MixMember> {
     }
 }
 
-/// `NAME=PATH`, or `PATH` for a member by position.
+/// Parses `NAME=PATH`, or `PATH` for a member by position.
 fn join_member(text: &str) -> Outcome<MixMember> {
     let (name, path) = match text.split_once('=') {
         Some(("", path)) => (None, path),
@@ -212,7 +212,7 @@ fn about_members(plan: &mut MixPlan, args: &NewArgs) -> Outcome<()> {
     aux(plan, args)
 }
 
-/// The member that a text names, by its path or its name in a join, and what stands behind the last `sign`.
+/// Returns the member identified by its path or its name in a join, and the text after the last `sign`.
 fn named<'p, 't>(
     plan: &'p mut MixPlan,
     flag: &str,

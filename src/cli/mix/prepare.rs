@@ -1,4 +1,4 @@
-//! `prepare META.yaml`: no question is open, so none is asked.
+//! `prepare META.yaml`, which needs no questions.
 
 use super::super::context::Context;
 use super::super::exit::Finished;
@@ -12,7 +12,7 @@ use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
 use std::path::Path;
 
-/// Makes the join indexes of the metadataset that a plan names.
+/// Writes the join indexes of the metadataset of a plan.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     begin(plan, "a metadataset", context)?;
     let path = Path::new(&plan.path);

@@ -1,17 +1,17 @@
-//! The tree of a metadataset as text: shares as bars, samples per epoch.
+//! The tree of a metadataset as text, with shares as bars, and samples per epoch.
 
 use super::super::printer::{paint, Tone};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
 
-/// Cells of a whole bar.
+/// Width of a full bar in columns.
 const BAR: usize = 24;
-/// Nodes of one split that are listed.
+/// Maximum number of listed nodes per split.
 const MAX_LISTED_NODES: usize = 200;
-/// Columns of a label.
+/// Width of a label in columns.
 const LABEL: usize = 36;
 
-/// All splits, each as a tree.
+/// Returns all splits, each as a tree.
 pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for split in &facts.splits {
@@ -90,7 +90,7 @@ fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
     format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share, ascii), facts.join(", "))
 }
 
-/// A bar of fixed width; anything above nothing shows at least one cell.
+/// Draws a bar of fixed width; any share above 0 has at least one cell.
 fn bar(share: f64, ascii: bool) -> String {
     let share = share.clamp(0.0, 1.0);
     let mut full = (share * BAR as f64).round() as usize;

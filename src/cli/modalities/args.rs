@@ -35,14 +35,14 @@ pub enum ModalitiesCommand {
 }
 
 impl ModalitiesArgs {
-    /// What the other program's names and configurations mean for the flags that hold everywhere.
+    /// Applies the drop-in names and configurations that correspond to global flags.
     pub fn adjust(&self, globals: &mut Globals) {
         if let ModalitiesCommand::Data(args) = &self.command {
             dropin::modalities::adjust(args, globals);
         }
     }
 
-    /// The name that is typed, for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match &self.command {
             ModalitiesCommand::Merge(_) => "modalities merge",
@@ -125,12 +125,12 @@ pub struct FilterArgs {
     pub max_tokens: Option<u64>,
 }
 
-/// A seed, and how it was typed.
+/// A seed and its text on the command line.
 #[derive(Clone, Debug)]
 pub struct TypedSeed {
     /// The seed.
     pub seed: Seed,
-    /// Its digits.
+    /// Its digits as typed.
     pub text: String,
 }
 
@@ -138,12 +138,12 @@ fn typed_seed(text: &str) -> Result<TypedSeed, String> {
     seed(text).map(|seed| TypedSeed { seed, text: text.trim().to_owned() })
 }
 
-/// A seed of any size.
+/// Parses a seed of any size.
 pub fn seed(text: &str) -> Result<Seed, String> {
     Seed::parse(text).ok_or_else(|| "a whole number is needed".to_owned())
 }
 
-/// A whole number of any size, its digits as Python writes them.
+/// Parses an integer of any size; returns its digits as Python prints them.
 pub fn digits(text: &str) -> Result<String, String> {
     seed(text)?;
     let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');

@@ -18,12 +18,12 @@ use gristmill_ops::source::kind::kind_of;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
-/// What is counted, beside the size.
+/// What is counted of packed files, in addition to the size.
 const DOCUMENTS: LintTexts = LintTexts { shards: None, item: "document" };
-/// The same for raw indexes.
+/// What is counted of raw indexes, in addition to the size.
 const LINES: LintTexts = LintTexts { shards: None, item: "line" };
 
-/// Whether a path is a packed file or a raw index. What is not there is neither.
+/// Whether a path is an existing packed file or raw index.
 pub fn is_ours(path: &str) -> bool {
     is_packed(path) || is_raw_index(Path::new(path))
 }
@@ -32,16 +32,16 @@ fn is_packed(path: &str) -> bool {
     kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::PackedTokens)
 }
 
-/// What `verify` is given besides the path.
+/// What `verify` compares with, in addition to the path.
 #[derive(Clone, Debug, Default)]
 pub struct Against {
-    /// A tokenizer: no id may be above its greatest.
+    /// A tokenizer: no id may exceed its highest.
     pub tokenizer: Option<String>,
-    /// The file that a raw index is of, where it is not the `.jsonl` beside it.
+    /// The file that a raw index belongs to, if it is not the `.jsonl` next to it.
     pub source: Option<PathBuf>,
 }
 
-/// Prints what a packed file or a raw index holds.
+/// Prints the content of a packed file or a raw index.
 pub fn info(path: &str, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
@@ -93,7 +93,7 @@ pub fn lint(path: &str, context: &Context) -> Finished {
     }
 }
 
-/// Reads every token, or compares a raw index with its file.
+/// Reads every token of a packed file, or compares a raw index with its file.
 pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
     let at = Path::new(path);
     if !is_packed(path) {
@@ -110,7 +110,7 @@ pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
     checked(context, DOCUMENTS, |handles| engine::verify(at, vocabulary.as_ref(), handles))
 }
 
-/// Puts a wrongly merged index right.
+/// Repairs an index that was merged incorrectly.
 pub fn repair(path: &str, context: &Context) -> Finished {
     if !is_packed(path) {
         let source = with_suffix(Path::new(path), ".jsonl");

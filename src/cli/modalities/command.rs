@@ -1,4 +1,4 @@
-//! What was asked for, as one command: for the result object.
+//! The equivalent command line of a run, for the result object.
 
 use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
 use gristmill_ops::engine::plan::CommandLine;
@@ -17,19 +17,19 @@ fn ended(mut line: CommandLine, output: &OutputArgs, compat: bool) -> String {
     line.text()
 }
 
-/// `modalities merge`.
+/// Returns the command line of `modalities merge`.
 pub fn merge(args: &MergeArgs, compat: bool) -> String {
     ended(begun("merge", &args.sources), &args.output, compat)
 }
 
-/// `modalities shuffle`.
+/// Returns the command line of `modalities shuffle`.
 pub fn shuffle(args: &ShuffleArgs, compat: bool) -> String {
     let mut line = begun("shuffle", std::slice::from_ref(&args.path));
     line.value("--seed", &args.seed.text);
     ended(line, &args.output, compat)
 }
 
-/// `modalities chunk`.
+/// Returns the command line of `modalities chunk`.
 pub fn chunk(args: &ChunkArgs, compat: bool) -> String {
     let mut line = begun("chunk", &args.files);
     line.value("--part", &format!("{}/{}", args.part.0, args.part.1));
@@ -37,7 +37,7 @@ pub fn chunk(args: &ChunkArgs, compat: bool) -> String {
     ended(line, &args.output, compat)
 }
 
-/// `modalities filter`.
+/// Returns the command line of `modalities filter`.
 pub fn filter(args: &FilterArgs, compat: bool) -> String {
     let mut line = begun("filter", std::slice::from_ref(&args.path));
     let named = args.documents_from.as_ref().map(|path| path.to_string_lossy().into_owned());

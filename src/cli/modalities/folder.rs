@@ -1,4 +1,4 @@
-//! `info`, `lint` and `verify` of folders of packed files: each file in turn.
+//! `info`, `lint` and `verify` of folders of packed files: file by file.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Finished};
@@ -13,15 +13,15 @@ use gristmill_ops::job::check::run_packed_folder;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// What is counted, beside the size.
+/// What is counted, in addition to the size.
 const DOCUMENTS: LintTexts = LintTexts { shards: Some("file"), item: "document" };
 
-/// Whether a path is a folder of packed files. What is not there is none.
+/// Whether a path is an existing folder of packed files.
 pub fn is_ours(path: &str) -> bool {
     kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::PackedFolder)
 }
 
-/// Prints what a folder holds.
+/// Prints the content of a folder.
 pub fn info(path: &str, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
@@ -61,7 +61,7 @@ pub fn lint(path: &str, context: &Context) -> Finished {
     checked(context, DOCUMENTS, |handles| run_packed_folder(Path::new(path), Depth::Index, None, threads, handles))
 }
 
-/// Reads every token of each file, too. No id may be above the greatest of `tokenizer`.
+/// Also reads every token of each file. No id may exceed the highest of `tokenizer`.
 pub fn verify(path: &str, tokenizer: Option<&str>, context: &Context) -> Finished {
     let vocabulary = tokenizer.map(vocabulary).transpose()?;
     let threads = context.run_options().threads;

@@ -1,4 +1,4 @@
-//! The preparation of instruction data on the command line.
+//! Preparation of instruction data on the command line.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
@@ -11,7 +11,7 @@ use gristmill_ops::job::modalities::start_instruction;
 use serde_json::json;
 use std::path::Path;
 
-/// Does what a configuration says.
+/// Prepares data by a configuration file.
 pub fn run(config: &Path, context: &Context) -> Finished {
     if context.globals.dry_run {
         return dry(config, context);
@@ -34,7 +34,7 @@ pub fn run(config: &Path, context: &Context) -> Finished {
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
-/// Tells what would be made.
+/// Reports what would be written.
 fn dry(config: &Path, context: &Context) -> Finished {
     let settings = Settings::read(config)?;
     let files: Vec<String> =

@@ -1,5 +1,5 @@
-//! The files of Modalities on the command line: one made of others, and info, lint, verify and repair of packed files and raw
-//! indexes. Packing itself is `gristmill pack`; the names that the `modalities` program has are under `data`.
+//! The files of Modalities on the command line: commands that write one file from others, and info, lint, verify and repair of packed
+//! files and raw indexes. Packing itself is `gristmill pack`; the command names of the `modalities` program are under `data`.
 
 mod args;
 pub mod check;
@@ -15,7 +15,7 @@ use super::dropin;
 use super::exit::Finished;
 use args::ModalitiesCommand;
 
-/// Does what a command asks for.
+/// Runs a command of `modalities`.
 pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
     match args.command {
         ModalitiesCommand::Data(args) => dropin::modalities::run(*args, context),

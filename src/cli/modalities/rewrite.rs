@@ -1,4 +1,4 @@
-//! Commands that make one file out of others.
+//! Commands that write one file from others.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished, Stopped};
@@ -19,16 +19,16 @@ use gristmill_ops::source::kind::kind_of;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The longest list of documents that is read.
+/// Maximum size in bytes of a list of documents.
 const MAX_LIST_BYTES: u64 = 1 << 30;
 
-/// Puts packed files one after the other.
+/// Concatenates packed files.
 pub fn merge(args: &MergeArgs, context: &Context) -> Finished {
     let command = command::merge(args, context.globals.compat);
     execute(Rewrite::Merge(args.sources.clone()), &args.output, command, context)
 }
 
-/// Puts documents or lines into a random order.
+/// Shuffles documents or lines.
 pub fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
     let what = match is_packed(&args.path) {
         true => Rewrite::ShufflePacked(args.path.clone(), args.seed.seed.clone()),
@@ -38,7 +38,7 @@ pub fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
     execute(what, &args.output, command::shuffle(args, context.globals.compat), context)
 }
 
-/// Takes a part of each file.
+/// Writes one part of each file.
 pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
     let chunk = Chunk::new(args.part.0, args.part.1)?;
     same_kind(&args.files, &args.output.output)?;
@@ -50,7 +50,7 @@ pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
     execute(what, &args.output, command::chunk(args, context.globals.compat), context)
 }
 
-/// Keeps some documents.
+/// Keeps selected documents.
 pub fn filter(args: &FilterArgs, context: &Context) -> Finished {
     let text = match (&args.documents, &args.documents_from) {
         (Some(text), _) => Some(text.clone()),
@@ -76,7 +76,7 @@ fn is_named_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
 }
 
-/// Refuses packed files and text mixed up, and an output whose name says the other.
+/// Refuses a mixture of packed files and text, and an output with the suffix of the other kind.
 fn same_kind(files: &[PathBuf], output: &Path) -> Outcome<()> {
     let kind = files.first().is_some_and(|path| is_packed(path));
     let other = files.iter().map(PathBuf::as_path).find(|path| is_packed(path) != kind);
@@ -100,7 +100,7 @@ fn execute(what: Rewrite, output: &OutputArgs, command: String, context: &Contex
     Ok(done)
 }
 
-/// Carries out a plan and tells how it went. `seed` is one that nobody gave.
+/// Runs a plan and reports the result. `seed` is a generated seed, which is reported; `None` if the user gave one.
 pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finished {
     if context.globals.dry_run {
         return dry(&plan, context);
@@ -136,7 +136,7 @@ fn line(output: &str, report: &RewriteReport) -> String {
     }
 }
 
-/// Tells what would be read and written.
+/// Reports what would be read and written.
 fn dry(plan: &RewritePlan, context: &Context) -> Finished {
     let sources = match &plan.what {
         Rewrite::Merge(paths) => list(paths)?,

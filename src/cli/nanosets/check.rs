@@ -15,12 +15,12 @@ use gristmill_ops::job::check::{run_forager, run_token_folder};
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// What is counted of token files, beside the size.
+/// What is counted of token files, in addition to the size.
 const DOCUMENTS: LintTexts = LintTexts { shards: Some("file"), item: "file" };
-/// The same of samples.
+/// What is counted of samples, in addition to the size.
 const SAMPLES: LintTexts = LintTexts { shards: Some("file"), item: "sample" };
 
-/// Whether a path is a folder of token files or of Forager's samples. What is not there is neither.
+/// Whether a path is an existing folder of token files or of Forager's samples.
 pub fn is_ours(path: &str) -> bool {
     kind(path).is_some()
 }
@@ -30,7 +30,7 @@ fn kind(path: &str) -> Option<DatasetKind> {
     matches!(kind, DatasetKind::TokenFolder | DatasetKind::ForagerSamples).then_some(kind)
 }
 
-/// Prints what a folder holds, and how many windows it gives.
+/// Prints the content of a folder and its number of windows.
 pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
@@ -57,7 +57,7 @@ pub fn lint(path: &str, context: &Context) -> Finished {
     check(path, Depth::Index, None, context)
 }
 
-/// Reads every token, too. No id may be above the greatest of `tokenizer`.
+/// Also reads every token. No id may exceed the highest of `tokenizer`.
 pub fn verify(path: &str, tokenizer: Option<&str>, context: &Context) -> Finished {
     let vocabulary = tokenizer.map(vocabulary).transpose()?;
     check(path, Depth::Tokens, vocabulary, context)

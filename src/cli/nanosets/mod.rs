@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 const GROUP: &str = "nanosets";
 
-/// What was typed for a command of `nanosets`.
+/// The arguments of a command of `nanosets`.
 #[derive(Clone, Debug)]
 pub struct NanosetsArgs(pub GivenPlan);
 

@@ -1,4 +1,4 @@
-//! `pack --config FILE.yaml`: the settings that Modalities packs by. A flag beside it wins; one that it leaves no room for is refused.
+//! `pack --config FILE.yaml`: the settings by which Modalities packs. Flags take precedence; a flag that conflicts with them is refused.
 
 use super::args::PackArgs;
 use crate::cli::args::Globals;
@@ -8,22 +8,22 @@ use gristmill_ops::engine::modalities::config;
 use gristmill_ops::engine::plan::pack::flags as p;
 use std::path::Path;
 
-/// The most threads that a configuration can ask for.
+/// Maximum number of threads a configuration can request.
 const MAX_THREADS: usize = 1024;
 
-/// Threads that the configuration asks for, unless a flag does. What is wrong with it is said when it is read for the plan.
+/// Applies the number of threads of the configuration, unless a flag sets it. Errors in the file are reported when the plan is read.
 pub fn adjust(args: &PackArgs, globals: &mut Globals) {
     if let (Some(path), None) = (&args.modalities.config, globals.threads) {
         globals.threads = threads_of(path);
     }
 }
 
-/// The number of processes that a configuration asks for, as threads.
+/// Returns the number of processes of a configuration, as a number of threads.
 pub fn threads_of(path: &Path) -> Option<usize> {
     config::read(path).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
 }
 
-/// Fills in what the configuration says and no flag does.
+/// Completes the plan with the values of the configuration that no flag sets.
 pub(super) fn fill_in(plan: &mut PackPlan, args: &PackArgs, path: &Path) -> Outcome<()> {
     let refuse = |flag: &str, why: &str, hint: &str| {
         Err(Failure::usage("reading the command line", why).on(Subject::field(flag)).with_hint(hint))
@@ -59,15 +59,15 @@ pub(super) fn fill_in(plan: &mut PackPlan, args: &PackArgs, path: &Path) -> Outc
     if plan.special_tokens.is_empty() {
         plan.special_tokens = told.special_tokens;
     }
-    // The end token of all formats, where one is given, is that of this one too.
+    // The end token for all formats, if given, applies to this format, too.
     if flags.eod_token.is_none() && plan.end.is_none() {
         target.eod_token = by_file.eod_token.take();
-        // The others have no token of their own to fall back on.
+        // The other formats have no default end token.
         if plan.nanosets.is_some() || plan.forager.is_some() {
             plan.end = target.eod_token.take().map(gristmill_core::pack::EndToken::Text);
         }
     }
-    // One that is neither named nor there need not be made: the lines themselves are read.
+    // An index that is neither named nor present is not created: the lines themselves are read.
     if flags.index.is_none() && (config.is_index_named || config.index.is_file()) {
         target.index = by_file.index.take();
     }

@@ -28,7 +28,7 @@ use serde_json::{json, Map, Value};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// Packs what the flags say; where something is left open and questions may be asked, asks first.
+/// Packs by the flags; if they are incomplete and questions are allowed, asks first.
 pub fn run(args: &PackArgs, context: &Context) -> Finished {
     let plan = plan::from_args(args, context.globals.compat)?;
     if !open_questions(&plan).is_empty() && context.may_ask() && !context.globals.dry_run {
@@ -37,10 +37,10 @@ pub fn run(args: &PackArgs, context: &Context) -> Finished {
     execute(&plan, context)
 }
 
-/// Asks for what the plan leaves open, then runs it.
+/// Asks the open questions of a plan, then runs it.
 fn guided(plan: PackPlan, context: &Context) -> Finished {
     if !context.prefers_prompts() {
-        // The screens begin with the files: without any there is nothing to show.
+        // The first screen lists the inputs, so it needs at least one.
         let plan = if plan.inputs.is_empty() { prompt::pack_inputs(plan, &context.run_options())? } else { plan };
         return prepare::screen(Start::Pack(Box::new(plan)), context);
     }
@@ -51,11 +51,11 @@ fn guided(plan: PackPlan, context: &Context) -> Finished {
     execute(&plan, context)
 }
 
-/// Does what the plan says, with the flags that hold everywhere; prints the summary.
+/// Runs the plan with the global flags, and prints the summary.
 pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     refuse_wrong(plan)?;
-    // Held to the end: the job then need not load it once more. It is the job that proves it. And the process ends with the run: to
-    // give back hundreds of thousands of spellings one by one would only put off its end.
+    // Kept until the end so that the job need not load it again; the job is what validates it. Never dropped: freeing hundreds of
+    // thousands of token strings one by one would only delay the end of the process.
     let tokenizer = ManuallyDrop::new(Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?);
     let told = notes(plan, &tokenizer);
     if let Some(path) = &context.globals.save_plan {
@@ -82,7 +82,7 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     Ok(Done::with_findings(result, findings))
 }
 
-/// Makes the raw index that `--index` names where it is not there yet. Without the flag the lines themselves are read.
+/// Writes the raw index of `--index` if it does not exist. Without the flag the lines themselves are read.
 fn make_index(plan: &PackPlan, context: &Context) -> Result<(), Stopped> {
     let Some(target) = &plan.modalities else { return Ok(()) };
     let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
@@ -97,13 +97,13 @@ fn make_index(plan: &PackPlan, context: &Context) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Findings at which the reference programs for token folders go on and end well.
+/// Whether the reference programs for token folders skip a finding and succeed.
 pub fn peer_skips(kind: ProblemKind) -> bool {
     use ProblemKind as K;
     matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText | K::StoredTruncation | K::StoredPadding)
 }
 
-/// Refuses a plan with open questions, naming the flag of each, or with answers that cannot be right.
+/// Refuses a plan with open questions, naming the flag of each, or with invalid answers.
 fn refuse_wrong(plan: &PackPlan) -> Result<(), Stopped> {
     let refused: Vec<Failure> = missing_or_wrong(plan).into_iter().map(Problem::into_failure).collect();
     if refused.is_empty() {
@@ -113,8 +113,8 @@ fn refuse_wrong(plan: &PackPlan) -> Result<(), Stopped> {
     }
 }
 
-/// Writes a plan for `gristmill run`, with absolute paths: it may be replayed from another folder. What metadata files say of the
-/// tokenizer stays as it was given.
+/// Writes a plan for `gristmill run` with absolute paths, since it may be run from another folder. The tokenizer name in metadata
+/// files stays as it was given.
 fn save_plan(plan: &PackPlan, path: &Path) -> Outcome<()> {
     prepare::write_plan(path, &file::pack_to_yaml(&settled(plan))?)
 }

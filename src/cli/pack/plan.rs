@@ -12,7 +12,7 @@ use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Subject};
 use gristmill_ops::engine::plan::pack::{flags as p, MASKED_BY_DEFAULT};
 use std::path::Path;
 
-/// The plan that the flags describe. What they leave open is empty: inputs, formats, tokenizer, output, and 0 as the size of a Forager sample.
+/// Returns the plan of the flags. Missing values are empty: inputs, formats, tokenizer, output, and 0 as the size of a Forager sample.
 pub fn from_args(args: &PackArgs, compat: bool) -> Result<PackPlan, Vec<Failure>> {
     let mut formats = formats(&args.format);
     if formats.is_empty() && args.modalities.config.is_some() {
@@ -68,7 +68,7 @@ fn fill(args: &PackArgs, formats: &[PackFormat], compat: bool) -> Outcome<PackPl
     Ok(plan)
 }
 
-/// Forager alone writes into the folder that it reads; of one file, into that beside it.
+/// Returns the default output: for Forager alone the input folder, or the folder of the input file; empty otherwise.
 fn usual_output(inputs: &[String], formats: &[PackFormat]) -> String {
     let ([input], true) = (inputs, formats.iter().all(|format| *format == PackFormat::Forager) && !formats.is_empty())
     else {
@@ -147,7 +147,7 @@ fn forager(args: &ForagerArgs, masks: Option<MasksArg>) -> ForagerTarget {
     target
 }
 
-/// A flag of a format that is not asked for is a mistake, not a wish without effect.
+/// Refuses flags of formats that are not requested: ignoring them would hide a mistake.
 fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Failure>> {
     let (m, n, g) = (&args.modalities, &args.nanosets, &args.forager);
     let given: [(bool, &'static str, &[PackFormat]); 30] = {
@@ -186,7 +186,7 @@ fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Fai
         ]
     };
     if formats.is_empty() {
-        // The question for the format comes first; every one of these may fit its answer.
+        // The format is asked for first; each of these flags may fit the answer.
         return Ok(());
     }
     let foreign = given.into_iter().filter(|(given, _, of)| *given && !of.iter().any(|one| formats.contains(one)));
@@ -198,7 +198,7 @@ fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Fai
                 .with_hint(format!("add {}, or leave the flag out", words.join(" or ")))
         })
         .collect();
-    // Those of Nanosets come from ranges in the documents; parts are of Forager's lines.
+    // The masks of Nanosets come from ranges in the documents; mask parts apply only to the lines of Forager.
     if failures.is_empty() && args.loss_masks == Some(MasksArg::Nanosets) {
         let given = [(g.mask_parts.is_some(), p::MASK_PARTS), (g.mask_eos, p::MASK_EOS)];
         failures.extend(given.into_iter().filter(|(given, _)| *given).map(|(_, flag)| {

@@ -1,4 +1,4 @@
-//! What `pack` tells at its end, in lines for people.
+//! The printed summary of `pack`.
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
@@ -11,10 +11,10 @@ use gristmill_ops::job::prepare::OutputFile;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
-/// Files of one format that are listed; of more only the first are.
+/// Maximum number of listed files per format.
 const FILES_SHOWN: usize = 12;
 
-/// The lines after a run.
+/// Returns the lines after a run.
 pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.nothing_to_do {
@@ -67,7 +67,7 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     lines
 }
 
-/// What there is to be looked at. Packed files in a folder with other files are no data set by themselves: the first of them is one.
+/// Returns the path to browse next. A folder that also holds other files is not a data set: then its first packed file.
 fn next(target: &TargetReport) -> &str {
     let is_data =
         !Path::new(&target.path).is_dir() || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
@@ -75,7 +75,7 @@ fn next(target: &TargetReport) -> &str {
     first.map_or(&target.path, |file| &file.name)
 }
 
-/// The lines of a dry run.
+/// Returns the lines of a dry run.
 pub fn of_preview(plan: &PackPlan, preview: &PackPreview) -> Vec<String> {
     let mut lines = vec![match preview.nothing_to_do {
         true => nothing_to_do(),
@@ -117,7 +117,7 @@ fn same_by_flags(plan: &PackPlan) -> String {
     format!("{} {}", paint(Tone::Strong, "The same by flags:"), CommandLine::of_pack(plan).text())
 }
 
-/// Bytes and tokens a second of what this run did itself.
+/// Formats bytes and tokens per second, counting only the work of this run.
 fn speed(report: &PackReport) -> String {
     let seconds = report.elapsed.as_secs_f64();
     let done = report.bytes.saturating_sub(report.resumed_bytes);

@@ -1,4 +1,4 @@
-//! Flags and plans of packing are two ways to say the same.
+//! Tests that flags and plans of packing are equivalent.
 
 use super::plan::from_args;
 use crate::cli::args::{Cli, Command};

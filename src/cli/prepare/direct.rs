@@ -1,4 +1,4 @@
-//! Preparing what leaves no question open: JSONL files and metadatasets.
+//! Prepares data that needs no questions: JSONL files and metadatasets.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{json, Value};
 use std::path::Path;
 
-/// Refuses flags that mean nothing for `what`, and writes the plan where that is asked for.
+/// Refuses flags without effect on `what`, and writes the plan if requested.
 pub fn begin(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
     refuse_flags(plan, what, context)?;
     if let Some(path) = &context.globals.save_plan {
@@ -25,21 +25,21 @@ pub fn begin(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
     Ok(())
 }
 
-/// What a report is about besides its own fields.
+/// What is printed and reported in addition to the fields of a report.
 pub struct Summary<'a> {
-    /// What was found.
+    /// The findings.
     pub problems: &'a [Problem],
-    /// All of it, counted.
+    /// Counts of all findings.
     pub counts: &'a [(Severity, ProblemKind, u64)],
-    /// Everything was there already.
+    /// Whether everything existed already.
     pub is_idle: bool,
-    /// What is said.
+    /// The lines to print.
     pub lines: Vec<String>,
-    /// The same by flags.
+    /// The equivalent command line.
     pub command: String,
 }
 
-/// Tells how it went.
+/// Prints the summary and returns the result.
 pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Summary<'_>, context: &Context) -> Done {
     tell(told.problems, told.counts, context);
     let dry = context.globals.dry_run;

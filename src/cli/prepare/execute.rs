@@ -1,4 +1,4 @@
-//! Running a complete plan: the job, its progress, its end.
+//! Runs a complete plan: the job, its progress, its end.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished, Stopped};
@@ -22,10 +22,10 @@ use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::time::Duration;
 
-/// How often the progress of the job is read.
+/// Interval at which the progress of the job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Does what the plan says, with the flags that hold everywhere; prints the summary.
+/// Runs the plan with the global flags, and prints the summary.
 pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
     if scan.is_none() {
         super::fields::try_fields(&plan, context)?;
@@ -63,15 +63,15 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     Ok(Done::with_findings(result, findings))
 }
 
-/// What an update changes, one line each, told from names and sizes alone.
+/// Returns the changes an update makes, one line each, determined by names and sizes alone.
 ///
-/// What cannot be opened is told of by the run, which also finishes an interrupted one first.
+/// Empty if the data set cannot be opened: the run reports that, after completing an interrupted run.
 fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
     let opened = times::open(Path::new(&plan.path), threads, &Cancel::default());
     opened.map(|opened| preview(plan, &opened.facts).differences).unwrap_or_default()
 }
 
-/// Tells the notes that are told with or without `-v`.
+/// Prints the notes that are shown even without `-v`.
 pub fn tell_notes(problems: &[Problem], context: &Context) {
     let (told, more) = summary::shown_notes(problems);
     for note in told {
@@ -102,7 +102,7 @@ pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Ou
     job.wait()
 }
 
-/// Refuses what can be told to be wrong before any shard is read, so that no plan is saved that cannot run.
+/// Refuses answers that are wrong before any shard is read, so that no plan is saved that cannot run.
 fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
     let facts = dataset::open(Path::new(&plan.path)).map_err(|failure| vec![failure])?.facts;
     let plan = inherited(plan, facts.prepared.as_ref());
@@ -118,23 +118,23 @@ fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
     }
 }
 
-/// Writes a plan for `gristmill run`, with an absolute path: it may be replayed from another folder.
+/// Writes a plan for `gristmill run` with an absolute path, since it may be run from another folder.
 pub fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
     let mut plan = plan.clone();
     plan.path = absolute(&plan.path)?;
     write_plan(path, &file::to_yaml(&plan)?)
 }
 
-/// The path of a data set as it is told in a plan that may be replayed from anywhere.
+/// Makes the path of a data set absolute, for a plan that may be run from any folder.
 pub fn absolute(path: &str) -> Outcome<String> {
     let data = std::path::absolute(path).map_err(|error| Failure::io("saving the plan", path, &error))?;
     Ok(data.to_string_lossy().into_owned())
 }
 
-/// A larger file is no plan.
+/// Maximum size in bytes of a plan file.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// Writes a plan where the person wants it, over an earlier plan if one is there. A file that is no plan stays, and is a usage failure.
+/// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is kept, and is a usage failure.
 pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
     let is_free = match std::fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => false,
@@ -151,7 +151,7 @@ pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
     write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 
-/// Prints what would be done. Shards are scanned, since what is in them decides.
+/// Prints what would be done. The shards are scanned, since the result depends on their content.
 fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
     let stop = context.signals.listen();
     let scan = LiveScan::start(Path::new(&plan.path), &context.run_options())?;

@@ -1,4 +1,4 @@
-//! The field map tried on the first real samples, before anything is written.
+//! Tries the field map on the first real samples before anything is written.
 
 use super::super::context::Context;
 use gristmill_core::plan::FieldExpr;
@@ -9,13 +9,13 @@ use gristmill_ops::engine::plan::{classes, fields, splits};
 use gristmill_ops::source::{decode::FieldError, discover::discover, peek};
 use std::path::Path;
 
-/// Samples that are tried.
+/// Number of samples that are tried.
 const SAMPLES: usize = 8;
-/// Shards that are looked into for them.
+/// Maximum number of shards that the samples are taken from.
 const SHARDS: usize = 8;
 
-/// Refuses a field that fails on every sample tried, and warns of one that fails on some. A drop-in name only warns, as
-/// its model never looks.
+/// Refuses a field that fails on every sample tried, and warns of one that fails on some. A drop-in name only warns, since
+/// the program it imitates does not check.
 pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failure>> {
     let Loading::FieldMap { sample_type, fields } = &plan.loading else { return Ok(()) };
     if plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly || fields.is_empty() {
@@ -38,7 +38,7 @@ pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failu
     }
 }
 
-/// First samples of shards all over the data set, of those that stay.
+/// Returns the first samples of shards spread over the data set, without excluded shards.
 fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let shards = discover(Path::new(&plan.path))?.shards;
     let facts: Vec<ShardFacts> =
@@ -48,22 +48,22 @@ fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let chosen = stay.len().min(SHARDS);
     let mut sketches = Vec::new();
     for shard in (0..chosen).filter_map(|n| stay.get(n * stay.len() / chosen)) {
-        // A shard that cannot be read is told of by the run itself.
+        // The run itself reports a shard that cannot be read.
         sketches.extend(peek(shard, SAMPLES.div_ceil(chosen)).unwrap_or_default());
     }
     Ok(sketches)
 }
 
-/// One problem per failing field; whether it fails on all samples.
+/// Returns one problem per failing field, and whether the field fails on all samples.
 fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[SampleSketch]) -> Vec<(bool, Problem)> {
-    // A class that is not known is told of by the run.
+    // The run itself reports an unknown class.
     let Ok(class) = classes::resolve(sample_type) else { return Vec::new() };
     let samples: Vec<fields::DecodedSample> = sketches.iter().map(|sketch| fields::load(root, sketch)).collect();
     let mut found = Vec::new();
     let checks = fields::check(map, &samples);
     found.extend(fields::misfits(class.known, &checks, &samples).into_iter().map(|note| (false, note)));
     for check in checks {
-        // Whether a part is missing everywhere is known only after the scan, which tells it then.
+        // Missing parts are left to the run: only the full scan shows whether a part is missing everywhere.
         let failed: Vec<_> = samples
             .iter()
             .zip(&check.results)

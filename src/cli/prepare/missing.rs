@@ -1,4 +1,4 @@
-//! What must be said by flags when no question may be asked.
+//! Questions that flags must answer when asking is not possible.
 
 use super::super::context::Context;
 use super::super::exit::Stopped;
@@ -9,16 +9,16 @@ use gristmill_ops::engine::plan::already_prepared;
 use gristmill_ops::engine::plan::classes;
 use std::path::Path;
 
-/// Whether somebody said that the plan may run without questions.
+/// How the user confirms that a plan may run without questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// Only `--yes` or `--dry-run` say so.
+    /// By `--yes` or `--dry-run` only.
     ByFlag,
-    /// The command itself says so.
+    /// By the command itself.
     Given,
 }
 
-/// Refuses a plan with open questions, naming the flag of each; without a terminal `--yes` itself is one of them.
+/// Refuses a plan with open questions, naming the flag of each; with [`Confirmation::ByFlag`] a missing `--yes` is one of them.
 pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Confirmation) -> Result<(), Stopped> {
     let mut failures = open_questions(plan);
     if consent == Confirmation::ByFlag && !context.globals.yes && !context.globals.dry_run {
@@ -35,7 +35,7 @@ pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Confirmati
     }
 }
 
-/// Why a prepared data set with new shards is not prepared by a plan with open questions: an update has answers for all of them.
+/// Returns the failure for a prepared data set with new shards: an update would answer all open questions.
 fn new_shards(plan: &PreparePlan) -> Option<Failure> {
     if plan.rerun != Rerun::Refuse || plan.scope == Scope::TarIndexOnly {
         return None;
@@ -49,7 +49,7 @@ fn new_shards(plan: &PreparePlan) -> Option<Failure> {
     Some(Failure { hint: problem.hint, ..failure })
 }
 
-/// One failure per unanswered question.
+/// Returns one failure per unanswered question.
 fn open_questions(plan: &PreparePlan) -> Vec<Failure> {
     // Both take their answers from the earlier preparation.
     if plan.scope == Scope::TarIndexOnly || plan.rerun == Rerun::Update {
@@ -79,7 +79,7 @@ fn open_questions(plan: &PreparePlan) -> Vec<Failure> {
     failures
 }
 
-/// A sample type that does not exist: told before what is missing for it.
+/// Returns the failure for an unknown sample type, which precedes failures about its fields.
 fn unknown_type(plan: &PreparePlan) -> Option<Failure> {
     match &plan.loading {
         Loading::FieldMap { sample_type, fields } if fields.is_empty() => {

@@ -20,13 +20,13 @@ use super::exit::Finished;
 use super::{jsonl, kinds, mix};
 use gristmill_core::PreparePlan;
 
-/// Prepares a data set: by questions where they may be asked, else from the flags alone.
+/// Prepares a data set: asks questions if allowed, otherwise uses the flags alone.
 pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {
     let plan = plan::from_args(&args, &context.globals)?;
     decide(plan, context)
 }
 
-/// Asks what is open, or refuses when it must not be asked; then does the work.
+/// Asks the open questions, or refuses the plan if asking is not allowed; then runs it.
 pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);

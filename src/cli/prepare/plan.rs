@@ -11,10 +11,10 @@ use gristmill_ops::formats::energon::split_yaml::SplitFile;
 use serde::de::{MapAccess, Visitor};
 use std::path::Path;
 
-/// A file of excludes is at most this large.
+/// Maximum size in bytes of a file of excludes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The plan that the flags describe; unanswered questions stay unset.
+/// Returns the plan of the flags; unanswered questions stay unset.
 pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> {
     let mut plan = PreparePlan::new(paths::local(&args.path)?);
     plan.rerun = match (args.update, args.force_overwrite) {
@@ -61,14 +61,14 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
     Ok(plan)
 }
 
-/// Media metadata goes into the database, so the database must be made in full.
+/// Returns the failure for media metadata without a full database, which stores it.
 pub fn without_database(scope: Scope) -> Failure {
     let flag = if scope == Scope::TarIndexOnly { flags::TAR_INDEX_ONLY } else { flags::SKIP_SAMPLE_TABLES };
     Failure::usage("reading the flags", format!("media metadata cannot be made together with {flag}"))
         .with_hint("leave one of the two out; gristmill prepare-media describes the media of a prepared data set")
 }
 
-/// Splits and excludes of a `split.yaml`, as they stand there.
+/// Takes splits and excludes of a `split.yaml` unchanged.
 fn take_split_file(path: &Path, plan: &mut PreparePlan) -> Outcome<()> {
     let Some(file) = SplitFile::read_file(path)? else {
         return Err(Failure::io("reading --splits-from", path, &std::io::ErrorKind::NotFound.into()));
@@ -80,7 +80,7 @@ fn take_split_file(path: &Path, plan: &mut PreparePlan) -> Outcome<()> {
     Ok(())
 }
 
-/// One item a line; blank lines and lines that begin with `#` say nothing.
+/// Parses one item per line; blank lines and lines that begin with `#` are ignored.
 pub fn exclude_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_end_matches('\r'));
     lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
@@ -93,7 +93,7 @@ fn splits(args: &PrepareArgs, compat: bool) -> Outcome<SplitPlan> {
     Ok(args.split_ratio.clone().map_or(SplitPlan::Unset, SplitPlan::Ratio))
 }
 
-/// `NAME:REGEX` each; the first colon separates. A name given twice is refused, unless `last_wins`.
+/// Parses `NAME:REGEX` texts, split at the first colon. A repeated name is refused, unless `last_wins`.
 pub fn split_patterns(texts: &[String], last_wins: bool) -> Outcome<Vec<SplitPattern>> {
     let mut patterns: Vec<SplitPattern> = Vec::new();
     for text in texts {
@@ -142,7 +142,7 @@ fn loading(args: &PrepareArgs) -> Outcome<Loading> {
     Ok(Loading::FieldMap { sample_type, fields })
 }
 
-/// Fields in the order of their class, so that two ways to say the same make the same file. Unknown ones stay last.
+/// Sorts fields by the order of their class, so that equivalent flags give the same file. Unknown ones stay last.
 fn in_class_order(sample_type: &str, fields: &mut [FieldExpr]) {
     let class = sample_type.rsplit(':').next().unwrap_or(sample_type);
     if let Some(known) = sample_type::find(class) {
@@ -150,7 +150,7 @@ fn in_class_order(sample_type: &str, fields: &mut [FieldExpr]) {
     }
 }
 
-/// Each text is a JSON object, or one `FIELD=EXPR`; the order is kept, a field given twice is refused.
+/// Parses texts, each a JSON object or one `FIELD=EXPR`; keeps the order, refuses a repeated field.
 pub fn field_map(texts: &[String]) -> Outcome<Vec<FieldExpr>> {
     let mut fields: Vec<FieldExpr> = Vec::new();
     for text in texts {
@@ -186,7 +186,7 @@ fn from_json(text: &str) -> Outcome<Vec<FieldExpr>> {
     })
 }
 
-/// A JSON object as pairs: keeps the order, and sees a key that is there twice.
+/// A JSON object as pairs: keeps the order and repeated keys.
 struct Pairs(Vec<FieldExpr>);
 
 impl<'de> serde::Deserialize<'de> for Pairs {
@@ -209,7 +209,7 @@ impl<'de> serde::Deserialize<'de> for Pairs {
     }
 }
 
-/// The name of the dataset yaml: one plain file name inside `.nv-meta`.
+/// Checks the name of the dataset yaml: one plain file name inside `.nv-meta`.
 pub fn yaml_name(name: &str) -> Outcome<String> {
     let reserved = ["", ".", "..", "split.yaml", ".info.json", ".info.yaml", "index.sqlite", "index.uuid", "gristmill"];
     if reserved.contains(&name) || name.contains(['/', '\0', '\n']) {

@@ -1,4 +1,4 @@
-//! What `prepare` tells at its end, in lines for people.
+//! The printed summary of `prepare`.
 
 use super::super::media::{outlook_lines, summary_line};
 use super::super::printer::{paint, Tone};
@@ -11,17 +11,17 @@ use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSumma
 use serde_json::{json, Value};
 use std::path::Path;
 
-/// Findings of one kind that get a line of their own; the rest is counted.
+/// Maximum number of findings per kind that are printed; the others are only counted.
 const LINES_PER_KIND: usize = 10;
-/// The same for notes.
+/// Maximum number of notes per kind that are printed.
 const NOTES_PER_KIND: usize = 5;
 
-/// A path as it is shown inside a sentence.
+/// Returns a path as shown inside a sentence.
 pub fn quoted(path: &Path) -> String {
     display_safe(&path.to_string_lossy()).into_owned()
 }
 
-/// The lines after a run.
+/// Returns the lines after a run.
 pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.nothing_to_do {
@@ -49,7 +49,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     lines
 }
 
-/// The lines of a dry run.
+/// Returns the lines of a dry run.
 pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOutlook>) -> Vec<String> {
     let path = display_safe(&plan.path);
     let mut lines = vec![match preview.nothing_to_do {
@@ -75,7 +75,7 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
     lines
 }
 
-/// What changes against an earlier preparation.
+/// Returns the changes compared with an earlier preparation.
 pub fn difference_lines(differences: &[String]) -> Vec<String> {
     if differences.is_empty() {
         return Vec::new();
@@ -90,7 +90,7 @@ fn next_step(plan: &PreparePlan) -> String {
     format!("{} gristmill info {path}", paint(Tone::Strong, "Next:"))
 }
 
-/// Shares are of all `total` samples, as `info` tells them, so that they do not sum up to 100 % where something is left out.
+/// Formats the splits. Shares refer to all `total` samples, as in `info`: they do not add up to 100 % if samples are left out.
 fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<String> {
     if splits.is_empty() {
         return Vec::new();
@@ -120,7 +120,7 @@ fn share(part: u64, total: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / total as f64)
 }
 
-/// A table of files under a title.
+/// Formats a table of files under a title.
 pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
     if files.is_empty() {
         return Vec::new();
@@ -134,7 +134,7 @@ pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
     [String::new(), heading].into_iter().chain(table.lines()).collect()
 }
 
-/// A table of what was found, worst first.
+/// Formats a table of the findings, worst first.
 pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     if counts.is_empty() {
         return Vec::new();
@@ -153,12 +153,12 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     [String::new(), paint(Tone::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
-/// Whether it is a note that is shown without `-v` as well.
+/// Whether the problem is a note that is printed even without `-v`.
 fn is_shown_note(problem: &Problem) -> bool {
     problem.severity == Severity::Note && problem.kind.has_shown_notes()
 }
 
-/// Notes that are shown with or without `-v`: of each kind the first few, and a line that counts the others.
+/// Returns the notes printed even without `-v`: the first few of each kind, and a line that counts the others.
 pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
     let mut seen = std::collections::HashMap::new();
     let all = problems.iter().filter(|problem| is_shown_note(problem));
@@ -175,7 +175,7 @@ pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
     (shown, (!more.is_empty()).then_some(line))
 }
 
-/// Findings that are printed one by one: of each kind the first few, notes only when `verbose`.
+/// Returns the findings to print: the first few of each kind, notes only when `verbose`.
 pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
     let mut seen = std::collections::HashMap::new();
     problems
@@ -190,7 +190,7 @@ pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
         .collect()
 }
 
-/// How many findings that are more than a note were not printed one by one; `None` when all were.
+/// Returns a line with the number of unprinted findings above the severity of a note; `None` if all were printed.
 pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], verbose: bool) -> Option<String> {
     let all: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let shown =
@@ -200,7 +200,7 @@ pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], 
     (more > 0).then(|| format!("… and {} more ({way})", grouped(more)))
 }
 
-/// Counts as an object of severities, each an object of kinds.
+/// Converts counts to an object of severities, each an object of kinds.
 pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
     let mut value = json!({});
     for (severity, kind, number) in counts {

@@ -134,7 +134,7 @@ pub struct CheckArgs {
 }
 
 impl SplitsArgs {
-    /// The name that is typed, for the result object.
+    /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match &self.command {
             None => "splits",

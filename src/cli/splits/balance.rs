@@ -11,15 +11,15 @@ use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, SplitEditor}
 use serde_json::{json, Value};
 use std::path::Path;
 
-/// Moves that are listed for people.
+/// Maximum number of moves in the printed list.
 const MAX_LISTED_MOVES: usize = 20;
 
-/// Proposes moves and makes them.
+/// Proposes moves and applies them.
 pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Finished {
     balancing(open(path)?, ratios, new, context)?.finish(context)
 }
 
-/// The moves, told and made, and not written.
+/// Prints and applies the moves without writing them.
 pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &Context) -> Outcome<Change> {
     let ratios = parse_ratios(&editor, ratios)?;
     if let Some((name, _)) = ratios.iter().find(|(name, _)| !new && !is_split(&editor, name)) {

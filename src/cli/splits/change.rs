@@ -1,4 +1,4 @@
-//! A change of `split.yaml` from the first edit to the last byte: what it does, the difference, the question, the file.
+//! A change of `split.yaml`, from the first edit to the written file: messages, difference, question, write.
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
@@ -11,16 +11,16 @@ use gristmill_ops::job::splits::write;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
-/// Edits that are made and not written yet.
+/// Edits that have been applied but not written.
 pub(super) struct Change {
     pub(super) editor: SplitEditor,
-    /// What was wrong before.
+    /// The problems before the edits.
     before: Vec<Problem>,
     pub(super) problems: Vec<Problem>,
     pub(super) messages: Vec<String>,
-    /// Excludes may match nothing: that was said.
+    /// Whether excludes may match nothing.
     pub(super) allows_unmatched: bool,
-    /// Further fields of the result object.
+    /// Additional fields of the result object.
     pub(super) result: Map<String, Value>,
 }
 
@@ -30,7 +30,7 @@ impl Change {
         Self { editor, before, problems: Vec::new(), messages: Vec::new(), allows_unmatched: false, result: Map::new() }
     }
 
-    /// Makes one edit.
+    /// Applies one edit.
     pub(super) fn apply(&mut self, edit: Edit) -> Outcome<()> {
         let applied = self.editor.apply(edit)?;
         self.messages.push(applied.message);
@@ -38,7 +38,7 @@ impl Change {
         Ok(())
     }
 
-    /// Tells what was done and what it brought about, and gives the editor back with it.
+    /// Prints the messages and new problems, and returns the editor.
     pub(super) fn told(self, context: &Context) -> SplitEditor {
         for problem in self.new_problems() {
             context.printer.problem(&problem);
@@ -49,7 +49,7 @@ impl Change {
         self.editor
     }
 
-    /// What the edits brought about that was not so before.
+    /// Returns the problems that the edits caused.
     fn new_problems(&self) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         for problem in self.editor.problems() {
@@ -67,7 +67,7 @@ impl Change {
         problems
     }
 
-    /// Shows, asks where somebody can answer, and writes.
+    /// Shows the change, asks for confirmation if questions are allowed, and writes the file.
     pub(super) fn finish(mut self, context: &Context) -> Finished {
         let printer = &context.printer;
         let problems = self.new_problems();
@@ -87,7 +87,7 @@ impl Change {
                 printer.say(sentence(message));
             }
         };
-        // What cannot be written is not told as done.
+        // Without a question, the messages are printed only after the write has succeeded.
         let is_told_first = is_idle || is_dry || context.may_ask();
         if is_told_first {
             tell();
@@ -131,19 +131,19 @@ impl Change {
     }
 }
 
-/// `split.yaml` as it is named in sentences: below the data set.
+/// Returns the path of `split.yaml` as shown in messages.
 pub(super) fn shown_path(editor: &SplitEditor) -> String {
     display_safe(&editor.path().to_string_lossy()).into_owned()
 }
 
-/// A message of the editor as a sentence of its own.
+/// Formats a message of the editor as a sentence.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     let text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
     format!("{}.", display_safe(&text))
 }
 
-/// A difference as people know it: `-` and `+` before the lines.
+/// Formats a difference with `-` and `+` before the lines.
 pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
     let line = |line: &DiffLine| {
         let text = display_safe(&line.text);

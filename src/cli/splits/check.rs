@@ -1,4 +1,4 @@
-//! `splits check`: mistakes in the file, and leaks between the splits.
+//! `splits check`: errors in the file, and leaks between the splits.
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
@@ -20,10 +20,10 @@ use gristmill_storage::publish::write_file;
 use serde_json::json;
 use std::path::Path;
 
-/// Leaks of each kind that get a line of their own, without `-v`.
+/// Maximum number of leaks per kind that are listed without `-v`.
 const MAX_LISTED_LEAKS: usize = 10;
 
-/// Checks and prints what it found.
+/// Checks the splits and prints the findings.
 pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
     let mut editor = open(&args.path)?;
     if let Some(path) = &args.excludes_to {
@@ -141,7 +141,7 @@ fn verdict(report: &LeakReport) -> String {
     format!("{found} in {of} ({how}).")
 }
 
-/// How the first leak can be ended.
+/// Returns the line with the command that removes the first leak.
 fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
     let path = shell_quote(&editor.root().to_string_lossy());
     let repair = report.found.leaks.iter().filter(|leak| leak.kind.is_sure()).find_map(|leak| leak.repairs.first())?;
@@ -156,7 +156,7 @@ fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
     Some(format!("{next} gristmill splits {command}\n  for all of them --excludes-to FILE writes a list for splits exclude --from"))
 }
 
-/// Of every sure leak the excludes that keep it in its largest split.
+/// Returns the excludes that leave each certain leak only in its largest split.
 fn items(report: &LeakReport) -> Vec<&str> {
     let sure = report.found.leaks.iter().filter(|leak| leak.kind.is_sure());
     let mut items: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! Which shards a command means.
+//! The selection of shards for a command.
 
 use super::WHAT;
 use gristmill_core::did_you_mean::nearest;
@@ -8,7 +8,7 @@ use gristmill_pycompat::braces;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Shards by names, ranges and patterns, each once, in the order of the data set.
+/// Selects shards by names, ranges and patterns; each once, in the order of the data set.
 pub(super) fn shards(
     editor: &SplitEditor,
     names: &[String],
@@ -54,7 +54,7 @@ fn unknown(editor: &SplitEditor, name: &str) -> Failure {
     }
 }
 
-/// `FIRST..LAST`: positions of both, in order. Dots may be part of a name, so every `..` is tried.
+/// Parses `FIRST..LAST` into the positions of both, in order. Names may contain dots, so every `..` is tried.
 fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> Outcome<(usize, usize)> {
     let refused = |why: String| Failure::usage(WHAT, why).on(Subject::field(text));
     let count = editor.shards().len();

@@ -1,4 +1,4 @@
-//! `splits diff`: the file against an older one, or against the changes that the editor keeps.
+//! `splits diff`: compares the file with an older one, or with the unwritten changes of the editor.
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "comparing the splits";
-/// Moved shards that are listed for people.
+/// Maximum number of moved shards in the printed list.
 const MAX_LISTED_SHARDS: usize = 20;
 
-/// A shard that is in other splits than before.
+/// A shard whose splits changed.
 struct Moved<'a> {
     shard: &'a str,
     from: Vec<&'a str>,
@@ -46,7 +46,7 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
     Ok(Done::ok(result))
 }
 
-/// Compares the file with what the editor's changes make of it that are kept and not written yet.
+/// Compares the file with the result of the unwritten changes that the editor has kept.
 pub(super) fn of_draft(file: SplitEditor, context: &Context) -> Finished {
     let place = splits::draft_place(&xdg::state_dir(), file.root());
     let Some(found) = splits::load_draft(&place) else {
@@ -76,7 +76,7 @@ pub(super) fn of_draft(file: SplitEditor, context: &Context) -> Finished {
     Ok(Done::ok(result))
 }
 
-/// Tells what is different, and returns it for the result object.
+/// Prints the differences, and returns them for the result object.
 fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outcome<Map<String, Value>> {
     let text = |editor: &SplitEditor| Ok::<_, Failure>(String::from_utf8_lossy(&editor.text()?).into_owned());
     let diff = diff_of(&text(old)?, &text(editor)?);
@@ -122,7 +122,7 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
     Ok(result)
 }
 
-/// `split.yaml.bak-TIME` with the latest time.
+/// Returns `split.yaml.bak-TIME` with the latest time.
 fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     let folder = editor.root().join(layout::NV_META);
     let entries = std::fs::read_dir(&folder).map_err(|error| Failure::io(WHAT, &folder, &error))?;
@@ -136,7 +136,7 @@ fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     })
 }
 
-/// Shards by the splits they are in.
+/// Maps each shard to the splits it is in.
 fn homes(editor: &SplitEditor) -> BTreeMap<&str, Vec<&str>> {
     let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for split in editor.splits() {

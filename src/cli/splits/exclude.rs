@@ -18,12 +18,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The largest file of items, in bytes.
+/// Maximum size of a file of items in bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// Items that are refused one by one; more are counted.
+/// Maximum number of refused items that are listed; the others are only counted.
 const MAX_LISTED_ITEMS: usize = 20;
 
-/// `splits exclude`: everything must match something, unless it was said that it need not.
+/// Runs `splits exclude`: every item must match something, unless `--allow-unmatched` is given.
 pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
     let mut texts = args.items.clone();
     if let Some(path) = &args.from {
@@ -37,7 +37,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
     excluding(open(&args.path)?, texts, args, context)?.finish(context)
 }
 
-/// The excludes, made and looked up, and not written. Of `args` the items are left out of account.
+/// Applies and looks up the excludes without writing them. The items of `args` are ignored in favour of `texts`.
 pub(super) fn excluding(
     editor: SplitEditor,
     texts: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) fn excluding(
     Ok(change)
 }
 
-/// Braces and backslashes may belong to a key. Where an item as an expression matches nothing and as a name does, it is the name.
+/// Resolves braces and backslashes: an item that matches nothing as an expression but is the name of a sample is taken as the name.
 fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Outcome<Vec<String>> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let escaped = |text: &str| {
@@ -80,7 +80,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
     Ok(texts)
 }
 
-/// Asks the index about the new items; without sample tables nobody knows.
+/// Looks up the new items in the index; without sample tables a note says that they were not looked up.
 fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
     let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
@@ -141,7 +141,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
     Failure::usage(WHAT, why).on(Subject::field(item)).with_hint(hint)
 }
 
-/// Ranges of which only a part is there.
+/// Notes ranges that the data set contains only in part.
 fn tell_partly(change: &mut Change) {
     let mut told = Vec::new();
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
@@ -160,12 +160,12 @@ fn tell_partly(change: &mut Change) {
     change.problems.extend(told);
 }
 
-/// `splits include`: an exclude as it is written goes as a whole; what it names in part leaves the rest.
+/// Runs `splits include`: an item written like an exclude removes that exclude; other items remove only the names they match.
 pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finished {
     including(open(path)?, items)?.finish(context)
 }
 
-/// The excludes taken back, and not written.
+/// Removes the excludes without writing the file.
 pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let written: HashMap<&str, usize> =
@@ -174,7 +174,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change
     for item in items {
         let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
         if let Some(&index) = written.get(item.as_str()) {
-            // What names one thing may be named by another exclude, too: it is taken out of all of them.
+            // Other excludes may match the same single name: it is removed from all of them.
             let names_one = braces::expand(item, 2).is_ok_and(|names| names == [item.as_str()]);
             match literal.filter(|_| names_one) {
                 Some(edit) => edits.push(edit),
@@ -182,7 +182,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change
             }
             continue;
         }
-        // Braces may belong to the name; then an exclude of just that name is there.
+        // Braces may be part of the name; then there is an exclude of exactly that name.
         if let Some(edit) =
             literal.filter(|edit| !item.contains(['{', '\\']) || editor.clone().apply(edit.clone()).is_ok())
         {
@@ -196,7 +196,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change
             include_edit(shard, key)
         }));
     }
-    // From the last one on, so that the positions of the others stay.
+    // Removed from last to first, so that the positions of the others stay valid.
     whole.sort_unstable();
     whole.dedup();
     edits.extend(whole.into_iter().rev().map(|index| Edit::RemoveItem { index }));
@@ -217,7 +217,7 @@ fn include_edit(shard: &str, key: Option<&str>) -> Edit {
     Edit::Include { shard: shard.into(), key: key.map(Arc::from) }
 }
 
-/// The shard that a name begins with, the longest there is, and the key behind it.
+/// Splits a name into the longest shard name that it begins with, and the key after it.
 fn shard_and_key<'n>(name: &'n str, shards: &HashSet<&str>) -> Option<(&'n str, Option<&'n str>)> {
     if shards.contains(name) {
         return Some((name, None));

@@ -1,4 +1,4 @@
-//! The editor where there is no full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
+//! The editor without a full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Stopped};
@@ -12,7 +12,7 @@ use gristmill_ops::engine::splits::SplitEditor;
 use serde_json::{json, Map};
 use std::path::PathBuf;
 
-/// What can be done, in the order of the menu.
+/// The commands, in the order of the menu.
 #[derive(Clone, Copy)]
 enum Step {
     Show,
@@ -40,7 +40,7 @@ const STEPS: [(Step, &str); 10] = [
     (Step::Leave, "leave"),
 ];
 
-/// Asks what to do until the person leaves.
+/// Asks for commands until the user leaves.
 pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
     let ask = Ask::new()?;
     let root = editor.root().to_path_buf();
@@ -62,7 +62,7 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
             Ok(false) => {}
             Ok(true) => return Ok(Done::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
             Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
-            // What cannot be done is told, and asked again.
+            // A failed command is reported, and the menu is shown again.
             Err(stopped) => stopped.failures.iter().for_each(|failure| context.printer.error(failure)),
         }
     }
@@ -75,7 +75,7 @@ struct Menu<'a> {
 }
 
 impl Menu<'_> {
-    /// Does one step. Returns whether it was the last.
+    /// Runs one command. Returns whether the menu ends.
     fn take(&mut self, step: Step) -> Result<bool, Stopped> {
         match step {
             Step::Show => self.show(true),
@@ -130,7 +130,7 @@ impl Menu<'_> {
         }
     }
 
-    /// Several words; none where the person thought better of it.
+    /// Asks for several words; returns none if the line is empty.
     fn words(&self, question: &str) -> Outcome<Vec<String>> {
         let line = self.ask.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
         Ok(line.split_whitespace().map(str::to_owned).collect())
@@ -185,7 +185,7 @@ impl Menu<'_> {
         .map(|_| ())
     }
 
-    /// Shows the difference, asks and writes. With nothing to write it says so.
+    /// Shows the difference, asks for confirmation and writes. Reports if there is nothing to write.
     fn write(&mut self) -> Result<bool, Stopped> {
         let done = Change::new(self.editor.clone()).finish(self.context)?;
         if done.result.get("written").is_some_and(|written| written == true) {

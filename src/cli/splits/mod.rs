@@ -1,4 +1,4 @@
-//! Splits and excludes on the command line: each command edits `split.yaml` as the editor does, or looks at it.
+//! Splits and excludes on the command line: each command edits `split.yaml` in the same way as the editor, or inspects it.
 
 mod args;
 mod balance;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 const WHAT: &str = "editing the splits";
 
-/// Does what the arguments say.
+/// Runs a command of `splits`.
 pub fn run(args: SplitsArgs, context: &Context) -> Finished {
     match args.command {
         None => editor(args.path.as_deref().unwrap_or(Path::new(".")), context),
@@ -44,7 +44,7 @@ pub fn run(args: SplitsArgs, context: &Context) -> Finished {
     }
 }
 
-/// The editor, where there is a terminal.
+/// Opens the editor, if there is a terminal.
 fn editor(path: &Path, context: &Context) -> Finished {
     let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
     let ways = "gristmill splits show|move|exclude|include|balance|check|diff PATH";
@@ -60,7 +60,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
     super::prepare::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
 }
 
-/// Adds the command that a path which does not exist is probably meant to be.
+/// If the path does not exist, adds a hint with the command that was probably meant.
 fn suggest_command(failure: Failure, path: &Path) -> Failure {
     let word = path.to_str().filter(|_| !path.exists());
     let cli = Cli::command();
@@ -71,14 +71,14 @@ fn suggest_command(failure: Failure, path: &Path) -> Failure {
     }
 }
 
-/// Opens the splits of a data set. What has none is a failure that says so.
+/// Opens the splits of a data set. Data without splits is a failure with the reason.
 fn open(path: &Path) -> Outcome<SplitEditor> {
     let path = PathBuf::from(paths::local(path)?);
     let kind = kind_of(&path)?;
     let why = match kind.why_no_splits() {
         Some(why) if kind != DatasetKind::RawWebDataset => why,
         _ => {
-            // An interrupted run is finished first; what it tells, info and lint tell too.
+            // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.
             before_looking(&path, &ProblemLog::default())?;
             return SplitEditor::open(&path, None);
         }
@@ -88,12 +88,12 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
         .with_hint("give the folder of a prepared WebDataset"))
 }
 
-/// `splits move`.
+/// Runs `splits move`.
 fn moved(args: &MoveArgs, context: &Context) -> Finished {
     moving(open(&args.path)?, args)?.finish(context)
 }
 
-/// The move, made and not written.
+/// Applies the move without writing it.
 fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<Change> {
     let shards = choose::shards(&editor, &args.shards, &args.range, &args.pattern)?;
     let to: Option<Arc<str>> = args.to.as_deref().map(Arc::from);

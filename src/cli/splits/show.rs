@@ -9,7 +9,7 @@ use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};
 
-/// Prints the splits; with `shards` and `excludes` each list too.
+/// Prints the splits; `shards` and `excludes` add these lists.
 pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &Context) -> Finished {
     for line in lines(editor, shards, excludes) {
         context.printer.line(line);
@@ -23,7 +23,7 @@ pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &
     Ok(Done::ok(result))
 }
 
-/// What is printed.
+/// Returns the printed lines.
 pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<String> {
     let columns =
         [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
@@ -82,7 +82,7 @@ fn exclude_line(view: &ExcludeView) -> String {
     format!("  {}  ({what}){note}", display_safe(&view.item))
 }
 
-/// All splits for the result object; with `shards` the names of their shards.
+/// Returns all splits for the result object; `shards` adds the names of their shards.
 pub(super) fn splits_value(editor: &SplitEditor, shards: bool) -> Value {
     editor.splits().iter().map(|split| split_value(split, shards)).collect()
 }

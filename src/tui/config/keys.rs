@@ -1,4 +1,4 @@
-//! The `keys` of the settings file: context, action, list of keys.
+//! The `keys` of the settings file: a map from context and action to a list of keys.
 
 use super::Mistake;
 use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, UserKeys};
@@ -6,7 +6,7 @@ use crate::tui::theme::file::text_of;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
 
-/// Puts the keys of the file into the table, and tells what cannot be done.
+/// Applies the keys of the file to the key table, and reports entries that cannot be used.
 pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistake>) {
     let MarkedValue::Map(contexts) = value.value else {
         let hint = "write it like `home:`, below it `prepare: [P]`; `gristmill keys` prints the names".to_owned();
@@ -90,7 +90,7 @@ fn action_of(name: &str, context: Context, at: Mark, keymap: &Keymap, mistakes: 
     Some(action)
 }
 
-/// The keys of one action; `None` where the list cannot be used at all. A key that cannot be used is left out.
+/// Returns the keys of one action; `None` if the list as a whole is unusable. Single keys that are unusable are skipped.
 fn keys_of(
     value: &Marked,
     action: Action,
@@ -110,7 +110,7 @@ fn keys_of(
     let had_some = !items.is_empty();
     let keys: Vec<Chord> = items.into_iter().filter_map(|item| key_of(item, context, mistakes)).collect();
     if had_some && keys.is_empty() {
-        // Every one of them was a mistake: the table's stay.
+        // Every entry was a mistake: the keys of the table are kept.
         return None;
     }
     if action == Action::Interrupt && context == Context::Global && keys.is_empty() {

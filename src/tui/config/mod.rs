@@ -1,8 +1,8 @@
-//! The settings file: theme, pictures, mouse, signs, title and bell, keys.
+//! The settings file: theme, pictures, mouse, ASCII, title, bell and keys.
 //!
 //! ```yaml
 //! # $XDG_CONFIG_HOME/gristmill/config.yaml
-//! theme: dark            # or the name of a file in themes/ beside this one
+//! theme: dark            # or the name of a file in themes/ next to this one
 //! pictures: cells        # auto, cells, kitty, iterm2, sixel
 //! mouse: false
 //! ascii: true
@@ -14,8 +14,8 @@
 //!     mix: []            # no key at all; `:` still finds it
 //! ```
 //!
-//! A mistake is told with its line, its column and what was probably meant; what it is about keeps its default, and the
-//! program starts all the same. Reading is pure ([`read`]); [`load`] finds the files.
+//! A mistake is reported with its line, its column and a suggestion; the setting keeps its default, and the program starts
+//! anyway. Parsing is pure ([`read`]); [`load`] finds the files.
 
 mod keys;
 
@@ -33,53 +33,53 @@ use std::path::{Path, PathBuf};
 
 pub use super::theme::Mistake;
 
-/// Longer files are no settings.
+/// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// Mistakes beyond these are not told: the file is something else.
+/// Maximum number of reported mistakes: with more, the file is probably not a settings file.
 const MAX_MISTAKES: usize = 100;
 
 /// The keys of the file, in the order of the documentation.
 const KEYS: [&str; 7] = ["theme", "pictures", "mouse", "ascii", "title", "bell", "keys"];
 
-/// How pictures may be shown.
+/// The accepted values of `pictures`.
 pub const PICTURES: [&str; 5] = ["auto", "cells", "kitty", "iterm2", "sixel"];
 
-/// What the file says; what it leaves out is the default.
+/// The parsed settings; omitted ones have their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The name of a theme, as it is written, and where.
+    /// The name of a theme as written, and its position.
     pub theme: Option<(Mark, String)>,
-    /// How pictures are shown: one of [`PICTURES`].
+    /// The picture protocol: one of [`PICTURES`].
     pub pictures: Option<&'static str>,
-    /// Whether the mouse is listened to.
+    /// Whether mouse input is enabled.
     pub mouse: Option<bool>,
-    /// Whether only ASCII signs are drawn.
+    /// Whether only ASCII characters are drawn.
     pub ascii: Option<bool>,
-    /// Whether the title of the terminal's window says what runs.
+    /// Whether the window title of the terminal shows what is running.
     pub title: Option<bool>,
-    /// Whether the terminal's bell rings when a job ends.
+    /// Whether the terminal bell rings when a job ends.
     pub bell: Option<bool>,
-    /// The key table with the person's own keys in it.
+    /// The key table with the user's keys applied.
     pub keymap: Keymap,
 }
 
-/// The settings with everything that was found about them.
+/// The settings and the mistakes found in them.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What the file says.
+    /// The parsed settings.
     pub config: Config,
-    /// The theme that is asked for, by the file or by name; `None`: the default.
+    /// The theme selected by the file or by name; `None` for the default.
     pub theme: Option<Theme>,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Whether there is such a file.
+    /// Whether the file exists.
     pub is_there: bool,
-    /// What is wrong, by file: in the settings first, then in the theme.
+    /// The mistakes and their files: those in the settings first, then those in the theme.
     pub mistakes: Vec<(PathBuf, Mistake)>,
 }
 
 impl Settings {
-    /// With what the environment wishes for pictures (`GRISTMILL_PICTURES`), of which only a mistake is of interest here.
+    /// Checks the picture protocol of the environment (`GRISTMILL_PICTURES`) and adds a mistake if it is unknown.
     pub fn with_picture_protocol(mut self, pictures: Option<&str>) -> Self {
         if let Some(name) = pictures.filter(|name| !name.is_empty() && !PICTURES.contains(name)) {
             self.mistakes.push((PathBuf::from("GRISTMILL_PICTURES"), no_way_of_showing(name, Mark::default())));
@@ -87,7 +87,7 @@ impl Settings {
         self
     }
 
-    /// The mistakes in words, each with the file's name, line and column, and its way out. To be made safe by who shows it.
+    /// Returns the mistakes as text with file name, line and column, each with its hint. The caller has to sanitize them for display.
     pub fn told(&self) -> Vec<(String, Option<String>)> {
         let tell = |(path, mistake): &(PathBuf, Mistake)| {
             let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
@@ -101,7 +101,7 @@ impl Settings {
     }
 }
 
-/// Reads the settings in a folder. Nothing there is no mistake; neither does anything that is there keep the program from
+/// Reads the settings in a folder. A missing file is not a mistake, and no content of the file keeps the program from
 /// starting.
 pub fn load(folder: &Path) -> Settings {
     let path = folder.join("config.yaml");
@@ -131,11 +131,11 @@ pub fn load(folder: &Path) -> Settings {
     settings
 }
 
-/// A theme with what is wrong in its file.
+/// A theme and the mistakes in its file.
 pub type ThemeRead = (Theme, Vec<(PathBuf, Mistake)>);
 
-/// A theme by its name: one that is built in, a file `themes/NAME.yaml` in the folder of settings, or a path to a file.
-/// The error is a sentence and its way out.
+/// Returns a theme by name: a built-in one, the file `themes/NAME.yaml` in the settings folder, or a path to a file.
+/// The error is a sentence and its hint.
 pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<String>)> {
     if let Some(theme) = Theme::built_in(name) {
         return Ok((theme, Vec::new()));
@@ -160,7 +160,7 @@ pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<Str
     }
 }
 
-/// The names of a person's own themes.
+/// Returns the names of the user's own themes.
 fn own_themes(folder: &Path) -> Vec<String> {
     let listed = std::fs::read_dir(folder.join("themes")).into_iter().flatten().flatten();
     let names = listed.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml").map(str::to_owned));
@@ -169,13 +169,13 @@ fn own_themes(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The text of a file; `None` where there is none; else why it cannot be read.
+/// Reads the text of a file; `None` if it does not exist. The error is the reason why it cannot be read.
 fn text_at(path: &Path) -> Result<Option<String>, String> {
     let Some(bytes) = read_whole(path, MAX_BYTES).map_err(|failure| failure.why)? else { return Ok(None) };
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".into())
 }
 
-/// Reads the text of the file.
+/// Parses the text of the settings file.
 pub fn read(text: &str) -> (Config, Vec<Mistake>) {
     let mut config = Config::default();
     let mut mistakes = Vec::new();
@@ -218,7 +218,7 @@ fn pictures(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<&'static str>
     known
 }
 
-/// What is said of a way of showing pictures that nobody knows.
+/// Returns the mistake for an unknown picture protocol.
 fn no_way_of_showing(name: &str, at: Mark) -> Mistake {
     let hint = match nearest(name, PICTURES) {
         Some(near) => format!("did you mean '{near}'?"),

@@ -3,7 +3,7 @@ use crate::tui::keymap::{Action, Chord, Context};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
-/// The mistakes as a person reads them.
+/// Returns the mistakes as they are shown to the user.
 fn told(text: &str) -> Vec<String> {
     let told = |m: &Mistake| {
         format!("{}:{} {} -> {}", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default())
@@ -152,7 +152,7 @@ fn no_file_is_no_mistake_and_neither_kind_of_file_stops_the_program() {
     let dir = tempfile::tempdir().unwrap();
     let settings = load(dir.path());
     assert!(!settings.is_there && settings.mistakes.is_empty());
-    // A folder in its place, then bytes that are no text.
+    // A folder at the path of the file, then bytes that are not UTF-8.
     std::fs::create_dir(dir.path().join("config.yaml")).unwrap();
     assert_eq!(load(dir.path()).told()[0].0, "config.yaml: it is a folder, not a file");
     std::fs::remove_dir(dir.path().join("config.yaml")).unwrap();

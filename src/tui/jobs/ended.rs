@@ -1,4 +1,4 @@
-//! Ends of jobs that were not announced yet.
+//! Ended jobs that have not been announced yet.
 
 use super::{settle, JobId, Jobs};
 use gristmill_core::Severity;
@@ -7,18 +7,18 @@ use gristmill_ops::job::JobState;
 /// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedJob {
-    /// Its number.
+    /// The identifier of the job.
     pub id: JobId,
-    /// In the person's words: `pack tokens`. May come from the data.
+    /// The title in the user's terms: `pack tokens`. May come from the data.
     pub title: String,
-    /// How it ended.
+    /// The final state.
     pub state: JobState,
-    /// What it found that is more than a note.
+    /// The number of problems above the severity of a note.
     pub problems: u64,
 }
 
 impl Jobs {
-    /// The jobs that ended since the last call, oldest first.
+    /// Returns the jobs that ended since the last call, oldest first.
     pub fn take_ended(&self) -> Vec<EndedJob> {
         let mut ended = Vec::new();
         for entry in self.lock().iter_mut().filter(|entry| !entry.is_announced) {

@@ -1,4 +1,4 @@
-//! What came of a job, whatever kind of job it was.
+//! The result of a job of any kind.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::job::dedup::DedupReport;
@@ -11,27 +11,27 @@ use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
 use std::sync::Arc;
 
-/// What the reports of all jobs tell alike.
+/// The common part of the reports of all jobs.
 pub trait Report {
-    /// Files as written; none where they are told in another way.
+    /// Files as written; empty if the report lists them in another form.
     fn files(&self) -> &[OutputFile];
     /// Problems and notes, the first 1,000 of each severity.
     fn problems(&self) -> &[Problem];
-    /// All problems and notes, counted.
+    /// Number of problems and notes of each severity and kind.
     fn counts(&self) -> &[(Severity, ProblemKind, u64)];
-    /// Everything was there already; nothing was written.
+    /// Whether everything existed already and nothing was written.
     fn is_idle(&self) -> bool;
 }
 
 macro_rules! reports {
     ($($(#[$doc:meta])* $variant:ident($report:ty), $idle:ident, $files:ident;)*) => {
-        /// The end of a job: its report, or why there is none. Clones share it.
+        /// The end of a job: its report, or the reason for its failure. Clones share it.
         #[derive(Clone, Debug)]
         pub enum JobResult {
             $($(#[$doc])* $variant(Arc<Outcome<$report>>),)*
         }
         impl JobResult {
-            /// The report, or why there is none.
+            /// Returns the report, or the reason for the failure.
             pub fn report(&self) -> Result<&dyn Report, &Failure> {
                 match self {
                     $(Self::$variant(end) => end.as_ref().as_ref().map(|r| r as &dyn Report),)*
@@ -67,36 +67,36 @@ macro_rules! reports {
 }
 
 reports! {
-    /// Of `prepare` on a WebDataset.
+    /// Report of `prepare` on a WebDataset.
     Prepare(PrepareReport), nothing_to_do, listed;
-    /// Of `prepare-media`.
+    /// Report of `prepare-media`.
     Media(MediaReport), never, listed;
-    /// Of `prepare` on a JSONL file.
+    /// Report of `prepare` on a JSONL file.
     Jsonl(JsonlReport), nothing_to_do, listed;
-    /// Of `prepare` on a metadataset.
+    /// Report of `prepare` on a metadataset.
     Metadataset(MetadatasetReport), nothing_to_do, listed;
-    /// Of the leak check.
+    /// Report of the leak check.
     Leaks(LeakReport), never, listed;
-    /// Of `mix index`.
+    /// Report of `mix index`.
     Mixture(IndexReport), never, listed;
-    /// Of `pack`.
+    /// Report of `pack`.
     Pack(PackReport), nothing_to_do, by_format;
-    /// Of `dedup`.
+    /// Report of `dedup`.
     Dedup(DedupReport), nothing_to_do, by_format;
 }
 
 impl JobResult {
-    /// Whether it ended well.
+    /// Whether the job succeeded.
     pub fn is_ok(&self) -> bool {
         self.report().is_ok()
     }
 
-    /// Why there is no report.
+    /// Returns the reason for the failure; `None` if the job succeeded.
     pub fn failure(&self) -> Option<&Failure> {
         self.report().err()
     }
 
-    /// How many problems a run found that are more than notes; 0 where it failed.
+    /// Returns the number of problems above the severity of a note; 0 if the job failed.
     pub fn found(&self) -> u64 {
         let counts = self.report().map(|r| r.counts()).unwrap_or_default();
         counts.iter().filter(|(s, _, _)| *s >= Severity::Problem).map(|(_, _, n)| n).sum()

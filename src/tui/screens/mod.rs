@@ -27,7 +27,7 @@ use super::screen::{Screen, UiEnv};
 use gristmill_core::PreparePlan;
 use std::path::PathBuf;
 
-/// What is wrong with the settings, and how to put it right; shown before anything else.
+/// Returns the page that lists what is wrong with the settings and how to repair it; shown before any other screen.
 pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
     let mut lines = vec![
         PageLine::new(Tone::Heading, "Some of your settings cannot be used. All others are in force."),
@@ -41,17 +41,17 @@ pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
     Page::new(vec!["settings".to_owned()], lines)
 }
 
-/// The guided prepare of a data set.
+/// Opens the guided prepare of a data set.
 pub fn open_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::new(path, env))
 }
 
-/// The guided prepare of a data set whose preparation was interrupted, with the answers of that run.
+/// Opens the guided prepare of a data set whose preparation was interrupted, with the answers of that run.
 pub fn resume_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::resuming(path, env))
 }
 
-/// The guided prepare of a data set, with answers that are given already.
+/// Opens the guided prepare of a data set, with the answers in `plan` filled in.
 pub fn open_prepare_with(path: PathBuf, plan: PreparePlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::with_plan(path, plan, env))
 }

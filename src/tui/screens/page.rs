@@ -1,4 +1,4 @@
-//! A page of lines to read: logs, facts, long messages.
+//! A scrollable page of text lines: logs, facts, long messages.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -9,26 +9,26 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// How a line is meant.
+/// The meaning of a line, which selects its style.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Ordinary.
+    /// Ordinary text.
     #[default]
     Plain,
     /// A heading.
     Heading,
-    /// Secondary.
+    /// Secondary text.
     Muted,
-    /// Fine.
+    /// Success.
     Ok,
-    /// Wants attention.
+    /// A warning.
     Warn,
-    /// Failed.
+    /// A failure.
     Error,
 }
 
 impl Tone {
-    /// How it is drawn.
+    /// Returns the style the tone is drawn with.
     pub fn style(self, ui: &Ui) -> Style {
         match self {
             Self::Plain => ui.theme.text,
@@ -41,29 +41,29 @@ impl Tone {
     }
 }
 
-/// One line of a page; wrapped when it is drawn. May come from the data: it is made safe.
+/// One line of a page, wrapped when drawn. Its text may originate in the data: it is sanitized before drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLine {
-    /// How it is meant.
+    /// The meaning of the line.
     pub tone: Tone,
-    /// What stands before its text and is not wrapped; the text's further lines begin below the text. Often empty.
+    /// Text before [`text`](Self::text) that is not wrapped; wrapped lines are indented by its width. Often empty.
     pub label: String,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
 impl PageLine {
-    /// A line.
+    /// Creates a line without a label.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { tone, label: String::new(), text: text.into() }
     }
 
-    /// A line of a table: a label, padded by the caller, and what it is about.
+    /// Creates a table line: a label, padded by the caller, and its text.
     pub fn labelled(tone: Tone, label: impl Into<String>, text: impl Into<String>) -> Self {
         Self { tone, label: label.into(), text: text.into() }
     }
 
-    /// The rows it takes in `columns`.
+    /// Returns the rows the line takes at a width of `columns`.
     pub(super) fn rows(&self, columns: usize) -> Vec<String> {
         let label = text::safe(&self.label);
         let indent = text::width(&label);
@@ -87,12 +87,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with its title line.
+    /// Creates a page with its title line.
     pub fn new(crumbs: Vec<String>, lines: Vec<PageLine>) -> Self {
         Self { crumbs, lines, scroll: Scroll::default() }
     }
 
-    /// Puts other lines in place.
+    /// Replaces the lines.
     pub fn set_lines(&mut self, lines: Vec<PageLine>) {
         self.lines = lines;
     }

@@ -1,4 +1,4 @@
-//! `?` and `:`: every action as a list that typing filters and Enter runs. Both are made from the key table.
+//! `?` and `:`: a list of actions that typing filters and Enter runs. Both lists are built from the key table.
 
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// One item.
+/// An entry of the list.
 #[derive(Clone, Debug)]
 struct Item {
     action: Action,
@@ -20,7 +20,7 @@ struct Item {
     disabled: Option<String>,
 }
 
-/// Which of the two it is.
+/// Which of the two lists it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Help,
@@ -32,22 +32,22 @@ pub struct Picker {
     kind: Kind,
     items: Vec<Item>,
     field: TextField,
-    /// Items that match, best first.
+    /// Indices of the matching items, best match first.
     shown: Vec<usize>,
     list: ListState,
     places: Places<()>,
     matcher: Matcher,
-    /// What a number does on the screen below.
+    /// What a typed number does on the screen below.
     number_label: Option<&'static str>,
 }
 
 impl Picker {
-    /// What works in `screen`'s context, nearest first.
+    /// Lists the actions available in the context of `screen`, the innermost context first.
     pub fn help(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
         Self::new(Kind::Help, items_here(keymap, screen, ascii))
     }
 
-    /// Every action there is; what works elsewhere says where.
+    /// Lists every action; an action of another context names that context.
     pub fn palette(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
         let mut items = items_here(keymap, screen, ascii);
         for &action in Action::ALL {
@@ -85,7 +85,7 @@ impl Picker {
         let mut buffer = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
             let name = format!("{} {}", item.action.id(), item.keys);
-            // The name counts twice as much as the sentence about it.
+            // A match in the name weighs twice as much as one in the help sentence.
             let by_name = pattern.score(Utf32Str::new(&name, &mut buffer), &mut self.matcher).map(|s| s * 2);
             let by_help = contains_words(item.action.help(), self.field.value()).then_some(1);
             if let Some(score) = by_name.max(by_help) {
@@ -99,7 +99,7 @@ impl Picker {
         self.list = ListState::new(self.shown.len());
     }
 
-    /// The number that is typed, where one means something.
+    /// Returns the typed number and its label, if the screen below accepts a number.
     fn number(&self) -> Option<(u64, &'static str)> {
         let digits: String = self.field.value().chars().filter(|c| !matches!(c, ',' | '_')).collect();
         Some((digits.parse().ok()?, self.number_label?))
@@ -122,7 +122,7 @@ impl Picker {
         self.list.get().and_then(|row| self.shown.get(row)).and_then(|&index| self.items.get(index))
     }
 
-    /// Writes the whole sentence about the selected item on the last lines, where there is room. Returns what is left.
+    /// Draws the full help sentence of the selected item on the last lines, if there is room. Returns the remaining area.
     fn draw_sentence(&self, frame: &mut Frame, inner: Rect, ui: &Ui) -> Rect {
         const LINES: u16 = 2;
         let Some(item) = self.selected().filter(|_| inner.height >= 10) else { return inner };
@@ -251,7 +251,7 @@ impl Screen for Picker {
     }
 }
 
-/// `key  name  sentence`, or the reason why not.
+/// Formats `key  name  sentence`, or the reason the action is disabled.
 fn item_line(item: &Item, kind: Kind, columns: usize, ui: &Ui) -> Line<'static> {
     let (keys, name) = (16.min(columns / 4), 18.min(columns / 3));
     let rest = columns.saturating_sub(keys + name + 3);

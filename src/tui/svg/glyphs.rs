@@ -9,7 +9,7 @@ const RIGHT: u8 = 2;
 const UP: u8 = 4;
 const DOWN: u8 = 8;
 
-/// Draws a character at the corner of its cell. False when it is not one of those.
+/// Draws a character with its cell at (`x`, `y`). Returns `false` if the character is not one of these.
 pub(super) fn draw(c: char, x: u32, y: u32, fg: Rgb, bg: Rgb, picture: &mut Picture) -> bool {
     match c {
         '╭' | '╮' | '╰' | '╯' => corner(c, x, y, fg, picture),
@@ -50,7 +50,7 @@ fn lines(c: char, x: u32, y: u32, fg: Rgb, picture: &mut Picture) -> bool {
     true
 }
 
-/// The middle of a cell, to half a unit.
+/// Formats the middle of a cell, to half a unit.
 fn half(from: u32, size: u32) -> String {
     match size % 2 {
         0 => (from + size / 2).to_string(),
@@ -74,10 +74,10 @@ fn block(c: char, x: u32, y: u32, fg: Rgb, bg: Rgb, picture: &mut Picture) {
             let height = H * (number - 0x2580) / 8;
             shapes.rect(fg, x, y + H - height, W, height);
         }
-        // Eighths of the width are no whole numbers: the nearest, and never nothing.
+        // Eighths of the width are not whole numbers: they are rounded up, to at least 1.
         '\u{2589}'..='\u{258f}' => shapes.rect(fg, x, y, (W * (0x2590 - number)).div_ceil(8).max(1), H),
         '▐' => shapes.rect(fg, x + W / 2, y, W - W / 2, H),
-        // Shades as the colour that the eye sees.
+        // Shades are drawn as a single mixed colour.
         '░' => shapes.rect(mix(mix(fg, bg), bg), x, y, W, H),
         '▒' => shapes.rect(mix(fg, bg), x, y, W, H),
         '▓' => shapes.rect(mix(fg, mix(fg, bg)), x, y, W, H),

@@ -1,15 +1,15 @@
-//! A theme as a file: one line per role, each a style in words.
+//! A theme file: one line per role, each a style in words.
 //!
 //! ```yaml
-//! base: dark                  # what is not said below comes from here; 16-colour without this line
+//! base: dark                  # the source of omitted roles; 16-colour without this line
 //! accent: "#ff8800 bold"      # a colour; quotes, because a bare # begins a comment
 //! selected: black on yellow   # and a background
-//! muted: dim                  # no colour, only a manner
+//! muted: dim                  # no colour, only a modifier
 //! bars: [cyan, magenta, blue, yellow]
 //! ```
 //!
-//! Colours: the sixteen of the terminal by name, a number of the 256-colour palette, `#rrggbb`. Manners: `bold`, `dim`,
-//! `italic`, `underline`, `reverse`. `default` stands for nothing at all.
+//! Colours: the sixteen of the terminal by name, a number of the 256-colour palette, `#rrggbb`. Modifiers: `bold`, `dim`,
+//! `italic`, `underline`, `reverse`. `default` sets neither colour nor modifier.
 
 use super::Theme;
 use gristmill_core::did_you_mean::nearest;
@@ -17,7 +17,7 @@ use gristmill_pycompat::yaml_read::{self, Mark, Marked, MarkedValue};
 use gristmill_pycompat::Node;
 use ratatui::style::{Color, Modifier, Style};
 
-/// The themes that are built in, by name.
+/// The built-in themes: name and file content.
 pub const BUILT_IN: [(&str, &str); 5] = [
     ("16-colour", include_str!("../../../assets/themes/16-colour.yaml")),
     ("dark", include_str!("../../../assets/themes/dark.yaml")),
@@ -26,7 +26,7 @@ pub const BUILT_IN: [(&str, &str); 5] = [
     ("no-colour", include_str!("../../../assets/themes/no-colour.yaml")),
 ];
 
-/// Every role, by its name in a file; the bars are numbered.
+/// The names of all roles in a file; the bars are numbered.
 pub(super) const ROLES: [&str; 19] = [
     "text",
     "ok",
@@ -97,25 +97,25 @@ const MANNERS: [(&str, Modifier); 5] = [
     ("reverse", Modifier::REVERSED),
 ];
 
-/// Something in a settings or theme file that cannot be used, with the way out. What it is about keeps its default.
+/// A mistake in a settings or theme file, with a hint. The setting concerned keeps its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where it is; line 0 for what is in no line.
+    /// The position; line 0 if the mistake belongs to no line.
     pub at: Mark,
     /// What is wrong.
     pub message: String,
-    /// How to put it right.
+    /// How to repair it.
     pub hint: Option<String>,
 }
 
 impl Mistake {
-    /// A mistake at a place.
+    /// Creates a mistake at a position.
     pub fn new(at: Mark, message: impl Into<String>, hint: Option<String>) -> Self {
         Self { at, message: message.into(), hint }
     }
 }
 
-/// The place of a role's style.
+/// Returns the style field of a role; `None` if the role is unknown.
 pub(super) fn slot<'a>(theme: &'a mut Theme, role: &str) -> Option<&'a mut Style> {
     let bar = role.strip_prefix("bar ").and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(1));
     Some(match role {
@@ -138,7 +138,7 @@ pub(super) fn slot<'a>(theme: &'a mut Theme, role: &str) -> Option<&'a mut Style
     })
 }
 
-/// Reads a theme. What cannot be used is told and stays as in the theme that the file is based on.
+/// Parses a theme. Entries that cannot be used are reported and keep the style of the base theme.
 pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
     let mut mistakes = Vec::new();
     let entries = entries_of(text, "a theme", &mut mistakes);
@@ -164,7 +164,7 @@ pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
     (theme, mistakes)
 }
 
-/// The entries of the one map that a file is; anything else is a mistake, and nothing is read of it.
+/// Returns the entries of a file that has to be one map; any other content is a mistake and yields no entries.
 pub(in crate::tui) fn entries_of(text: &str, what: &str, mistakes: &mut Vec<Mistake>) -> Vec<(String, Mark, Marked)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match yaml_read::read_marked(text) {
@@ -205,10 +205,10 @@ fn base_of(entries: &[(String, Mark, Marked)], mistakes: &mut Vec<Mistake>) -> T
 }
 
 impl Theme {
-    /// What a file without `base` begins with: the default, unless the file says everything itself.
+    /// Returns the base of a file without `base`: the 16-colour theme, unless the file defines every role.
     fn default_colours(entries: &[(String, Mark, Marked)]) -> Self {
         let says = |key: &str| entries.iter().any(|(known, ..)| known == key);
-        // The default is such a file itself.
+        // The 16-colour theme is such a file itself: loading it as its own base would not terminate.
         match KEYS[1..].iter().all(|key| says(key)) {
             true => Self::default(),
             false => Self::built_in("16-colour").unwrap_or_default(),
@@ -234,7 +234,7 @@ fn read_bars(value: &Marked, theme: &mut Theme, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// The text of a scalar: numbers and truth values as they are written most simply.
+/// Returns the text of a scalar; numbers and booleans in their simplest notation.
 pub(in crate::tui) fn text_of(value: &Marked) -> Option<String> {
     match &value.value {
         MarkedValue::Scalar(Node::Str(text)) => Some(text.clone()),
@@ -265,7 +265,7 @@ fn style_of(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<Style> {
     }
 }
 
-/// A style in words; the word that is none.
+/// Parses a style in words. The error is the first word that is not part of a style.
 fn style(text: &str) -> Result<Style, String> {
     let mut style = Style::new();
     let mut behind = false;

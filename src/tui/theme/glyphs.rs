@@ -5,29 +5,29 @@ use ratatui::symbols::border;
 /// Characters by role, in a Unicode and an ASCII set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glyphs {
-    /// This is the ASCII set.
+    /// Whether this is the ASCII set.
     pub ascii: bool,
-    /// Before the selected row. One column wide.
+    /// Precedes the selected row. One column wide.
     pub marker: &'static str,
-    /// Between the parts of the title line. One column wide.
+    /// Separates the parts of the title line. One column wide.
     pub crumb: &'static str,
-    /// Between short items on one line. One column wide.
+    /// Separates short items on one line. One column wide.
     pub dot: &'static str,
-    /// Done, fine. One column wide.
+    /// Done or valid. One column wide.
     pub check: &'static str,
     /// Failed. One column wide.
     pub cross: &'static str,
-    /// Wants attention. One column wide.
+    /// A warning. One column wide.
     pub warn: &'static str,
-    /// Nothing, or not known. One column wide.
+    /// Nothing, or unknown. One column wide.
     pub dash: &'static str,
-    /// In place of text that was cut.
+    /// Replaces text that was cut.
     pub ellipsis: &'static str,
     /// A full step of a bar. One column wide.
     pub bar_full: &'static str,
     /// An empty step of a bar. One column wide.
     pub bar_empty: &'static str,
-    /// Eighths of a step, from 1/8 to 7/8; empty where there are none.
+    /// Eighths of a step, from 1/8 to 7/8; empty if the set has none.
     pub bar_parts: &'static [&'static str],
     /// A chosen item of several.
     pub radio_on: &'static str,
@@ -37,17 +37,17 @@ pub struct Glyphs {
     pub box_on: &'static str,
     /// A switch that is off.
     pub box_off: &'static str,
-    /// Something open that can be closed. One column wide.
+    /// An expanded item. One column wide.
     pub open: &'static str,
-    /// Something closed that can be opened. One column wide.
+    /// A collapsed item. One column wide.
     pub closed: &'static str,
-    /// There is more above. One column wide.
+    /// More rows above. One column wide.
     pub more_up: &'static str,
-    /// There is more below. One column wide.
+    /// More rows below. One column wide.
     pub more_down: &'static str,
-    /// From one thing to another.
+    /// A transition from one value to another.
     pub arrow: &'static str,
-    /// The turning sign of something that runs; all one column wide.
+    /// The frames of the spinner; all one column wide.
     pub spinner: &'static [&'static str],
     /// Pane borders.
     pub border: border::Set<'static>,
@@ -65,7 +65,7 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
 };
 
 impl Glyphs {
-    /// The ASCII or the Unicode set.
+    /// Returns the ASCII or the Unicode set.
     pub fn new(ascii: bool) -> Self {
         if ascii {
             Self::ascii_set()

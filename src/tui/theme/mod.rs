@@ -1,6 +1,6 @@
 //! Colours and glyphs by role. Widgets name a role, never a colour, and never rely on a colour alone.
 //!
-//! A theme is a small file (`assets/themes`, or a person's own): see [`file`] for its grammar.
+//! A theme is a small file (in `assets/themes`, or the user's own): see [`file`] for its grammar.
 
 pub mod file;
 mod glyphs;
@@ -11,21 +11,21 @@ pub use glyphs::Glyphs;
 use gristmill_ops::preview::cells::Depth;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Marks cells of bars. No terminal knows it: it is never written.
+/// Marks cells of bars. It is not a terminal attribute and is never written.
 pub const BAR: Modifier = Modifier::from_bits_retain(1 << 15);
 
 /// Styles by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    /// Ordinary text. Its background, where it has one, is that of the whole screen.
+    /// Ordinary text. Its background, if any, is that of the whole screen.
     pub text: Style,
-    /// Something is fine or finished.
+    /// Success.
     pub ok: Style,
-    /// Something wants attention.
+    /// A warning.
     pub warn: Style,
-    /// Something failed or must not go on.
+    /// A failure.
     pub error: Style,
-    /// The one accent: what has the focus, what a key does.
+    /// The only accent: what has the focus, what a key does.
     pub accent: Style,
     /// Secondary text.
     pub muted: Style,
@@ -43,7 +43,7 @@ pub struct Theme {
     pub key: Style,
     /// A text field in focus.
     pub input: Style,
-    /// Characters that a filter matched.
+    /// Characters matched by a filter.
     pub matched: Style,
     /// Something that cannot be used now.
     pub disabled: Style,
@@ -51,19 +51,19 @@ pub struct Theme {
     pub bars: [Style; 4],
 }
 
-/// Whether the screen may hold colours.
+/// Whether the screen may use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColourMode {
-    /// The terminal's own 16 colours, so that light and dark both read.
+    /// The terminal's own 16 colours, which are readable on light and dark backgrounds.
     #[default]
     Sixteen,
-    /// Modifiers only. Not one cell holds a colour: with `NO_COLOR` the backend would write an empty colour sequence
-    /// that resets bold and reverse again.
+    /// Modifiers only. No cell holds a colour: with `NO_COLOR` the backend would write an empty colour sequence that resets bold
+    /// and reverse again.
     None,
 }
 
 impl Theme {
-    /// The theme of a colour mode.
+    /// Returns the default theme of a colour mode.
     pub fn new(mode: ColourMode) -> Self {
         let name = match mode {
             ColourMode::Sixteen => "16-colour",
@@ -72,27 +72,27 @@ impl Theme {
         Self::built_in(name).unwrap_or_default()
     }
 
-    /// One of the themes that are built in.
+    /// Returns a built-in theme.
     pub fn built_in(name: &str) -> Option<Self> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         Some(file::read(text).0)
     }
 
-    /// The bar style of the `index`-th split; marked, so that a [selection](crate::tui::widgets::draw_selection) leaves it alone.
+    /// Returns the bar style of the `index`-th split, marked so that a [selection](crate::tui::widgets::draw_selection) skips it.
     pub fn bar(&self, index: usize) -> Style {
         let mut style = self.bars[index % self.bars.len()];
         style.add_modifier.insert(BAR);
         style
     }
 
-    /// Every style with its role's name, as a theme file writes it.
+    /// Returns every style with the name of its role in a theme file.
     pub fn roles(&self) -> Vec<(&'static str, Style)> {
         let mut copy = self.clone();
         file::ROLES.iter().map(|&role| (role, file::slot(&mut copy, role).map_or_else(Style::new, |s| *s))).collect()
     }
 
-    /// The same theme for a terminal that cannot show 24 bits: the nearest entries of the 256-colour palette, and of the 16
-    /// colours where there are no more.
+    /// Returns the theme for a terminal without 24-bit colour: uses the nearest entries of the 256-colour palette, or of the 16
+    /// colours.
     #[must_use]
     pub fn for_depth(mut self, depth: Depth) -> Self {
         let nearest = |r, g, b| match depth {
@@ -157,7 +157,7 @@ fn nearest_of_sixteen(r: u8, g: u8, b: u8) -> Color {
         .map_or(Color::Reset, |(colour, _)| colour)
 }
 
-/// Square of the distance of two colours.
+/// Returns the square of the Euclidean distance of two colours.
 fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
     a.iter().zip(b).map(|(&a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
 }

@@ -47,7 +47,7 @@ fn the_selection_is_visible_in_every_theme() {
     }
 }
 
-/// How far two colours are apart for the eye: from 1 (the same) to 21 (black and white), as the web's guidelines count.
+/// Returns the contrast ratio of two colours by WCAG: from 1 (the same) to 21 (black and white).
 fn contrast(a: Color, b: Color) -> f64 {
     let light = |colour| {
         let Color::Rgb(r, g, b) = colour else { panic!("{colour} is no 24-bit colour") };
@@ -72,7 +72,7 @@ fn in_themes_with_a_background_every_role_can_be_read_on_it() {
         let (text, page) = (theme.text.fg.unwrap(), theme.text.bg.unwrap());
         for (role, style) in theme.roles() {
             let (fg, bg) = (style.fg.unwrap_or(text), style.bg.unwrap_or(page));
-            // Borders and what cannot be used are to stand back, but not to vanish.
+            // Borders and disabled items are faint by design, but must stay visible.
             let least = if matches!(role, "border" | "disabled") { 1.9 } else { least };
             assert!(contrast(fg, bg) >= least, "{name}: {role} has a contrast of {:.1}", contrast(fg, bg));
         }

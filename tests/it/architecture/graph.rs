@@ -1,9 +1,9 @@
-//! Which modules depend on each other in a circle.
+//! Finds modules that depend on each other in a circle.
 
 use super::source::SourceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The modules that a module depends on, by the longest path that is a module; parents and children are left out.
+/// Returns the modules that each module depends on, by the longest path that is a module; parents and children are left out.
 pub fn dependencies(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let modules: BTreeSet<&[String]> = files.iter().map(|file| file.module.as_slice()).collect();
     let owner = |path: &[String]| -> Vec<String> {
@@ -19,7 +19,7 @@ pub fn dependencies(files: &[SourceFile]) -> BTreeMap<Vec<String>, BTreeSet<Vec<
         .collect()
 }
 
-/// Groups of modules each of which depends on all others of its group.
+/// Returns the groups of modules in which each module depends on all others.
 pub fn cycles(dependencies: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>) -> Vec<Vec<String>> {
     let reachable: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
         dependencies.keys().map(|module| (module, reached_from(module, dependencies))).collect();

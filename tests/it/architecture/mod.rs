@@ -1,4 +1,4 @@
-//! What the structure of the code must keep: layers, sizes, and how widely a name is spread. Ceilings may only be lowered.
+//! Checks limits on the structure of the code: layers, sizes, and how widely a name is used. Ceilings may only be lowered.
 
 mod graph;
 mod source;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(source_files);
 
-/// Crates and modules from the lowest layer to the highest. Those of one layer do not import from each other.
+/// Crates and modules from the lowest layer to the highest. Members of one layer do not import from each other.
 const LAYERS: &[&[&str]] = &[
     &["core"],
     &["storage"],
@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// Lines of code in each folder, at most.
+/// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 10_150),
     ("core", 2_410),
@@ -43,23 +43,23 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tui", 33_163),
 ];
 
-/// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.
+/// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 80;
 const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
-/// Modules that depend on each other in a circle, other than parents and children.
+/// Maximum number of modules that depend on each other in a circle, other than parents and children.
 const MODULES_IN_CYCLES: usize = 148;
 
-/// Files outside the folders of a token format that name it.
+/// Maximum number of files outside the folders of a token format that name it.
 const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 56), ("nanosets", 68)];
 
-/// Files that name a flag; in `media/` a sample is one of sound or of a track.
+/// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
     &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 25)];
 
-/// Words that messages, help and labels do not use, and in how many texts each is still used.
+/// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("told|tells?", 0),
     ("besides?", 0),
@@ -75,8 +75,8 @@ const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("odd", 1),
 ];
 
-/// Names of types that do not say what the type holds, and beginnings of constants that do not say what they limit; in how
-/// many places such a name is still declared.
+/// Type names that do not say what the type holds, prefixes of constants that do not say what they limit, and the maximum number of places
+/// that still declare such a name.
 const VAGUE_TYPES: &[&str] = &[
     "After", "Asked", "Before", "Begun", "Chosen", "Ended", "Ends", "Found", "Given", "Goal", "Gone", "Held", "Kept",
     "Known", "Listed", "Look", "Looked", "Made", "Piece", "Place", "Placed", "Seen", "Shape", "Spot", "Spots",
@@ -225,7 +225,7 @@ fn texts_use_plain_words() {
     assert!(over.is_empty(), "unwanted words in texts\n{}", over.join("\n"));
 }
 
-/// Whether a name or a text in the code has this name in one of its spellings: `a-b`, `a_b`, `AB`.
+/// Whether a name or a string literal in the file contains this name in one of its spellings: `a-b`, `a_b`, `AB`.
 fn names(file: &SourceFile, wanted: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let wanted = plain(wanted);

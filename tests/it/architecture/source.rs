@@ -1,4 +1,4 @@
-//! The code of the program without comments and tests: its modules, lines, functions, literals, and what they import.
+//! Reads the code of the program without comments and tests: its modules, lines, functions, literals, and imports.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// One file of code.
+/// A source file without its comments and tests.
 pub struct SourceFile {
-    /// Below `src/`, with `/` between folders; in a crate of one layer after the name of its folder in `crates/`.
+    /// Path below `src/`, with `/` between folders; in a crate of one layer, it begins with the name of its folder in `crates/`.
     pub path: String,
-    /// The path of its module, after the same name; empty for the roots of `gristmill` and `gristmill-ops`.
+    /// Path of its module, which begins with the same name; empty for the roots of `gristmill` and `gristmill-ops`.
     pub module: Vec<String>,
-    /// Lines that hold code: no comments, no blank lines, no tests.
+    /// Number of lines that hold code: no comments, no blank lines, no tests.
     pub lines: usize,
-    /// Name of each function, and its lines of code.
+    /// Name of each function, and its number of lines of code.
     pub functions: Vec<(String, usize)>,
     /// Names of its types, traits and constants.
     pub declared: Vec<String>,
-    /// Text of each string literal, and its line.
+    /// Text of each string literal, and its line number.
     pub literals: Vec<(String, usize)>,
     /// Names that occur in it.
     pub names: BTreeSet<String>,
-    /// Paths below the crate that it names.
+    /// Paths below the crate that the file names.
     pub imports: BTreeSet<Vec<String>>,
 }
 
-/// The crates in `crates/`, `gristmill-ops` apart: each is one layer.
+/// The crates in `crates/` except `gristmill-ops`; each is one layer.
 pub const LAYER_CRATES: [&str; 6] = ["core", "storage", "pycompat", "media", "tokenizer", "dedup"];
 
-/// All files that are compiled into the program, found by following `mod` from the roots of the crates and of the program.
+/// Returns all files that are compiled into the program, found by following `mod` from the roots of the crates and of the program.
 pub fn source_files() -> Vec<SourceFile> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -89,7 +89,7 @@ fn module_file(parent: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Functions, modules in files of their own, and the lines of items that only tests see.
+/// Functions, modules in separate files, and the lines of items that are compiled only for tests.
 #[derive(Default)]
 struct Items {
     functions: Vec<(String, usize, usize)>,
@@ -166,7 +166,7 @@ impl<'ast> Visit<'ast> for Items {
     }
 }
 
-/// All tokens with their first and last line; the text of doc comments is left out.
+/// Collects all tokens with their first and last line; the text of doc comments is left out.
 fn flatten(tokens: TokenStream, all: &mut Vec<(TokenTree, usize, usize)>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -223,7 +223,7 @@ fn without_tests(tokens: TokenStream, tests: &[(usize, usize)]) -> TokenStream {
     tokens.into_iter().filter(is_kept).collect()
 }
 
-/// Finds paths that begin with `crate`, `super`, `self` or a crate of this workspace, single and in braces, wherever they occur.
+/// Finds paths that begin with `crate`, `super`, `self` or a crate of this workspace, single and in braces, anywhere in the tokens.
 fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut at = 0;
@@ -262,7 +262,7 @@ fn is_separated(tokens: &[TokenTree], at: usize) -> bool {
     is_colon(tokens.get(at)) && is_colon(tokens.get(at + 1))
 }
 
-/// Adds the path that goes on at `at` below `base`, or each of a list in braces.
+/// Adds the path that continues at `at` below `base`, or each path of a list in braces.
 fn add_paths(tokens: &[TokenTree], at: usize, mut base: Vec<String>, found: &mut BTreeSet<Vec<String>>) {
     match tokens.get(at) {
         Some(TokenTree::Ident(name)) => {

@@ -1,4 +1,4 @@
-//! Answers that cannot be right: each is a usage error before anything is written.
+//! Invalid answers: each is a usage error before anything is written.
 
 use super::sandbox::{assert_unprepared, Sandbox};
 use crate::support::text_shard;
@@ -11,7 +11,8 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Refused as usage, in JSON and in words, with a message that holds `words` and a hint; nothing is written.
+/// Checks that the answers are refused as a usage error, in JSON and as text, with a message that contains `words` and a hint, and that
+/// nothing is written.
 #[track_caller]
 fn assert_usage(sandbox: &Sandbox, more: &[&str], words: &[&str]) {
     let ran = sandbox.run(Sandbox::prepare_args(more).into_iter().chain(["--json".to_owned()]));
@@ -102,7 +103,7 @@ fn patterns_that_do_not_compile_or_are_bombs_are_refused_quickly() {
     assert_usage(&sandbox, &["--split-parts", "train:((((a{1,100}){1,100}){1,100}){1,100}){1,100}"], &[]);
     assert_usage(&sandbox, &["--split-parts", "no colon"], &["NAME:REGEX"]);
     assert_usage(&sandbox, &["--split-parts", ":x"], &["NAME:REGEX"]);
-    // Look-around runs on a backtracking engine, which has a limit.
+    // Look-around uses a backtracking engine, which has a limit.
     let ran = sandbox.prepare(&["--split-parts", "train:(?=(a+)+$)(a|aa)+$|(?:(?:.+)+)+(?!x)\\1?zzz", "--dry-run"]);
     assert!((0..=2).contains(&ran.code), "{ran}");
 }

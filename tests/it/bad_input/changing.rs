@@ -1,4 +1,4 @@
-//! Shards that grow, shrink, vanish or are replaced while they are read. The scan itself makes the change, at an exact place.
+//! Shards that grow, shrink, vanish or are replaced while they are read. The scan itself makes the change, at an exact offset.
 
 use super::sandbox::{keys, Sandbox};
 use super::tars::{archive, samples};
@@ -12,7 +12,7 @@ use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::source::tar::{scan_shard, ScanSink, ShardScan};
 use std::path::Path;
 
-/// Changes the file when the first sample is known, and counts what comes.
+/// Changes the file when the first sample is known, and collects the keys of the samples.
 struct Meddler<'a> {
     change: Option<&'a dyn Fn()>,
     keys: Vec<String>,
@@ -116,7 +116,7 @@ fn plan(root: &Path) -> PreparePlan {
     plan
 }
 
-/// Scans to the end as the screens do, changes the data, then presses Run.
+/// Scans to the end as the screens do, changes the data, then starts the run.
 fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill_ops::job::prepare::PrepareReport> {
     let options = RunOptions { scratch: Some(sandbox.beside("tmp")), ..RunOptions::default() };
     let scan = LiveScan::start(&sandbox.data(), &options).unwrap();
@@ -135,7 +135,7 @@ fn a_shard_that_changes_between_the_questions_and_the_run_is_read_again() {
     assert_eq!(report.samples, 10);
     let wanted: Vec<String> = (0..7).map(|number| format!("n{number}")).collect();
     assert_eq!(keys(&sandbox.data(), "a.tar"), wanted, "the index describes what is there now");
-    // The record of the run holds the new state too, so that nothing seems changed afterwards.
+    // The record of the run also holds the new state, so that nothing appears changed afterwards.
     let again = sandbox.run(["lint", ".", "--json"]);
     assert_eq!(again.code, 0, "{again}");
     let update = sandbox.prepare(&["--update"]);

@@ -1,4 +1,4 @@
-//! Things that are named like shards and cannot be read as files, and folders that cannot be written.
+//! Entries that are named like shards but cannot be read as files, and folders that cannot be written.
 
 use super::sandbox::{assert_unprepared, indexed_parts, shard_counts, Sandbox};
 use super::tars::{archive, samples};
@@ -74,7 +74,7 @@ fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
     std::fs::set_permissions(sandbox.at("b.tar"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(sandbox.at("b.tar")).is_ok() {
-        // The superuser may read everything; the mode must still not spread to what is written.
+        // The superuser can read everything; the mode must still not apply to the files that are written.
         assert_eq!(sandbox.prepare(&[]).code, 0);
         let mode = std::fs::metadata(sandbox.at("b.tar.idx")).unwrap().permissions().mode();
         assert_eq!(mode & 0o600, 0o600, "the index can be read by its owner");
@@ -140,7 +140,7 @@ fn targets_that_are_folders_are_a_message_and_nothing_is_visible() {
         assert!(ran.error().0.contains(target.rsplit('/').next().unwrap()), "{target}: {ran}");
         let after = crate::support::picture(&sandbox.data());
         assert!(after == before, "{target}: {:?}", after.keys().collect::<Vec<_>>());
-        // The way out of it: take the folder away.
+        // Removing the folder resolves the failure.
         std::fs::remove_dir(sandbox.at(target)).unwrap();
         assert_eq!(sandbox.prepare(&[]).code, 0, "{target}");
         assert_eq!(indexed_parts(&sandbox.data()).len(), 6);

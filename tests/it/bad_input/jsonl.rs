@@ -1,4 +1,4 @@
-//! JSONL files that are no good, or only look so: each is indexed as the loader reads it, or refused with place and way out.
+//! JSONL files that are broken or only appear to be: each is indexed as the loader reads it, or refused with position and solution.
 
 use super::sandbox::Sandbox;
 use crate::support::{picture, put};
@@ -6,7 +6,7 @@ use rustix::fs::{mkfifoat, Mode, CWD};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-/// The values of an index.
+/// Returns the values of an index.
 fn index(sandbox: &Sandbox, name: &str) -> Vec<u64> {
     let bytes = std::fs::read(sandbox.at(name)).unwrap();
     bytes.chunks_exact(8).map(|value| u64::from_le_bytes(value.try_into().unwrap())).collect()

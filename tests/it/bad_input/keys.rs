@@ -1,4 +1,4 @@
-//! The same key twice: in two shards, and coming back in one.
+//! Duplicate keys: in two shards, and repeated within one.
 
 use super::sandbox::{assert_unprepared, excludes, indexed_parts, keys, shard_counts, Sandbox};
 use super::tars::{archive, sample, samples};

@@ -1,11 +1,11 @@
-//! kill -9 at any moment of the real process, then the same command again.
+//! Kills the real process with SIGKILL at any moment, then runs the same command again.
 
 use super::sandbox::{ended, Sandbox};
 use super::tars::{archive, samples};
 use crate::support::{assert_same, copy_folder, picture, put, settled_picture};
 use std::time::{Duration, Instant};
 
-/// Kill points of each test; more with `GRISTMILL_KILLS`.
+/// Returns the number of kill points of each test: `GRISTMILL_KILLS`, or 60.
 fn kill_points() -> u32 {
     std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
@@ -28,11 +28,11 @@ fn is_published(sandbox: &Sandbox) -> bool {
     sandbox.at(".nv-meta/.info.json").exists()
 }
 
-/// Kills at evenly spread moments of a run's measured time, and a little beyond.
+/// Kills a run at evenly spread moments of its measured time, and up to 10 % after it.
 fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
     let mut whole = Duration::MAX;
     let mut wanted = settled_picture(&template.data());
-    // The fastest of three: other tests run meanwhile.
+    // The fastest of three, since other tests run at the same time.
     for _ in 0..3 {
         let undisturbed = Sandbox::new();
         copy_all(template, &undisturbed);
@@ -65,7 +65,7 @@ fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
         let own: Vec<_> =
             ["lock", "work", "journal"].iter().filter(|n| sandbox.at(".nv-meta/gristmill").join(n).exists()).collect();
         assert!(own.is_empty(), "{when}: left over {own:?}");
-        // A folder whose owner was killed before it wrote its name is left for later, and empty.
+        // A folder whose owner was killed before it wrote its name is kept for later, and is empty.
         let left: Vec<_> = walkdir::WalkDir::new(sandbox.beside("tmp")).into_iter().flatten().collect();
         assert!(
             left.iter().all(|entry| entry.file_type().is_dir() || entry.metadata().unwrap().len() == 0),
@@ -75,7 +75,7 @@ fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
     assert!(cut > points / 6, "only {cut} of {points} runs were killed before their end");
 }
 
-/// True when the process was still running.
+/// Runs the program and kills it after `moment`; returns whether it was still running.
 fn run_and_kill(sandbox: &Sandbox, more: &[&str], moment: Duration) -> bool {
     let mut child = sandbox
         .command(args(more))
@@ -90,8 +90,8 @@ fn run_and_kill(sandbox: &Sandbox, more: &[&str], moment: Duration) -> bool {
     running
 }
 
-/// The data with the program's own record, so that an overwrite starts from the same state. Times differ, which an
-/// overwrite does not ask about.
+/// Copies the data with the program's own record, so that an overwrite starts from the same state. Times differ, which an overwrite does
+/// not check.
 fn copy_all(from: &Sandbox, to: &Sandbox) {
     copy_folder(&from.data(), &to.data());
     let own = from.at(".nv-meta/gristmill");
@@ -130,7 +130,7 @@ fn a_terminated_prepare_says_so_and_goes_on_the_next_time() {
             std::thread::sleep(Duration::from_millis(step * 4));
             kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
             let ran = ended(child);
-            // Before the program listens the signal itself ends it; at the very end it is done already.
+            // Before the program handles the signal, the signal itself ends it; at the very end the run is already finished.
             assert!([code, 0, -1].contains(&ran.code), "{signal:?}: {ran}");
             let after = settled_picture(&sandbox.data());
             assert!(after == wanted || !is_published(&sandbox), "{signal:?} at step {step}");

@@ -1,4 +1,4 @@
-//! Broken, odd and hostile media: every file is described or named with the reason, and none ends the run.
+//! Broken, unusual and hostile media: every file is described or reported with the reason, and none ends the run.
 
 use super::sandbox::{ended, Ran, Sandbox};
 use super::tars::{archive, entry};
@@ -13,7 +13,7 @@ use std::path::Path;
 const EXTENSION: &str = "--media-metadata-by-extension";
 const HEADER: &str = "--media-metadata-by-header";
 
-/// Files that are described although something is odd about them: folder and name below the golden media.
+/// Files that are described although they are unusual: folder and name below the golden media.
 const ODD: &[&str] = &[
     "images/jpeg_named.png",
     "images/apng_RGB.png",
@@ -37,7 +37,7 @@ const ODD: &[&str] = &[
     "riff/riffsize_0.wav",
     "riff/zero.wav",
 ];
-/// Pictures with a good header that readers stop at, and their size.
+/// Pictures with a valid header that decoders fail on, and their width and height.
 const CUT: &[(&str, u64, u64)] = &[
     ("images/jpeg_trunc.jpg", 64, 48),
     ("images/png_badzlib.png", 0, 0),
@@ -52,7 +52,7 @@ fn golden(path: &str) -> Vec<u8> {
     std::fs::read(&file).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The row that the reference writes.
+/// Returns the row that the reference writes.
 fn expected(path: &str) -> Value {
     let (folder, name) = path.split_once('/').unwrap();
     let all: Value = serde_json::from_slice(&golden(&format!("{folder}/expected.json"))).unwrap();
@@ -63,7 +63,7 @@ fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap()
 }
 
-/// Every odd, cut and broken file in one list: name and bytes.
+/// Returns name and bytes of every unusual, cut and broken file.
 fn zoo() -> Vec<(String, Vec<u8>)> {
     let all = ODD.iter().chain(CUT.iter().map(|(path, _, _)| path)).chain(NONE);
     let mut files: Vec<_> = all.map(|path| (name_of(path).to_owned(), golden(path))).collect();
@@ -81,7 +81,7 @@ fn folder(files: &[(String, Vec<u8>)]) -> Sandbox {
     sandbox
 }
 
-/// The media rows of the data set, by key.
+/// Returns the media rows of the data set, by key.
 fn rows(root: &Path) -> BTreeMap<String, String> {
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let database = rusqlite::Connection::open_with_flags(root.join(".nv-meta/index.sqlite"), flags).unwrap();
@@ -95,7 +95,7 @@ fn describe(sandbox: &Sandbox, more: &[&str]) -> Ran {
     sandbox.run(["prepare-media", ".", "--json"].iter().chain(more))
 }
 
-/// What is said of a file, notes too.
+/// Returns all messages about a file, including notes.
 fn said_of<'a>(ran: &'a Value, name: &str) -> Vec<&'a str> {
     let all = ran["problems"].as_array().unwrap();
     let is_of = |problem: &&Value| problem["subject"].to_string().contains(&format!("{name}\""));
@@ -124,7 +124,7 @@ fn assert_zoo(rows: &BTreeMap<String, String>, ran: &Ran) {
 #[test]
 fn every_odd_file_of_a_folder_gets_the_references_row_or_a_reason() {
     for way in [vec![EXTENSION], vec![HEADER], vec!["--media-metadata-by-glob", "*"], vec![EXTENSION, "--decode"]] {
-        // The empty zero.wav would take the place of the golden one.
+        // The empty zero.wav would replace the golden one.
         let files: Vec<_> = zoo().into_iter().filter(|(name, bytes)| name != "zero.wav" || !bytes.is_empty()).collect();
         let sandbox = folder(&files);
         let ran = describe(&sandbox, &way);
@@ -138,7 +138,7 @@ fn every_odd_entry_of_a_tar_gets_the_references_row_or_a_reason() {
     for way in [&[EXTENSION][..], &[HEADER, "--decode"]] {
         let mut files = zoo();
         files.retain(|(name, bytes)| name != "zero.wav" || !bytes.is_empty());
-        // The parts of a sample are next to each other.
+        // The parts of a sample must be adjacent.
         files.sort();
         let entries: Vec<_> = files.into_iter().map(|(name, bytes)| entry(name.as_bytes(), &bytes)).collect();
         let sandbox = Sandbox::new();
@@ -266,7 +266,7 @@ fn names_of_every_kind_are_rows_or_named_and_harmless_on_the_screen() {
     }
     put(&sandbox.at("s/.nv-meta/no.jpg"), &good);
     put(&sandbox.at(std::ffi::OsStr::from_bytes(b"bad\xff.jpg")), &good);
-    // In words and as JSON: whatever reaches the terminal is looked at by the sandbox.
+    // As text and as JSON: the sandbox checks everything that reaches the terminal.
     assert_eq!(sandbox.run(["prepare-media", ".", EXTENSION, "-v"]).code, 1);
     let ran = describe(&sandbox, &[EXTENSION]);
     assert_eq!((ran.code, ran.counted("entry-name-not-utf8")), (1, 1), "{ran}");

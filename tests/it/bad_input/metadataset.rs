@@ -1,4 +1,4 @@
-//! Metadatasets that loaders stop at: each mistake is shown once, at its line and column, and nothing is written.
+//! Metadatasets that loaders reject: each mistake is reported once, at its line and column, and nothing is written.
 
 use super::sandbox::Sandbox;
 use super::tars::{archive, samples};
@@ -6,7 +6,7 @@ use crate::support::{picture, put};
 
 const HEAD: &str = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n";
 
-/// Two prepared data sets of six samples, one that is not prepared, an indexed JSONL file.
+/// Returns a sandbox with two prepared data sets of six samples, one that is not prepared, and an indexed JSONL file.
 fn house() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["a", "b", "raw"] {

@@ -1,5 +1,5 @@
-//! Bad input of every kind, given to the program as a person gives it: no good sample is lost silently, nothing half-written
-//! becomes visible, every message names the thing and the way out, and nothing panics or hangs.
+//! Bad input of every kind, given to the program as a user gives it: no good sample is lost silently, nothing incomplete becomes visible,
+//! every message names the subject and a solution, and nothing panics or hangs.
 
 mod answers;
 mod archives;

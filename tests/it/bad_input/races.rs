@@ -15,7 +15,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Starts all at once and waits for all.
+/// Starts all runs at once and waits for all of them.
 fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<Ran> {
     let mut args = Sandbox::prepare_args(more);
     args.push("--json".into());

@@ -1,4 +1,4 @@
-//! Data sets that were prepared before: by this program, by another one, or not to the end.
+//! Data sets that were prepared before: by this program, by another one, or incompletely.
 
 use super::sandbox::{excludes, indexed_parts, keys, shard_counts, split_yaml, splits, Sandbox};
 use super::tars::{archive, samples};
@@ -9,7 +9,7 @@ fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon").join(case)
 }
 
-/// A data set as the other program left it. A file's age tells whether a shard changed, so shards come first.
+/// Returns a data set as the other program left it. File times show whether a shard changed, so the shards are written first.
 fn prepared_by_the_peer(case: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     copy_folder(&golden(case).join("input"), &sandbox.data());
@@ -91,7 +91,7 @@ fn an_update_of_what_the_peer_prepared_keeps_its_excludes_and_assignments() {
         assert_eq!(excludes(&sandbox.data()), old_excludes, "{case}");
         for (name, shards) in &old_splits {
             let now = splits(&sandbox.data()).into_iter().find(|(split, _)| split == name).unwrap().1;
-            // A shard that the other program was told to leave out is one that nobody knows.
+            // A shard that the other program left out is not among the shards in its index.
             let kept: Vec<String> = now.into_iter().filter(|shard| known.contains(shard)).collect();
             assert_eq!(&kept, shards, "{case}: {name}");
         }
@@ -102,7 +102,7 @@ fn an_update_of_what_the_peer_prepared_keeps_its_excludes_and_assignments() {
     }
 }
 
-/// Adds a sample and a shard to `exclude:`, as a person does in an editor.
+/// Adds a sample and a shard to `exclude:`, as a user does in an editor.
 fn exclude_by_hand(sandbox: &Sandbox, shard: &str) {
     let key = keys(&sandbox.data(), shard).first().cloned().unwrap_or_default();
     let path = sandbox.at(".nv-meta/split.yaml");
@@ -136,7 +136,7 @@ fn backups(sandbox: &Sandbox) -> Vec<String> {
     old.map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect()
 }
 
-/// The older form of the same file.
+/// Replaces `.info.json` with its older form, `.info.yaml`.
 fn with_info_yaml(sandbox: &Sandbox) {
     let info = gristmill_ops::formats::energon::info::Info::read(&sandbox.data()).unwrap().unwrap();
     put(&sandbox.at(".nv-meta/.info.yaml"), info.to_yaml().as_bytes());

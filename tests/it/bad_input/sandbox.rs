@@ -1,4 +1,4 @@
-//! A place of its own for each test: data set, home and temporary files, and the program run in it.
+//! An isolated environment for each test: data set, home and temporary files, and the program run in it.
 
 use crate::support::picture;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// No run on the small data sets of these tests takes anywhere near as long; more is a hang.
+/// Time limit of a run: a run on the small data sets of these tests takes far less, so a longer one hangs.
 const HANG: Duration = Duration::from_secs(60);
 
-/// A data set and everything the program may touch besides.
+/// A data set and everything else that the program may touch.
 pub struct Sandbox {
     dir: tempfile::TempDir,
 }
@@ -26,22 +26,22 @@ impl Sandbox {
         Self { dir }
     }
 
-    /// The folder of the data set.
+    /// Returns the folder of the data set.
     pub fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
-    /// A path inside the data set.
+    /// Returns a path inside the data set.
     pub fn at(&self, name: impl AsRef<Path>) -> PathBuf {
         self.data().join(name)
     }
 
-    /// A path beside the data set, home and temporary files.
+    /// Returns a path next to the data set, home and temporary files.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The program with its own home; runs inside the data set.
+    /// Returns a command that runs the program with its own home, inside the data set.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gristmill"));
         let home = self.dir.path().join("home");
@@ -60,7 +60,7 @@ impl Sandbox {
         ended(self.command(args).spawn().unwrap())
     }
 
-    /// The arguments of a plain prepare of crude samples, by `8,1,1`.
+    /// Returns the arguments of a plain prepare of crude samples, by `8,1,1`.
     pub fn prepare_args(more: &[&str]) -> Vec<String> {
         let ratio = ["--split-ratio", "8,1,1"];
         let crude = ["--sample-type", "CrudeWebdataset"];
@@ -76,7 +76,7 @@ impl Sandbox {
         args.into_iter().map(str::to_owned).collect()
     }
 
-    /// `prepare . --yes --json` with a split ratio and a sample type, unless `more` says otherwise.
+    /// Runs `prepare . --yes --json` with a split ratio and a sample type, unless `more` sets others.
     #[track_caller]
     pub fn prepare(&self, more: &[&str]) -> Ran {
         let mut args = Self::prepare_args(more);
@@ -84,13 +84,13 @@ impl Sandbox {
         self.run(args)
     }
 
-    /// The same without `--json`, as a person sees it.
+    /// Runs the same without `--json`, as a user sees it.
     #[track_caller]
     pub fn prepare_in_words(&self, more: &[&str]) -> Ran {
         self.run(Self::prepare_args(more))
     }
 
-    /// Runs a prepare that is refused, and checks that the data set's folder is what it was.
+    /// Runs a prepare that is refused, and checks that the folder of the data set is unchanged.
     #[track_caller]
     pub fn refused(&self, more: &[&str], code: i32) -> Ran {
         let before = picture(&self.data());
@@ -102,7 +102,7 @@ impl Sandbox {
     }
 }
 
-/// How a run ended.
+/// Exit code and output of a run.
 pub struct Ran {
     pub code: i32,
     pub out: String,
@@ -116,7 +116,7 @@ impl std::fmt::Display for Ran {
 }
 
 impl Ran {
-    /// The result object; there is exactly one on stdout.
+    /// Returns the result object; there is exactly one on stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
         assert_eq!(self.out.trim_end().lines().count(), 1, "one object on stdout: {self}");
@@ -125,14 +125,14 @@ impl Ran {
         value
     }
 
-    /// The findings of one kind.
+    /// Returns the findings of one kind.
     #[track_caller]
     pub fn problems(&self, kind: &str) -> Vec<Value> {
         let all = self.json()["problems"].as_array().cloned().unwrap_or_default();
         all.into_iter().filter(|problem| problem["kind"] == kind).collect()
     }
 
-    /// The one finding of a kind.
+    /// Returns the only finding of a kind.
     #[track_caller]
     pub fn problem(&self, kind: &str) -> Value {
         let mut found = self.problems(kind);
@@ -140,7 +140,7 @@ impl Ran {
         found.remove(0)
     }
 
-    /// How many findings of a kind were counted, whatever their severity.
+    /// Returns how many findings of a kind were counted, of any severity.
     #[track_caller]
     pub fn counted(&self, kind: &str) -> u64 {
         let counts = self.json()["counts"].clone();
@@ -148,7 +148,7 @@ impl Ran {
         severities.values().filter_map(|kinds| kinds[kind].as_u64()).sum()
     }
 
-    /// Message and hint of the error.
+    /// Returns message and hint of the error.
     #[track_caller]
     pub fn error(&self) -> (String, String) {
         let error = self.json()["error"].clone();
@@ -157,7 +157,7 @@ impl Ran {
     }
 }
 
-/// Waits for a run, and checks what holds for every run: it ends, does not panic, and prints nothing dangerous.
+/// Waits for a run, and checks what is true of every run: it ends, does not panic, and prints nothing dangerous.
 #[track_caller]
 pub fn ended(mut child: Child) -> Ran {
     let reader = |mut pipe: Box<dyn Read + Send>| {
@@ -189,7 +189,7 @@ pub fn ended(mut child: Child) -> Ran {
     ran
 }
 
-/// The text of an output, checked: UTF-8, and no character that a terminal obeys or that cannot be seen.
+/// Returns the text of an output, checked: UTF-8, and no character that a terminal obeys or that is invisible.
 #[track_caller]
 fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8(bytes.to_vec()).expect("the output is UTF-8");
@@ -199,7 +199,7 @@ fn harmless(bytes: &[u8]) -> String {
     text
 }
 
-/// Controls, bidi controls, zero-width and invisible characters, tags.
+/// Whether a character is a control, a bidi control, a zero-width or invisible character, or a tag.
 pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c as u32,
@@ -207,9 +207,9 @@ pub fn is_dangerous(c: char) -> bool {
             | 0xe0000..=0xe007f)
 }
 
-/// Every part that the tables of a prepared data set lead to: (shard, key, part) → its bytes in the tar.
+/// Returns every part that the tables of a prepared data set lead to: (shard, key, part) → its bytes in the tar.
 ///
-/// On the way the index is checked: `.info.json`, `.tar.idx` and the tables agree.
+/// Also checks the index: `.info.json`, `.tar.idx` and the tables agree.
 #[track_caller]
 pub fn indexed_parts(root: &Path) -> BTreeMap<(String, String, String), Vec<u8>> {
     let shards = shard_counts(root);
@@ -243,7 +243,7 @@ pub fn indexed_parts(root: &Path) -> BTreeMap<(String, String, String), Vec<u8>>
     found
 }
 
-/// The keys in the tables, shard by shard, in order.
+/// Returns the keys of a shard in the tables, in order.
 #[track_caller]
 pub fn keys(root: &Path, shard: &str) -> Vec<String> {
     let mut keys: Vec<String> =
@@ -252,7 +252,7 @@ pub fn keys(root: &Path, shard: &str) -> Vec<String> {
     keys
 }
 
-/// Shard names and sample counts as `.info.json` has them.
+/// Returns the shard names and sample counts of `.info.json`.
 pub fn shard_counts(root: &Path) -> Vec<(String, u64)> {
     let text = std::fs::read_to_string(root.join(".nv-meta/.info.json")).unwrap();
     let info: Value = serde_json::from_str(&text).unwrap();
@@ -260,7 +260,7 @@ pub fn shard_counts(root: &Path) -> Vec<(String, u64)> {
     counts.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap())).collect()
 }
 
-/// The numbers of a shard's `.tar.idx`.
+/// Returns the numbers of a shard's `.tar.idx`.
 pub fn tar_idx(root: &Path, shard: &str) -> Vec<u64> {
     let stem = shard.rsplit_once('.').unwrap().0;
     let bytes = std::fs::read(root.join(format!("{stem}.tar.idx"))).unwrap();
@@ -268,12 +268,12 @@ pub fn tar_idx(root: &Path, shard: &str) -> Vec<u64> {
     bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap())).collect()
 }
 
-/// `split.yaml` as text.
+/// Returns `split.yaml` as text.
 pub fn split_yaml(root: &Path) -> String {
     std::fs::read_to_string(root.join(".nv-meta/split.yaml")).unwrap()
 }
 
-/// The exclude items of `split.yaml`, expanded.
+/// Returns the exclude items of `split.yaml`, expanded.
 pub fn excludes(root: &Path) -> Vec<String> {
     let file = gristmill_ops::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
     let (items, bad) = file.expanded_excludes();
@@ -281,7 +281,7 @@ pub fn excludes(root: &Path) -> Vec<String> {
     items
 }
 
-/// The splits of `split.yaml`, expanded.
+/// Returns the splits of `split.yaml`, expanded.
 pub fn splits(root: &Path) -> Vec<(String, Vec<String>)> {
     let file = gristmill_ops::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
     let (splits, bad) = file.expanded();
@@ -289,7 +289,7 @@ pub fn splits(root: &Path) -> Vec<(String, Vec<String>)> {
     splits
 }
 
-/// Nothing of a publication is visible: no index beside a shard, nothing in `.nv-meta` but our own folder.
+/// Checks that nothing is published: no index next to a shard, nothing in `.nv-meta` but the program's own folder.
 #[track_caller]
 pub fn assert_unprepared(root: &Path) {
     let made: Vec<PathBuf> = picture(root)

@@ -1,6 +1,6 @@
-//! Archives made block by block, so that they can be broken on purpose.
+//! Makes archives block by block, so that tests can break them.
 
-/// One header block; checksum and all.
+/// Returns one header block, including its checksum.
 pub fn header(name: &[u8], size: u64, kind: u8) -> Vec<u8> {
     let mut block = vec![0u8; 512];
     block[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);
@@ -15,14 +15,14 @@ pub fn header(name: &[u8], size: u64, kind: u8) -> Vec<u8> {
     block
 }
 
-/// Makes the checksum of a header block right.
+/// Updates the checksum of a header block.
 pub fn checksum(block: &mut [u8]) {
     block[148..156].fill(b' ');
     let sum: u64 = block.iter().map(|&byte| u64::from(byte)).sum();
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
-/// A regular entry: header, content, padding.
+/// Returns a regular entry: header, content, padding.
 pub fn entry(name: &[u8], content: &[u8]) -> Vec<u8> {
     let mut bytes = header(name, content.len() as u64, b'0');
     bytes.extend_from_slice(content);
@@ -30,7 +30,7 @@ pub fn entry(name: &[u8], content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An entry whose name stands in a pax header, so that it may have any length and bytes.
+/// Returns an entry whose name is stored in a pax header, so that it may have any length and bytes.
 pub fn pax_entry(records: &[(&str, &[u8])], name: &[u8], content: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
     for (key, value) in records {
@@ -50,24 +50,24 @@ pub fn pax_entry(records: &[(&str, &[u8])], name: &[u8], content: &[u8]) -> Vec<
     bytes
 }
 
-/// Pieces one after the other, with the two zero blocks at the end.
+/// Concatenates pieces, and adds the two zero blocks at the end.
 pub fn archive(pieces: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = pieces.concat();
     bytes.resize(bytes.len() + 1024, 0);
     bytes
 }
 
-/// The content of one part in these tests.
+/// Returns the content of one part in these tests.
 pub fn content(key: &str, part: &str) -> Vec<u8> {
     format!("{part} of {key}").into_bytes()
 }
 
-/// The two parts of a sample.
+/// Returns the two parts of a sample.
 pub fn sample(key: &str) -> Vec<u8> {
     ["txt", "cls"].iter().flat_map(|part| entry(format!("{key}.{part}").as_bytes(), &content(key, part))).collect()
 }
 
-/// Samples `k0`, `k1`, … with a prefix. Each takes 2048 bytes.
+/// Returns samples with the keys `0`, `1`, … after a prefix. Each takes 2048 bytes.
 pub fn samples(prefix: &str, count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|number| sample(&format!("{prefix}{number}"))).collect()
 }

@@ -1,4 +1,4 @@
-//! Bad input, each kind: what cannot be used is copied, counted and named, and never takes a neighbour with it.
+//! Bad input of each kind: what cannot be used is copied, counted and reported, and never affects its neighbours.
 
 use super::*;
 use std::os::unix::fs::symlink;
@@ -68,7 +68,7 @@ fn blank_lines_are_left_out_and_noted() {
 
 #[test]
 fn lines_that_are_too_long_to_be_held_are_read_in_pieces() {
-    // More than what is held of a line; blanks, and the same again.
+    // Longer than the part of a line that is held: blanks, and the same line again.
     let long = " ".repeat(9 << 20);
     for packed in [false, true] {
         let sandbox = Sandbox::new();
@@ -215,7 +215,7 @@ fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
         let mut command = sandbox.command("dedup data --output out --minlen 20 --threads 1".split(' '));
         command.env("GRISTMILL_SLOW_READS_MS", "20").stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
-        // From then on it knows which files there are.
+        // From here on the run has its list of files.
         while !sandbox.has("out.gristmill/work/plan.yaml") {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -253,14 +253,14 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
         }
         assert!(!sandbox.path("out").exists());
     }
-    // Where a record has the field, what is in it may be no text.
+    // If a record has the field, its value may be another type than text.
     sandbox.write("in/b.jsonl", b"{\"nokey\": null}\n");
     let ran = sandbox.run(args);
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(sandbox.path("out/a.jsonl").exists());
 }
 
-/// A zstd frame whose header asks for a window of `1 << log` bytes.
+/// Returns a zstd frame whose header requests a window of `1 << log` bytes.
 fn zstd_with_window(text: &[u8], log: u8) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     encoder.window_log(20).unwrap();

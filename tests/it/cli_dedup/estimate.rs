@@ -1,4 +1,4 @@
-//! What is told of a text of which a part was read.
+//! Estimates for a text of which only a part is read.
 
 use super::Sandbox;
 use gristmill_core::dedup::Keep;
@@ -6,7 +6,7 @@ use gristmill_core::{Cancel, DedupPlan, RunOptions};
 use gristmill_ops::job::dedup::{estimates, start, DedupEstimate, LengthEstimate, SampleBudget};
 use std::time::Duration;
 
-/// Files, each small enough to be read or left as a whole.
+/// Number of files, each small enough to be read or skipped as a whole.
 const FILES: usize = 240;
 
 struct Dice(u64);
@@ -27,7 +27,7 @@ impl Dice {
     }
 }
 
-/// Documents of which some are copies of others, anywhere, and some carry one of a few notices.
+/// Writes documents some of which are copies of others, at any position, and some of which carry one of a few notices.
 fn corpus(sandbox: &Sandbox) {
     let mut dice = Dice(7);
     let notices: Vec<String> = (0..20).map(|_| dice.words(400)).collect();
@@ -46,7 +46,7 @@ fn corpus(sandbox: &Sandbox) {
         };
         texts.push(text);
     }
-    // Copies lie behind what they are copies of, else: no file is more than another.
+    // Without this shuffle copies follow their originals; with it, all files are alike.
     for at in (1..texts.len()).rev() {
         texts.swap(at, dice.below(at + 1));
     }
@@ -80,11 +80,11 @@ fn what_the_text_that_was_not_read_adds_is_told_with_its_bounds() {
         let totals = start(plan.clone(), RunOptions::default()).unwrap().wait().unwrap().totals;
         let truth = totals.removed_bytes as f64 / totals.text_bytes as f64;
         assert!(truth > 0.2, "{truth}");
-        // Of an output that is there already no estimate is needed.
+        // An existing output needs no estimate, so the plan names none.
         let plan = DedupPlan { output: String::new(), ..plan };
         for (part, off) in [(1.0, 0.0), (0.6, 0.04), (0.45, 0.05), (0.3, 0.08)] {
             let (found, length) = told(&plan, part, 2);
-            // What is read does not hang on who is faster.
+            // Which part is read does not depend on the speed of the threads.
             assert_eq!(length, told(&plan, part, 7).1);
             assert_eq!(length.is_exact, part == 1.0);
             let read = found.sampled_bytes as f64 / found.input_bytes as f64;
@@ -95,14 +95,14 @@ fn what_the_text_that_was_not_read_adds_is_told_with_its_bounds() {
             assert!(most - length.least_share < 0.25 + 1e-9, "{keep:?} {part}: {length:?}");
             assert!(found.basis(&length).contains(if part < 1.0 { "for all of it" } else { "From all" }));
         }
-        // Of less text more is left to chance, and the bounds are as wide as they may be.
+        // A smaller part leaves more uncertainty, and the bounds have their maximum width.
         let (found, length) = told(&plan, 0.05, 2);
         let width = length.most_share.unwrap() - length.least_share;
         assert!((width - 0.25).abs() < 1e-9 && found.basis(&length).contains("for all of it"), "{keep:?}: {length:?}");
     }
 }
 
-/// Text of copies of all sizes, in several bytes a character, with a line that is no record.
+/// Writes text with copies of all sizes, with characters of several bytes, and with a line that is no record.
 fn many_copies(sandbox: &Sandbox, megabytes: usize) {
     let mut dice = Dice(11);
     let pieces: Vec<String> = (0..200)
@@ -117,7 +117,7 @@ fn many_copies(sandbox: &Sandbox, megabytes: usize) {
         for _ in 0..4 {
             let own = dice.below(2_000);
             text.push_str(&dice.words(own));
-            // Characters that differ in their last byte only: a repeat may begin or end within one.
+            // Characters that differ only in their last byte: a repeat may begin or end within one.
             text.push(['ä', 'ö', 'ü', '東'][dice.below(4)]);
             let at = dice.below(200);
             text.push_str(&pieces[at]);
@@ -138,7 +138,7 @@ fn what_fits_into_memory_is_told_exactly_and_the_rest_never_grows_with_the_lengt
         let made = sandbox.say(&format!("{run} --output out-{length}")).ends(0).json("problems");
         let (text, removed) = (&made["totals"]["text_bytes"], &made["totals"]["removed_bytes"]);
         truths.push(removed.as_f64().unwrap() / text.as_f64().unwrap());
-        // As much as a run would take; less is enough where it is read several times.
+        // 256M is as much as a run takes; 48M is enough because the text is read several times.
         for memory in ["256M", "48M"] {
             let dry = sandbox.say(&format!("{run} --dry-run --memory {memory}")).ends(0).json("problems");
             let found = &dry["lengths"][0];
@@ -155,7 +155,7 @@ fn what_fits_into_memory_is_told_exactly_and_the_rest_never_grows_with_the_lengt
     let effort = SampleBudget { longest: Duration::from_secs(600), ..SampleBudget::default() };
     let mut before = 1.0;
     for (length, truth) in [50, 100, 200, 500].into_iter().zip(truths) {
-        // Each is asked for by itself.
+        // Each length is estimated separately.
         let found =
             estimates(&plan, &[length], &options, effort, &Cancel::default()).unwrap().pop().unwrap().lengths[0];
         let (least, most) = (found.least_share, found.most_share.unwrap());
@@ -172,7 +172,7 @@ fn of_the_shortest_windows_all_keys_are_looked_at() {
     let letters = |dice: &mut Dice| (0..400).map(|_| b"abcdefgh "[dice.below(9)] as char).collect::<String>();
     let lines: String = (0..7_000).map(|_| format!("{{\"text\": \"{}\"}}\n", letters(&mut dice))).collect();
     sandbox.write("data/a.jsonl", lines.into_bytes());
-    // Too much to be searched as a whole with so little memory.
+    // The text is too large to be searched as a whole with so little memory.
     for length in [1, 2, 3] {
         let dry = format!("dedup data --minlen {length} --memory 16M --dry-run --json");
         let told = sandbox.say(&dry).ends(0).json("ok");

@@ -1,4 +1,4 @@
-//! Whatever the disk does at whatever moment: nothing half-written is taken for whole, and the next run ends well.
+//! Disk faults at any moment: nothing incomplete is taken as complete, and the next run ends well.
 
 use super::*;
 use gristmill_core::{DedupPlan, ExitClass, Outcome, RunOptions};
@@ -15,7 +15,7 @@ fn data(root: &Path) {
     put(&root.join("data/d.jsonl.gz"), &gzip(&jsonl(&texts[40..])));
 }
 
-/// With text and records in scratch or in memory; everything is exported, too.
+/// Runs a dedup with text and records in scratch or in memory, and exports everything.
 fn run(root: &Path, in_scratch: bool, fs: Arc<dyn Fs>) -> Outcome<DedupReport> {
     let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
     let mut plan = DedupPlan::new(path("data"), path("out"));
@@ -27,14 +27,14 @@ fn run(root: &Path, in_scratch: bool, fs: Arc<dyn Fs>) -> Outcome<DedupReport> {
     start_on(plan, options, Tuning { parts: Some(2), unit_bytes: Some(8 << 10), piles }, fs)?.wait()
 }
 
-/// What is visible: the result, unpacked, and the index.
+/// Returns the visible files: the result, decompressed, and the index.
 fn visible(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = unpacked(root);
     files.retain(|name, _| !name.starts_with("out.gristmill") && !name.starts_with("data"));
     files
 }
 
-/// Operations of an undisturbed run, and what it leaves.
+/// Returns the operations of an undisturbed run, and the files that it leaves.
 fn undisturbed(in_scratch: bool) -> (u64, BTreeMap<PathBuf, Vec<u8>>) {
     let dir = tempfile::tempdir().unwrap();
     data(dir.path());
@@ -49,7 +49,7 @@ fn a_kill_or_a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
         let (operations, wanted) = undisturbed(in_scratch);
         assert!(operations > 50, "only {operations} operations are counted");
         for at in 0..operations {
-            // Each operation one way; the next time the other.
+            // Each operation fails in one way now, and in the other way in the next round.
             let fault = if at % 2 == u64::from(in_scratch) { Fault::Kill { at } } else { Fault::PowerCut { at } };
             let dir = tempfile::tempdir().unwrap();
             data(dir.path());
@@ -115,7 +115,7 @@ fn spools_that_were_damaged_meanwhile_are_made_again() {
             }
         }
         if dir.path().join("out.gristmill/renames").exists() {
-            // What is staged is no spool any more.
+            // Staged files are no longer spools.
             continue;
         }
         run(dir.path(), true, Arc::new(RealFs)).unwrap();

@@ -1,4 +1,4 @@
-//! What the flags ask for, and what they refuse.
+//! What the flags do, and what they refuse.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn the_same_plan_does_nothing_and_another_is_refused() {
     std::fs::remove_file(sandbox.path("data/b.jsonl")).unwrap();
     sandbox.say("dedup data --minlen 60 --output out --force-overwrite").ends(0);
     assert!(!sandbox.has("out/b.jsonl"), "what an earlier run made and this one does not is gone");
-    // What somebody else put there is not gone over.
+    // Files that the program did not write are not overwritten.
     sandbox.write("mine/a.jsonl", "mine");
     sandbox.say("dedup data --minlen 60 --output mine").ends(1).complains("there is something in it already");
     assert_eq!(sandbox.text("mine/a.jsonl"), "mine");
@@ -221,7 +221,7 @@ fn a_run_with_nothing_to_do_has_the_figures_of_the_run_that_made_the_output() {
     let removed = first["totals"]["removed_bytes"].as_u64().unwrap();
     assert_eq!(removed, 2 * PASSAGE.len() as u64);
     sandbox.say(line).ends(0).says("Nothing to do").says(&format!("Removed {removed} B")).says("in 2 ranges");
-    // What a run would do is what that run did, however little of the text an estimate would be from.
+    // The dry run reports the exact result of that run, however small the part of the text that an estimate would read.
     let dry = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
     let length = &dry["lengths"][0];
     assert_eq!((&length["removed_bytes"], &length["is_exact"]), (&removed.into(), &true.into()));

@@ -1,13 +1,13 @@
-//! A run that is killed at any moment goes on from what it had done, and ends in the same bytes.
+//! Checks that a run that is killed at any moment continues from its progress, and ends with the same bytes.
 //!
-//! A few kills are always tried; `GRISTMILL_KILLS=50` tries that many in each way.
+//! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each way.
 
 use super::*;
 use crate::cli_kills::{kill_until_done, rounds, Moments};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Large enough that a run takes a while in a debug build.
+/// Writes a text large enough that a run takes a while in a debug build.
 fn large(sandbox: &Sandbox) {
     let texts = some_texts(6_000);
     sandbox.write("data/a.jsonl", jsonl(&texts[..2_500]));
@@ -69,7 +69,7 @@ fn a_run_that_is_asked_to_stop_goes_on_later() {
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     let code = child.wait().unwrap().code();
     if code != Some(0) {
-        // Before it listens the signal itself ends it.
+        // Before the program handles the signal, the signal itself ends it.
         assert!(matches!(code, None | Some(143)), "{code:?}");
         assert!(!sandbox.has("out/a.jsonl"), "nothing is visible");
         sandbox.say("dedup data --minlen 70 --output out").ends(1).complains("a run of another plan was stopped here");

@@ -1,4 +1,4 @@
-//! What is large or repeats without end, small enough to be tried each time: the same bytes as of anything else.
+//! Text that is large or repeats without end, small enough to be tried each time: the bytes are the same as for other text.
 
 use super::*;
 use gristmill_core::{DedupPlan, RunOptions};
@@ -71,7 +71,7 @@ fn the_first_problem_of_a_strict_run_has_its_line_wherever_it_is() {
 fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
     let words = some_texts(40).concat();
     let passage: String = words.chars().skip(500).take(150).collect();
-    // Before it letters of one kind, step by step more; behind it what is nowhere else, or the same for some.
+    // Before the passage, a run of 0 to 59 dashes; after it, text that occurs nowhere else, or is the same for some.
     let texts: Vec<String> = (0..3_000)
         .map(|number: usize| {
             let behind = format!("{:x} {:x}", number * 7_919 % 3_001, number % 5);
@@ -91,7 +91,7 @@ fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
         assert!(ours == wanted, "{memory}");
         assert!(result["passages"][0]["count"].as_u64().unwrap() >= 2_900, "{}", result["passages"][0]);
     }
-    // Where windows are counted they are so in as little.
+    // Runs that count windows need no more memory.
     for (number, flags) in ["--min-count 3", "--keep none", "--keep none --min-count 2000"].into_iter().enumerate() {
         let run = |memory: &str| {
             let output = format!("counted-{number}-{memory}");
@@ -128,7 +128,7 @@ fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
     sandbox.write("data/z.jsonl.gz", gzip(&jsonl(&texts[..700])));
     for length in [60, 200] {
         let flags = format!("dedup data --minlen {length} --output out-{length} --json");
-        // With so little memory it is sampled; else so small a text is searched.
+        // With so little memory the text is sampled; otherwise a text this small is searched.
         let told = sandbox.say(&format!("{flags} --dry-run --memory 2M")).ends(0).json("ok");
         let done = sandbox.say(&flags).ends(0).json("ok");
         let text = done["totals"]["text_bytes"].as_f64().unwrap();
@@ -185,13 +185,13 @@ fn scratch_of_a_stopped_run_is_told_while_it_can_go_on_and_removed_when_it_canno
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(left(), 1);
-    // Another run beside it: the first can still go on.
+    // After another run in the same scratch folder, the first can still continue.
     let other = "dedup data --minlen 60 --output other --memory 2M --scratch scratch";
     let told = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
     let notes = told["problems"].as_array().unwrap();
     assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can go on")), "{notes:?}");
     assert_eq!(left(), 1);
-    // With its own folder gone it cannot.
+    // Without its own folder it cannot continue.
     std::fs::remove_dir_all(sandbox.path("out.gristmill")).unwrap();
     sandbox.say(&format!("{other} --force-overwrite")).ends(0);
     assert_eq!(left(), 0);

@@ -1,4 +1,4 @@
-//! `dedup` on the command line: the reference's cases, input that is bad, the same bytes whatever happens.
+//! `dedup` on the command line: the cases of the reference, bad input, and the same bytes under all conditions.
 
 mod bad_input;
 mod estimate;
@@ -27,7 +27,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/dedup")
 }
 
-/// All cases of the reference.
+/// Returns all cases of the reference.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(golden()).unwrap() {
@@ -61,7 +61,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Every file below a folder, unpacked.
+/// Returns every file below a folder, decompressed.
 fn unpacked(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = picture(root);
     for (name, bytes) in &mut files {
@@ -84,13 +84,13 @@ fn jsonl(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<u8> {
     texts.into_iter().map(|text| line(text.as_ref())).collect::<String>().into_bytes()
 }
 
-/// The texts of a file of output.
+/// Returns the texts of an output file.
 fn texts_of(bytes: &[u8]) -> Vec<String> {
     let lines = std::str::from_utf8(bytes).unwrap().lines();
     lines.map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Documents of words that repeat in part: the same ones each time.
+/// Returns documents of words that repeat in part, the same ones each time.
 fn some_texts(count: usize) -> Vec<String> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = |below: usize| {
@@ -116,7 +116,7 @@ fn some_texts(count: usize) -> Vec<String> {
     texts
 }
 
-/// What the rule says, said the slow way (docs/formats/bsade.md §4 and §6): a set of all windows seen so far.
+/// Applies the rule in the slow way (docs/formats/bsade.md §4 and §6): with a set of all windows seen so far.
 fn slowly(texts: &[String], length: usize) -> Vec<String> {
     let mut seen: HashSet<&[u8]> = HashSet::new();
     let mut out = Vec::new();

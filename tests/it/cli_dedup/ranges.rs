@@ -1,4 +1,4 @@
-//! The ranges that a run leaves beside its report are those that it found, however the work was divided.
+//! The ranges that a run leaves next to its report are those that it found, for any division of the work.
 
 use super::*;
 use gristmill_core::dedup::Mode;
@@ -28,7 +28,7 @@ fn plan(sandbox: &Sandbox, output: &str) -> DedupPlan {
     DedupPlan { min_length: Some(60), mode: Mode::Annotate, ..plan }
 }
 
-/// What the records of the output list, of documents that list something, in their order.
+/// Returns what the records of the output list, in their order, for documents that list something.
 fn listed(sandbox: &Sandbox, output: &str) -> Vec<Listed> {
     let files = unpacked(&sandbox.path(output));
     let lines = files.values().flat_map(|bytes| std::str::from_utf8(bytes).unwrap().lines());
@@ -66,12 +66,12 @@ fn ranges_are_those_that_records_list_whatever_the_division() {
         let names: Vec<&str> = removed.directory().files.iter().map(|file| file.source.name.as_str()).collect();
         assert_eq!(names, ["a.jsonl", "b/c.jsonl.gz", "d.jsonl", "e.jsonl"]);
         assert_eq!(removed.directory().files[2].section.documents, 0);
-        // A passage that is told is where it is told to be.
+        // A reported passage is at its reported position.
         let passage = &removed.directory().passages[0];
         let source = passage.file.unwrap();
         let page = removed.page_at(source, passage.start, passage.line, &Cancel::default()).unwrap();
         assert!(page.text[passage.offset as usize..].starts_with(&passage.text));
-        // Of each range an earlier place is found, in a document before it or in front of it.
+        // Each range has an earlier occurrence, in a previous document or earlier in its own.
         for number in (0..removed.len()).step_by(9) {
             let page = removed.page(number, &Cancel::default()).unwrap().unwrap();
             let Some(passage) = page.text.get(page.ranges[0].start..page.ranges[0].start + 60) else { continue };
@@ -103,7 +103,7 @@ fn a_killed_run_leaves_the_same_ranges_once_it_is_finished_and_an_index_leaves_n
     child.wait().unwrap();
     sandbox.say(&line).ends(0);
     assert_eq!(opened(&sandbox, "out").1, opened(&sandbox, "whole").1);
-    // What another run leaves takes their place; of an index there are none.
+    // The files of another run replace the ranges; a run from an index has none.
     sandbox.say("dedup data --minlen 60 --output made --export-index index --shards 1 --problems-ok").ends(0);
     sandbox.say("dedup --from-index index --minlen 60 --output out --force-overwrite").ends(0);
     assert!(!sandbox.path("out.gristmill/ranges").exists() && sandbox.path("out.gristmill/report.json").exists());

@@ -1,4 +1,4 @@
-//! Files as they are found: damaged, hostile, and of every era.
+//! Files as users have them: damaged, hostile, and of every age of the format.
 
 use crate::cli_support::Sandbox;
 
@@ -7,7 +7,7 @@ fn hostile_packed_files_and_indexes_are_refused_quickly() {
     let sandbox = Sandbox::new();
     let packed = |data: u64, size: u32, rest: &[u8]| [&data.to_le_bytes()[..], &size.to_le_bytes(), rest].concat();
     let code = b"\x80\x04]\x94(cos\nsystem\n(X\x02\x00\x00\x00lstR.";
-    // A group that says nothing of how many items it has, then ends.
+    // A group that does not state its number of items, then ends.
     let cut = [&b"\x80\x04]\x94("[..], &b"K\x00K\x02\x86".repeat(1000)].concat();
     let framed = b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7f]\x94.";
     for (name, bytes) in [
@@ -29,7 +29,7 @@ fn hostile_packed_files_and_indexes_are_refused_quickly() {
         }
         sandbox.say(&format!("modalities merge {name} {name} -o out.pbin")).ends(1);
     }
-    // Offsets that lie nowhere.
+    // Offsets outside the file.
     let item = b"\x80\x04]\x94(\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7fK\x04\x86K\x00K\x04\x86e.";
     sandbox.write("nowhere.pbin", packed(8, 2, &[&b"abcdefgh"[..], item].concat()));
     sandbox.say("verify nowhere.pbin").ends(1).complains("document 0");
@@ -111,7 +111,7 @@ fn a_detour_over_a_folder_that_is_not_there_leads_over_no_file() {
         assert_eq!((sandbox.read("a.jsonl"), sandbox.read("b.jsonl")), (text.to_vec(), text.to_vec()), "{line}");
         std::fs::remove_dir(sandbox.path("new")).unwrap();
     }
-    // Over one that is there it is as good a way as any.
+    // A detour over a folder that exists is allowed.
     std::fs::create_dir(sandbox.path("new")).unwrap();
     sandbox.say("modalities data create_raw_index a.jsonl --index_path new/../c.idx").ends(0);
     assert!(sandbox.has("c.idx"));

@@ -1,4 +1,4 @@
-//! Conversations that are put through a chat template.
+//! Conversations that are rendered with a chat template.
 
 use super::{case, expected, golden, replayed};
 

@@ -1,4 +1,4 @@
-//! The files of Modalities on the command line: golden cases under the other program's names, and our own commands.
+//! The files of Modalities on the command line: golden cases under the names of the other program, and the program's own commands.
 
 mod files;
 mod instruction;
@@ -13,7 +13,7 @@ fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities").join(case)
 }
 
-/// A golden case as the current folder: its input, and an empty `expected`.
+/// Returns a golden case as the current folder: its input, and an empty folder `expected`.
 fn case(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     copy_tree(&golden(name).join("input"), &sandbox.path("input"));
@@ -26,7 +26,8 @@ fn expected(case: &str, file: &str) -> Vec<u8> {
     std::fs::read(golden(case).join("expected").join(file)).unwrap()
 }
 
-/// The commands of a golden case that have this name, with more words at their end, and the exit code that the other program had.
+/// Runs the commands of a golden case that have this name, with `more` at their end; returns each run with the exit code of the other
+/// program.
 fn replay(sandbox: &Sandbox, name: &str, command: &str, more: &str) -> Vec<(Ran, i64)> {
     let case: Value = serde_json::from_slice(&std::fs::read(golden(name).join("case.json")).unwrap()).unwrap();
     let commands = case["commands"].as_array().unwrap().iter().zip(case["exit_status"].as_array().unwrap());
@@ -47,7 +48,7 @@ fn replayed(sandbox: &Sandbox, name: &str, command: &str, more: &str) {
     }
 }
 
-/// Offsets and lengths at the end of a packed file of the present layout, whose numbers are all below 65,536.
+/// Returns the offsets and lengths at the end of a packed file of the current layout, whose numbers are all below 65,536.
 fn index_of(bytes: &[u8]) -> Vec<(u64, u64)> {
     let at = 12 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let (mut numbers, mut at) = (Vec::new(), at + 2 + 9);

@@ -1,9 +1,9 @@
-//! Packing and indexing under the other program's names.
+//! Packing and indexing under the names of the other program.
 
 use super::{case, expected, index_of, replay, replayed};
 use crate::cli_support::Sandbox;
 
-/// A golden case with its index, packed under the other program's name.
+/// Packs a golden case, with its index, under the name of the other program.
 fn packs_as_there(name: &str, more: &str) -> Sandbox {
     let sandbox = case(name);
     sandbox.write("expected/data.idx", expected(name, "data.idx"));
@@ -112,7 +112,7 @@ fn text_behind_an_older_index_is_told() {
         ran.ends(0).complains("its raw index ends at byte").complains("what follows is not packed");
     }
     assert_eq!(sandbox.read("expected/data.pbin"), expected("pack_bpe", "data.pbin"));
-    // An index that was made later may leave something out on purpose.
+    // An index that was written later may omit lines on purpose.
     sandbox.write("expected/data.idx", expected("pack_bpe", "data.idx"));
     for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "--file-existence-policy override") {
         assert!(!ran.ends(0).err.contains("raw index"));

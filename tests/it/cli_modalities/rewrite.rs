@@ -1,4 +1,4 @@
-//! Packed files and lines that are made of others: merged, shuffled, cut, filtered.
+//! Packed files and lines that are made from others: merged, shuffled, cut, filtered.
 
 use super::{case, expected, index_of, replayed};
 use crate::cli_support::Sandbox;
@@ -36,7 +36,7 @@ fn a_last_line_without_end_is_glued_only_when_asked_for() {
     let input = sandbox.text("input/data.jsonl");
     assert_eq!(ours.len(), input.len() + 1);
     let mut lines: Vec<&str> = ours.lines().collect();
-    // The order is the same; only the line end makes the difference.
+    // The order is the same; only the line ends differ.
     assert_eq!(lines.concat(), String::from_utf8(theirs).unwrap().replace('\n', ""));
     let mut wanted: Vec<&str> = input.lines().collect();
     lines.sort_unstable();
@@ -79,7 +79,7 @@ fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
     assert_eq!(sandbox.read("wrong.pbin.before-repair"), wrong);
     sandbox.say("verify wrong.pbin").ends(0).says("No problem found");
     sandbox.say("repair wrong.pbin").ends(0).says("Nothing to do");
-    // Merged wrongly twice over.
+    // A wrong merge of a wrong merge.
     let theirs = wrong.clone();
     sandbox.write("wrong.pbin", &theirs);
     sandbox.say("modalities merge wrong.pbin input/p1.pbin -o twice.pbin --compat").ends(0);
@@ -100,7 +100,7 @@ fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repair
     sandbox.write("b.pbin", packed(parts[1], b"K\x00K\x04\x86\x94a."));
     sandbox.write("c.pbin", packed(parts[2], b"K\x00K\x14\x86\x94a."));
     sandbox.say("modalities merge a.pbin b.pbin c.pbin -o right.pbin").ends(0);
-    // Each later part begins so many bytes on as the one before has, less twelve.
+    // Each later part is placed at the end of the previous part, less 12 bytes.
     let index = b"(K\x00K\x06\x86\x94J\xfa\xff\xff\xffK\x04\x86\x94J\xf2\xff\xff\xffK\x14\x86\x94e.";
     sandbox.write("wrong.pbin", packed(&parts.concat(), index));
     for command in ["info", "lint", "verify"] {
@@ -160,7 +160,7 @@ fn outputs_that_are_there_follow_the_policy() {
     sandbox.say(&format!("{command} --file_existence_policy override --seed {seed}")).ends(0);
     assert_eq!(sandbox.read("o.jsonl"), first, "the seed that was drawn gives the same again");
     sandbox.say(&format!("{command} --file_existence_policy never")).ends(2);
-    // The same by our own names.
+    // The same with the program's own command.
     sandbox.say(&format!("modalities shuffle input/data.jsonl -o p.jsonl --seed {seed}")).ends(0);
     assert_eq!(sandbox.read("p.jsonl"), first);
 }

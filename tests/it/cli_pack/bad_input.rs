@@ -1,10 +1,10 @@
-//! Bad input, each kind: what is lost is counted and named, and never takes a neighbour with it.
+//! Bad input of each kind: what is lost is counted and reported, and never affects its neighbours.
 
 use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
 use crate::cli_support::{zip, Ran, Sandbox};
 use serde_json::Value;
 
-/// All three formats into `o`, of whatever is in `data`.
+/// Packs everything in `data` in all three formats into `o`.
 fn pack(sandbox: &Sandbox, more: &str) -> Ran {
     sandbox.say(&format!(
         "pack data --glob * --format modalities --skip-bad-lines --format nanosets --format forager --variable --tokenizer {} \
@@ -13,7 +13,7 @@ fn pack(sandbox: &Sandbox, more: &str) -> Ran {
     ))
 }
 
-/// Documents of each format, in the order in which formats are named.
+/// Returns the number of documents of each format, in the order in which the formats are named.
 fn documents(result: &Value) -> Vec<u64> {
     result["targets"].as_array().unwrap().iter().map(|target| target["documents"].as_u64().unwrap()).collect()
 }
@@ -24,7 +24,7 @@ fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/tokenizers/gpt2.json");
     let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let first = file["model"]["vocab"].as_object().unwrap().len();
-    // The first token takes the blanks that the second would begin with, on which the reference gives up.
+    // The first token takes the blanks that the second would begin with; the reference fails on this.
     let token = |id: usize, text: &str, left: bool| {
         serde_json::json!({"id": id, "content": text, "single_word": false, "lstrip": left, "rstrip": !left,
             "normalized": false, "special": true})
@@ -32,7 +32,7 @@ fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
     file["added_tokens"] = [token(first, "<|end|>", false), token(first + 1, "  ", true)].into_iter().collect();
     sandbox.write("t.json", file.to_string());
     let good = |number: usize| format!("{{\"text\": \"hello {number}\"}}\n");
-    // Among the first documents, which are compared with the reference, and behind them.
+    // In the first documents, which are compared with the reference, and after them.
     for at in [3, 30] {
         let lines: String = (0..40).map(good).collect();
         let (before, behind) = lines.split_at((0..at).map(good).map(|line| line.len()).sum());
@@ -45,7 +45,7 @@ fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
 
 #[test]
 fn one_bad_line_between_good_ones_costs_itself_alone() {
-    // What is wrong with the line, and which of Modalities, Nanosets and Forager do without it.
+    // The defect, the line, and the number of documents that Modalities, Nanosets and Forager lose.
     let cases: [(&str, Vec<u8>, [u64; 3]); 13] = [
         ("no text", b"{\"other\": 1}".to_vec(), [1, 1, 1]),
         ("null", b"{\"text\": null}".to_vec(), [1, 1, 1]),
@@ -80,7 +80,7 @@ fn one_bad_line_between_good_ones_costs_itself_alone() {
             });
             assert!(named, "{name}: {}", result["problems"]);
         }
-        // The neighbours' tokens are those that they have alone.
+        // The tokens of the neighbours are the same as without the line.
         let alone = Sandbox::new();
         alone.write("data/a.jsonl", jsonl(["before", "after"]));
         pack(&alone, "").ends(0);
@@ -141,7 +141,7 @@ fn tokenizers_that_cannot_be_used() {
     sandbox.write("data/a.jsonl", jsonl([far.as_str(), "x"]));
     sandbox.say(&format!("{base} --format nanosets --eos-token <none>")).ends(2).complains("<none>");
     sandbox.say(&format!("{base} --format nanosets --eos-id 4000000")).ends(2);
-    // An id that does not fit costs the document that has it.
+    // An id that does not fit costs only the document that has it.
     let line = format!("{base} --format forager --variable --dtype u16 --json");
     let result = sandbox.say(&line).ends(1).json("problems");
     assert_eq!(documents(&result), [1], "{result:#}");
@@ -168,7 +168,7 @@ fn a_packed_file_that_is_cut_short_gives_what_is_whole() {
 #[test]
 fn a_document_of_64_megabytes_and_one_that_is_longer() {
     let sandbox = Sandbox::new();
-    // Below the longest line that is held; of one token over and over, which costs the least.
+    // Shorter than the longest line that is held; the same token repeated, which costs the least.
     let fits = format!("{{\"text\": \"{}\"}}\n", "index ".repeat(1_500_000));
     let over = format!("{{\"text\": \"{}\"}}\n", "a".repeat(65 << 20));
     let mut data = jsonl(["before"]);
@@ -190,7 +190,7 @@ fn outputs_are_never_inputs() {
     sandbox.write("data/a.jsonl", jsonl(["one"]));
     let base = format!("pack data --tokenizer {} --eos-token {END}", bpe());
     sandbox.say(&format!("{base} --format nanosets --output data")).ends(2).complains("where the input is");
-    // Every file of the folder is text for Nanosets; tokens that lie among them are passed over by the run that makes them.
+    // For Nanosets every file of the folder is text; the run that writes tokens into the folder skips them.
     let inside = format!("{base} --format nanosets --output data/tokens");
     sandbox.say(&inside).ends(0);
     sandbox.say(&inside).ends(0).says("Nothing to do");

@@ -1,4 +1,4 @@
-//! What may be typed, and what is said about it.
+//! Flags of `pack`, and the messages about them.
 
 use super::{bpe, golden_path, jsonl, Case, END};
 use crate::cli_support::Sandbox;
@@ -30,7 +30,7 @@ fn what_is_missing_is_named_with_its_flag() {
 #[test]
 fn a_dry_run_tells_the_size_of_each_file_by_what_its_own_text_becomes() {
     let sandbox = Sandbox::new();
-    // Of as many bytes: words that are tokens, and characters of which every byte is one.
+    // Texts of about the same size in bytes: words that are tokens, and characters of which every byte is a token.
     sandbox.write("in/a.jsonl", jsonl(vec!["the and of the in that"; 400]));
     sandbox.write("in/b.jsonl", jsonl(vec!["龘靐齉鱻麤龗爨"; 400]));
     let line = format!("pack in --format modalities --tokenizer {} --eos-token {END} --output out", bpe());
@@ -168,7 +168,7 @@ fn a_configuration_of_modalities_is_read() {
 fn flags_beside_a_configuration_win_or_are_refused() {
     let case = Case::new("modalities/pack_truncation");
     let run = |more: &[&str]| case.run(&[&["pack", "--config", "input/pack.yaml"], more].concat());
-    // The index that it names is made; the output is another, and so is the length.
+    // The index of the configuration is made; the flags replace the output and the length.
     run(&["--output", "mine.pbin", "--truncate-to", "3", "--dry-run", "--json"]).ends(0);
     assert!(!case.sandbox.has("case/mine.pbin"));
     let result = run(&["--output", "mine.pbin", "--truncate-to", "3", "--json", "--eos-id", "5"]).ends(0).json("ok");
@@ -176,7 +176,7 @@ fn flags_beside_a_configuration_win_or_are_refused() {
     assert_eq!(plan["modalities"]["truncate-to"], 3);
     assert_eq!((&plan["end"]["id"], &plan["modalities"]["eod-token"]), (&json!(5), &json!(null)));
     assert!(case.sandbox.has("case/mine.pbin") && !case.sandbox.has("case/expected/data.pbin"));
-    // The printed command says all of it without the file.
+    // The printed command is complete without the file.
     assert!(!result["equivalent_command"].as_str().unwrap().contains("--config"), "{result:#}");
     run(&["input/data.jsonl"]).ends(2).complains("--config");
     run(&["--glob", "*.jsonl"]).ends(2).complains("--glob");

@@ -1,4 +1,4 @@
-//! What the reference programs wrote, byte for byte.
+//! The output of the reference programs, byte for byte.
 
 use super::{bpe, golden, golden_path, own_left_out, Case, END};
 use crate::cli_support::Sandbox;
@@ -54,7 +54,7 @@ fn nanosets(case: &str, tokenizer: &str, flags: &str, code: i32) {
 #[test]
 fn token_folders() {
     let end = format!("--eos-token {END}");
-    // Lines that are no JSON are problems; the reference program warns of them.
+    // Lines that are not JSON are problems; the reference program only warns about them.
     nanosets("02_modern_noshuffle", "bpe1k.json", &format!("{end} --tasks 3"), 1);
     let split = "--shuffle documents --max-tokens-per-file";
     nanosets("03_modern_doc_shuffle_split", "bpe1k.json", &format!("{end} --tasks 2 {split} 700"), 0);
@@ -97,7 +97,7 @@ fn nanotrons_own_command_line() {
             }
         }
     }
-    // Its arguments in any spelling that argparse takes.
+    // The arguments in any spelling that argparse accepts.
     let short = [
         "nanotron",
         "preprocess_data",
@@ -156,7 +156,7 @@ fn what_aborts_forager_is_one_document_less_here() {
         let ran = sandbox.say(&line).ends(1);
         assert!(ran.err.contains("a.jsonl") && ran.err.contains(kept), "{}", ran.err);
         assert!(sandbox.has("base/index/sample_locations.bin"));
-        // Whoever wants to stop says so; nothing is left then.
+        // With `--strict` the run stops and leaves no output.
         let sandbox = Sandbox::new();
         copy_folder(&golden(&format!("forager/{case}/input")), &sandbox.path("base"));
         sandbox.say(&format!("{line} --strict")).ends(1);

@@ -1,6 +1,6 @@
-//! A run that is killed at any moment goes on from what it had done, and ends in the same bytes.
+//! Checks that a run that is killed at any moment continues from its progress, and ends with the same bytes.
 //!
-//! A few kills are always tried; `GRISTMILL_KILLS=50` tries that many in each format.
+//! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each format.
 
 use super::same_bytes::{line, FORMATS};
 use super::{jsonl, own_left_out, ran, texts};
@@ -10,7 +10,7 @@ use crate::support::assert_same;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Large enough that a run takes a while in a debug build.
+/// Writes texts large enough that a run takes a while in a debug build.
 fn large(sandbox: &Sandbox) {
     let texts = texts(6_000);
     sandbox.write("data/a.jsonl", jsonl(&texts[..4_000]));
@@ -64,7 +64,7 @@ fn a_run_that_is_asked_to_stop_leaves_nothing_half_written() {
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     let code = child.wait().unwrap().code();
     if code != Some(0) {
-        // Before it listens the signal itself ends it.
+        // Before the program handles the signal, the signal itself ends it.
         assert!(matches!(code, None | Some(143)), "{code:?}");
         let is_empty = !sandbox.has("out") || own_left_out(&sandbox.path("out")).is_empty();
         assert!(is_empty, "only folders of our own");

@@ -1,4 +1,4 @@
-//! `pack` on the command line: the reference programs' cases, input that is bad, the same bytes whatever happens.
+//! `pack` on the command line: the cases of the reference programs, bad input, and the same bytes under all conditions.
 
 mod bad_input;
 mod flags;
@@ -16,12 +16,12 @@ use std::process::Command;
 /// The token that ends documents in the reference cases.
 const END: &str = "<|endoftext|>";
 
-/// A folder of the reference cases.
+/// Returns a folder of the reference cases.
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A path of the reference cases as an argument.
+/// Returns a path of the reference cases as an argument.
 fn golden_path(name: &str) -> String {
     golden(name).to_string_lossy().into_owned()
 }
@@ -30,7 +30,7 @@ fn bpe() -> String {
     golden_path("modalities/tokenizers/bpe1k/tokenizer.json")
 }
 
-/// A reference case as it was run: its input below `case/`, the tokenizers beside that, and the program started in `case/`.
+/// A reference case: its input below `case/`, the tokenizers next to it, and the program started in `case/`.
 struct Case {
     sandbox: Sandbox,
     name: String,
@@ -57,7 +57,7 @@ impl Case {
         ran(&mut self.command(arguments))
     }
 
-    /// What was written to `folder` is what the reference program wrote.
+    /// Checks that `folder` contains what the reference program wrote.
     #[track_caller]
     fn is_as_expected(&self, folder: &str) {
         let ours = own_left_out(&self.sandbox.path("case").join(folder));
@@ -74,20 +74,20 @@ fn ran(command: &mut Command) -> Ran {
     }
 }
 
-/// Every file below a folder, what is in folders of our own left out.
+/// Returns every file below a folder, without those in the program's own folders.
 fn own_left_out(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = picture(root);
     files.retain(|path, _| !path.to_string_lossy().contains(".gristmill"));
     files
 }
 
-/// Lines of JSON with these texts.
+/// Returns lines of JSON with these texts.
 fn jsonl<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<u8> {
     let lines = texts.into_iter().map(|text| format!("{}\n", serde_json::json!({ "text": text.as_ref() })));
     lines.collect::<String>().into_bytes()
 }
 
-/// Texts of many shapes, the same each time.
+/// Returns texts of many forms, the same each time.
 fn texts(count: usize) -> Vec<String> {
     let words = [
         "index",

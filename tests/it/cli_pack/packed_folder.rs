@@ -1,4 +1,4 @@
-//! Several inputs packed for Modalities: a folder of `.pbin` files is known to every command that looks.
+//! Several inputs packed for Modalities: every command that reads accepts a folder of `.pbin` files.
 
 use super::{bpe, jsonl, texts, END};
 use crate::cli_support::Sandbox;

@@ -1,4 +1,4 @@
-//! The same bytes: for any number of threads and any memory, for several formats at once, from a saved plan.
+//! The same bytes for any number of threads and any memory, for several formats at once, and from a saved plan.
 
 use super::{bpe, jsonl, own_left_out, texts, END};
 use crate::cli_support::Sandbox;
@@ -6,7 +6,7 @@ use crate::support::assert_same;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Files plain and packed, of different lengths, one with lines that are no documents.
+/// Writes plain and compressed files of different lengths, one with lines that are no documents.
 pub fn source(sandbox: &Sandbox) {
     let texts = texts(900);
     sandbox.write("data/a.jsonl", jsonl(&texts[..500]));
@@ -18,7 +18,7 @@ pub fn source(sandbox: &Sandbox) {
     sandbox.write("data/c.jsonl", odd);
 }
 
-/// The formats with their own flags, each with more than one answer that differs from the usual.
+/// The formats with their own flags, each with more than one value that is not the default.
 pub const FORMATS: [(&str, &str); 3] = [
     ("modalities", "--format modalities --skip-bad-lines"),
     ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
@@ -63,7 +63,7 @@ fn several_formats_at_once_are_what_each_is_alone() {
             .filter_map(|(path, bytes)| Some((path.strip_prefix(name).ok()?.to_path_buf(), bytes.clone())))
             .collect();
         if name == "forager" {
-            // Where the samples lie from the base is told the same; only the bytes count.
+            // The locations of the samples relative to the base are equal, too; only the bytes are compared.
             assert!(!of_it.is_empty());
         }
         assert_same(&of_it, &alone, name);
@@ -102,7 +102,7 @@ fn the_same_again_is_nothing_to_do_and_another_plan_is_refused() {
         let refused = sandbox.say(&line(&other, name));
         assert!([1, 2].contains(&refused.code), "{}", refused.err);
         assert_same(&own_left_out(&sandbox.path(name)), &before, name);
-        // The input changed: not the same any more.
+        // With changed input, the output is not the same any more.
         sandbox.write("data/a.jsonl", jsonl(&texts));
         let changed = sandbox.say(&line(flags, name));
         assert_ne!(changed.code, 0, "{}", changed.out);

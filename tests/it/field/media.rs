@@ -1,11 +1,11 @@
-//! Media whose headers mislead: sound that starts late, texts in pictures that are too long.
+//! Media with misleading headers: sound that starts late, texts in pictures that are too long.
 
 use super::*;
 use std::io::Write as _;
 
 const PLAIN: &str = "--media-metadata-by-extension --json";
 
-/// Value of a key in each media row of the current folder.
+/// Returns the value of a key in each media row of the current folder.
 fn values(sandbox: &Sandbox, key: &str) -> Vec<(String, Value)> {
     let rows = sandbox.media_rows(".").into_iter();
     rows.map(|(name, json)| (name, serde_json::from_str::<Value>(&json).unwrap()[key].clone())).collect()
@@ -22,7 +22,7 @@ fn opus_in_matroska_is_cut_by_the_pre_skip_of_its_own_header() {
     }
 }
 
-/// The same sound with another pre-skip and another CodecDelay: a change of the header of the codec alone changes the count.
+/// A change of the codec header alone, to a pre-skip that is not the CodecDelay, changes the count.
 #[test]
 fn the_pre_skip_counts_at_any_number_of_channels_and_any_delay() {
     let sandbox = Sandbox::new();
@@ -51,7 +51,7 @@ fn a_text_that_unpacks_to_too_much_is_a_problem_of_decode() {
     assert_eq!(sandbox.media_rows(".").len(), 2);
 }
 
-/// A chunk of a PNG picture.
+/// Returns a chunk of a PNG picture.
 fn chunk(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(kind);
@@ -66,7 +66,7 @@ fn zlib(bytes: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A picture with chunks before its pixels, or after them.
+/// Returns a picture with chunks before and after its pixels.
 fn picture(before: &[Vec<u8>], after: &[Vec<u8>]) -> Vec<u8> {
     let plain = Sandbox::png(3, 2);
     let (head, end) = (8 + 25, plain.len() - 12);

@@ -4,7 +4,7 @@ use super::*;
 
 const HEAD: &str = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
 
-/// Checks a metadataset of these splits, and returns its report.
+/// Checks a metadataset with these splits, and returns its report.
 fn check(sandbox: &Sandbox, splits: &str, code: i32) -> Value {
     sandbox.write("hand.yaml", format!("{HEAD}{splits}"));
     let ran = sandbox.say("mix check hand.yaml --json");
@@ -12,7 +12,7 @@ fn check(sandbox: &Sandbox, splits: &str, code: i32) -> Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// Two JSONL files of lines that share a folder of pictures.
+/// Returns a sandbox with two JSONL files whose lines share a folder of pictures.
 fn jsonl() -> Sandbox {
     let sandbox = case("E17");
     sandbox.say("prepare asr.jsonl").ends(0);
@@ -123,14 +123,14 @@ fn repetitions_that_no_counter_holds_are_refused() {
     names(&refused(&splits("1.0e+308")), &["hand.yaml", "\"line\":6", "9,223,372,036,854,775,807"]);
     names(&refused(&splits("9000000000000000000")), &["\"line\":6"]);
     assert_eq!(entries(&check(&sandbox, &splits("1000000"), 0), "refusal"), "");
-    // Repetitions multiply through other files.
+    // Repetitions multiply across files.
     sandbox
         .write("inner.yaml", format!("{HEAD}  train:\n    blend_epochized: [{{path: wds, repetitions: 1.0e+10}}]\n"));
     names(
         &refused("  train:\n    blend_epochized:\n    - {path: inner.yaml, repetitions: 1.0e+10}\n"),
         &["inner.yaml", "\"line\":5"],
     );
-    // Members that fit alone, and not together.
+    // Members that fit alone, but not together.
     let member = "    - {path: wds, repetitions: 1.0e+18}\n";
     names(&refused(&format!("  train:\n    blend_epochized:\n{}", member.repeat(4))), &["\"line\":4"]);
 }

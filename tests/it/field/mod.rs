@@ -29,7 +29,7 @@ fn prepare(sandbox: &Sandbox, folder: &str) -> Ran {
     prepare_with(sandbox, folder, "")
 }
 
-/// The same with more flags, separated by blanks.
+/// Prepares a folder with more flags, separated by blanks.
 fn prepare_with(sandbox: &Sandbox, folder: &str, flags: &str) -> Ran {
     sandbox.say(&format!("prepare {folder} --yes --json --split-ratio 1,0,0 --sample-type CrudeWebdataset {flags}"))
 }
@@ -39,7 +39,7 @@ fn pack(sandbox: &Sandbox, input: &str) -> Ran {
     pack_with(sandbox, input, "")
 }
 
-/// The same with more flags, separated by blanks.
+/// Packs `input` with more flags, separated by blanks.
 fn pack_with(sandbox: &Sandbox, input: &str, flags: &str) -> Ran {
     sandbox.say(&format!(
         "pack {input} --format nanosets --tokenizer tokenizer.json --eos-token <|endoftext|> --output OUT --json {flags}"

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const NOUNS: &str = "lines|documents|shards|files|samples|rows|tokens|entries|parts|keys|names|bytes|excludes|errors|\
                      warnings|notes|problems|members|pictures|values|splits|records|ranges|words|characters|times";
 
-/// Returns the places of a text where the number 1 has a plural noun or verb.
+/// Returns the parts of a text where the number 1 has a plural noun or verb.
 fn mistakes(text: &str) -> Vec<String> {
     let noun = format!(r"(^|[^\w.,:/-])1 ([a-z-]+ )?({NOUNS})\b");
     let verb = r"(^|[^\w.,:/-])1 (of \S+ )?([a-z-]+ ){1,2}(are|have|were|do|need|match|belong|lack|wait)\b".to_owned();
@@ -20,7 +20,7 @@ fn mistakes(text: &str) -> Vec<String> {
     found.concat()
 }
 
-/// Checks that the messages of a run have these words and no mistake of number.
+/// Checks that the messages of a run contain these words and no mistake of number.
 #[track_caller]
 fn agrees(ran: &Ran, words: &str) {
     let all = format!("{}{}", ran.out, ran.err);
@@ -28,7 +28,7 @@ fn agrees(ran: &Ran, words: &str) {
     assert_eq!(mistakes(&all), Vec::<String>::new(), "in:\n{all}");
 }
 
-/// Lines of JSON: `bad` ones first, then three good ones.
+/// Returns lines of JSON: `bad` ones first, then three good ones.
 fn lines(bad: &str, number: usize) -> String {
     (0..number).map(|_| bad.to_owned()).chain((0..3).map(|n| format!("{{\"text\": \"text {n}\"}}"))).fold(
         String::new(),

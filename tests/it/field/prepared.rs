@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 const PREPARE: &str = "prepare copy --yes --json --split-ratio 1,1,0 --sample-type CrudeWebdataset";
 
-/// A copy, in `copy`, of the prepared shards of the case; each file has a new time.
+/// Returns a sandbox with a copy, in `copy`, of the prepared shards of the case; each file has a new time.
 fn copied() -> Sandbox {
     let sandbox = case("X01");
     std::fs::create_dir(sandbox.path("data")).unwrap();
@@ -22,7 +22,7 @@ fn copied() -> Sandbox {
     sandbox
 }
 
-/// Sets the time of all files to some seconds from now.
+/// Sets the time of all files to `seconds` from now.
 fn touch(folder: &Path, seconds: u64) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         if entry.path().is_dir() {
@@ -34,7 +34,7 @@ fn touch(folder: &Path, seconds: u64) {
     }
 }
 
-/// Writes another key into the headers of one shard; its size stays.
+/// Writes another key into the headers of one shard, whose size does not change.
 fn rename_samples(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     for at in (0..bytes.len()).step_by(512) {
@@ -92,7 +92,7 @@ fn other_entries_of_the_same_size_are_a_problem_of_that_shard_alone() {
     }
     let ran = sandbox.say(PREPARE).ends(1);
     names(&ran.out, &["1 shard has changed since (s_000003.tar)"]);
-    // A verify with findings records nothing.
+    // A `verify` with findings records nothing.
     let lint = sandbox.say("lint copy --json").ends(1).json("problems");
     names(&entries(&lint, "note"), &["5 shards"]);
 }
@@ -115,7 +115,7 @@ fn a_copy_that_cannot_be_written_to_is_verified() {
 
 const DOUBLED: &str = "split_parts:\n  train:\n  - s_00.tar\n  - s_01.tar\n  val: [s_02.tar]\n  test: []\n# broken scans\nexclude:\n- s_00.tar/001  # blurred\nexclude:\n- s_01.tar/002\n";
 
-/// Three shards whose `split.yaml` has the key `exclude` twice.
+/// Returns three shards whose `split.yaml` has the key `exclude` twice.
 fn doubled() -> Sandbox {
     let sandbox = Sandbox::new();
     for shard in 0..3 {
@@ -174,7 +174,7 @@ fn a_doubled_key_is_reported_where_another_command_reads_the_splits() {
     }
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains(LAST_LIST));
     is_clean(&sandbox.say("lint data --json"));
-    // A file of one list has nothing to report, and a plan that is saved has the list alone.
+    // A file with one list has nothing to report, and a saved plan contains only that list.
     sandbox.write("my_splits.yaml", text.replace("exclude:\n- s_00.tar/001  # blurred\n", ""));
     is_clean(&sandbox.say(&format!("prepare data --yes --json {flags}")));
 }
@@ -187,7 +187,7 @@ fn the_editor_joins_the_lists_of_excludes() {
     let joined = "# broken scans\nexclude:\n- s_01.tar/102\n- s_00.tar/001  # blurred\n- s_02.tar/203\n";
     assert!(text.ends_with(joined), "{text}");
     is_clean(&sandbox.say("lint data --json"));
-    // What is in the list without effect is not excluded yet: excluding it changes the file.
+    // Items of the list without effect are not excluded yet: excluding them changes the file.
     let sandbox = doubled();
     sandbox.say("splits exclude data s_00.tar/001 --yes").ends(0);
     let text = sandbox.text("data/.nv-meta/split.yaml");
@@ -218,7 +218,7 @@ fn new_shards_without_answers_are_refused_with_their_number_and_the_flag() {
     sandbox.tar("data/b.tar", ["two"]);
     sandbox.tar("data/c.tar", ["three"]);
     let kind = "--sample-type CrudeWebdataset";
-    // With no answer, with the answers of the first run, with others, and in a dry run.
+    // Without answers, with those of the first run, with others, and in a dry run.
     for (flags, how) in [
         (String::new(), ""),
         (format!("--split-ratio 1,0,0 {kind}"), "with the same answers"),

@@ -1,9 +1,9 @@
-//! What a person is asked and shown about samples: names, types, copies of a prepared set, a home that cannot be written to.
+//! What the user is asked and shown about samples: names, types, copies of a prepared set, a home that cannot be written to.
 
 use super::super::cli_prompts::Dialogue;
 use super::*;
 
-/// One entry of an archive: pax records in front of it, its name, type and content.
+/// One entry of an archive: pax records before it, its name, type and content.
 struct Entry<'a> {
     records: &'a [(&'a str, &'a str)],
     name: &'a str,

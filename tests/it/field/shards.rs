@@ -27,7 +27,7 @@ fn is_refused(sandbox: &Sandbox, folder: &str, ran: &Ran) -> String {
     error
 }
 
-/// The problems of `lint`, one a line.
+/// Returns the problems of `lint`, one per line.
 fn lint(sandbox: &Sandbox, folder: &str) -> String {
     let ran = sandbox.say(&format!("lint {folder} --json"));
     let report = ran.json(if ran.code == 0 { "ok" } else { "problems" });
@@ -144,13 +144,13 @@ fn apple_double_files_between_whole_samples_are_excluded_with_a_note() {
         assert_eq!(entries(&report, "problem"), "", "{command}");
     }
 
-    // Without the exclude they are samples, which lint says.
+    // Without the exclude they are samples, which `lint` reports.
     let yaml = "data/.nv-meta/split.yaml";
     let text = String::from_utf8(sandbox.read(yaml)).unwrap();
     sandbox.write(yaml, text.replace("- b.tar/d/\n", "").replace("- b.tar/d/", ""));
     names(&lint(&sandbox, "data"), &["apple-double", "b.tar/d/", "--exclude-sample"]);
 
-    // Packed again without them, the exclude is gone.
+    // After packing again without them, the exclude is removed.
     tar(&sandbox, "data/a.tar", &["d/0.jpg", "d/1.jpg"]);
     tar(&sandbox, "data/b.tar", &["d/2.jpg", "d/3.jpg"]);
     is_clean(&sandbox.say("prepare data --yes --json --update"));
@@ -174,7 +174,7 @@ fn fix_duplicates_is_refused_where_keys_occur_twice() {
     let error = is_refused(&sandbox, ".", &sandbox.say(line));
     names(&error, &["--fix-duplicates", "image", "img_0.tar", "img_1.tar", "unique names in new shards"]);
 
-    // The way of the hint keeps all samples.
+    // The solution in the hint keeps all samples.
     for shard in ["img_0", "img_1", "img_2", "img_3"] {
         tar(&sandbox, &format!("new/{shard}.tar"), &[&format!("{shard}/image.cls"), &format!("{shard}/image.png")]);
     }

@@ -1,4 +1,4 @@
-//! One shard by itself, very many shards, and questions of the prompts that only the data raise.
+//! One shard by itself, very many shards, and questions of the prompts that only some data cause.
 
 use super::super::cli_prompts::Dialogue;
 use super::*;

@@ -66,7 +66,7 @@ fn a_byte_order_mark_is_reported_in_packed_text_and_in_later_lines() {
         assert_eq!(report["documents"], 1, "{name}");
         names(&entries(&report, "problem"), &[name, "byte-order mark", hint]);
     }
-    // Both programs that read the lines of a file say the same of it.
+    // Both commands that read the lines of a file report the mark.
     let sandbox = case("K07");
     sandbox.write("later.jsonl", later);
     let ran = sandbox.say("prepare later.jsonl --yes --json");
@@ -153,7 +153,7 @@ fn hidden_copies_and_unfinished_files_are_left_out() {
 
 #[test]
 fn classic_names_and_the_drop_in_read_hidden_copies_as_the_reference_program_does() {
-    // The reference program reads every file of the folder that it can, and so does `--compat`, which says so.
+    // The reference program reads every file of the folder that it can, and so does `--compat`, which reports it.
     let sandbox = case("K20");
     let report = report(&pack_with(&sandbox, "out", "--compat"));
     assert_eq!(report["documents"], 10, "{report:#}");
@@ -191,7 +191,7 @@ fn pointers_of_git_lfs_are_named_under_every_name_and_inside_shards() {
             format!("dedup {name} --minlen 50 --output OUT --json"),
             format!("info {name} --json"),
         ] {
-            // `info` does not take files of this name for JSONL.
+            // `info` does not treat files with this name as JSONL.
             if line == "info docs.json.GZIP --json" {
                 continue;
             }

@@ -4,7 +4,7 @@ use super::{case, entries, is_clean, names, pack, pack_with};
 use crate::cli_support::Sandbox;
 use serde_json::Value;
 
-/// The targets of all formats, each with what it needs.
+/// The flags of each format, with those that it requires.
 const FORMATS: [&str; 3] = [
     "--format nanosets --eos-token <|endoftext|>",
     "--format modalities --eod-token <|endoftext|>",
@@ -59,12 +59,12 @@ fn truncation_and_padding_of_the_tokenizer_file_are_problems() {
     let report = ran.json("problems");
     assert_eq!((ran.code, stored(&sandbox)), (1, 81));
     names(&entries(&report, "problem"), &["cuts.json", "4 documents are truncated", "113 tokens are lost"]);
-    // What the texts have in the file, without the end tokens.
+    // The tokens of the texts in the file, without the end tokens.
     assert_eq!(report["tokens"], 81 - 6, "{report:#}");
     let quiet = sandbox.say(&format!("pack docs.jsonl {} -q", tokens.replace("OUT", "QUIET"))).ends(1);
     quiet.complains("4 documents are truncated");
     sandbox.say(&format!("pack docs.jsonl {} --problems-ok", tokens.replace("OUT", "OK"))).ends(0);
-    // What an earlier run found is still there.
+    // The findings of an earlier run are reported again.
     sandbox.say(&format!("pack docs.jsonl {tokens}")).ends(1).complains("113 tokens are lost");
 
     let (sandbox, ran, _) = of("pads.json");
@@ -84,13 +84,13 @@ fn forager_and_modalities_report_what_they_take_of_truncation_and_padding() {
         ran
     };
     let forager = "--format forager --variable";
-    // The end token, which the template of Nanosets counts in, is none of Forager's samples of any length.
+    // The template of Nanosets counts the end token; Forager's samples of variable length do not contain it.
     names(&entries(&run(forager, "cuts.json").json("problems"), "problem"), &["truncated to 16 tokens", "are lost"]);
     names(&entries(&run(forager, "pads.json").json("problems"), "problem"), &["padded with"]);
     let modalities = "--format modalities --eod-token <|endoftext|>";
     is_clean(&run(modalities, "cuts.json"));
     is_clean(&run(&format!("{modalities} --truncate-to 16"), "cuts_nothing.json"));
-    // Of documents that are left out, nothing is lost.
+    // Documents that are left out lose no tokens.
     let limited = "--format nanosets --eos-token <|endoftext|> --limit 1";
     is_clean(&run(limited, "cuts.json"));
 }

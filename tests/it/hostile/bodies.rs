@@ -1,5 +1,5 @@
-//! What is done with each hostile input: by the fuzzers and by the property tests alike. A body panics when the program
-//! broke a promise; it returns when the input was refused or understood.
+//! Processes hostile inputs, for the fuzzers and the property tests alike. A body panics if the program violates a guarantee; it returns if
+//! the input is refused or understood.
 
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{display_safe, display_safe_bytes};
@@ -27,10 +27,10 @@ use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
 
-/// A target and its name.
+/// A function that processes one input.
 pub type Body = fn(&[u8]);
 
-/// All of them.
+/// All bodies, with the names of their targets.
 pub const ALL: &[(&str, Body)] = &[
     ("tar_scan", tar_scan),
     ("tar_idx", tar_index),
@@ -56,7 +56,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("tokenizer", tokenizer),
 ];
 
-/// Any bytes as a `tokenizer.json`, and behind the first NUL as a text: what is taken encodes it, and as the reference does.
+/// Takes any bytes as a `tokenizer.json` and, after the first NUL, a text: an accepted tokenizer encodes it as the reference does.
 pub fn tokenizer(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let (file, text) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -68,7 +68,7 @@ pub fn tokenizer(bytes: &[u8]) {
     assert!(!is_encoded || ids == expected, "{ids:?}, not {expected:?}");
 }
 
-/// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
+/// Reads all lines of a file at once; returns the values of its index, and the number of bad lines.
 fn naive_index(bytes: &[u8]) -> (Vec<u64>, u64) {
     let white = |byte: &u8| b" \t\r\n\x0b\x0c".contains(byte);
     let (mut values, mut bad, mut at) = (Vec::new(), 0, 0);
@@ -86,7 +86,7 @@ fn naive_index(bytes: &[u8]) -> (Vec<u64>, u64) {
     (values, bad)
 }
 
-/// Any bytes as a JSONL file: its index is the same in ranges of any size, and all that is said of it can be shown.
+/// Takes any bytes as a JSONL file: its index is the same in ranges of any size, and all messages about it can be shown.
 pub fn json_lines(bytes: &[u8]) {
     let file = file_of(bytes, ".jsonl");
     let read = open_read(file.path()).expect("it is a file");
@@ -127,7 +127,7 @@ pub fn json_lines(bytes: &[u8]) {
     }
 }
 
-/// What became of one line.
+/// Result of one line.
 #[derive(Debug, PartialEq)]
 struct DedupLine {
     kind: std::mem::Discriminant<dedup::Kind>,
@@ -168,7 +168,7 @@ fn dedup_lines(file: &dedup::TextFile, held_line: usize) -> Outcome<Vec<DedupLin
     Ok(lines)
 }
 
-/// Any bytes as a file of documents: held lines and lines in pieces say the same, and what is written is read as it was.
+/// Takes any bytes as a file of documents: held lines and lines in pieces give the same result, and what is written is read unchanged.
 pub fn dedup_documents(bytes: &[u8]) {
     let of = |file: &tempfile::NamedTempFile, packing| {
         let stamp = open_read(file.path()).expect("it is a file").stamp().expect("it is open");
@@ -207,7 +207,7 @@ fn file_of(bytes: &[u8], suffix: &str) -> tempfile::NamedTempFile {
     file
 }
 
-/// Checks each row as it comes.
+/// Checks each row as it arrives.
 #[derive(Default)]
 struct Checker {
     samples: u64,
@@ -242,7 +242,7 @@ impl ScanSink for Checker {
     }
 }
 
-/// Any bytes as a shard: the scan ends, its rows lie in the file one after the other, and what is excluded exists.
+/// Takes any bytes as a shard: the scan ends, its rows are in the order of the file, and what is excluded exists.
 pub fn tar_scan(bytes: &[u8]) {
     let file = file_of(bytes, ".tar");
     let stamp = FileStamp { bytes: bytes.len() as u64, ..FileStamp::default() };
@@ -261,7 +261,7 @@ pub fn tar_scan(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a `.tar.idx`: spans lie in order, or the file is refused.
+/// Takes any bytes as a `.tar.idx`: spans are in order, or the file is refused.
 pub fn tar_index(bytes: &[u8]) {
     let file = file_of(bytes, ".tar.idx");
     let words = tar_idx::read(file.path());
@@ -282,7 +282,7 @@ pub fn tar_index(bytes: &[u8]) {
     }
 }
 
-/// Any text as a metadataset: what is understood is written so that it is understood again; mistakes have a place in the text.
+/// Takes any text as a metadataset: what is accepted is also accepted after it is written; mistakes have a position in the text.
 pub fn metadataset(bytes: &[u8]) {
     use gristmill_ops::formats::energon::metadataset::{read, render};
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -295,14 +295,14 @@ pub fn metadataset(bytes: &[u8]) {
         }
         Err(mistakes) => {
             assert!(!mistakes.is_empty() && mistakes.len() <= 1_000);
-            // YAML ends lines with a carriage return too.
+            // YAML also ends lines with a carriage return.
             let lines = text.matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count() as u32 + 2;
             assert!(mistakes.iter().all(|m| (1..=lines).contains(&m.line) && m.column >= 1), "{mistakes:?}");
         }
     }
 }
 
-/// Join indexes: rows are read where they are, and nothing is taken for whole that is not.
+/// Takes any bytes as a join index: rows are read at their offsets, and nothing incomplete is taken as complete.
 pub fn join_index(bytes: &[u8]) {
     use gristmill_ops::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
     let file = file_of(bytes, ".bin");
@@ -320,7 +320,7 @@ pub fn join_index(bytes: &[u8]) {
     assert!(index.rows_with_nothing().unwrap() <= index.rows());
 }
 
-/// Any text as a `split.yaml`: what is understood is written so that it is understood again.
+/// Takes any text as a `split.yaml`: what is accepted is also accepted after it is written.
 pub fn split_yaml(bytes: &[u8]) {
     let text = text(bytes);
     for parsed in [SplitFile::parse(&text), SplitFile::parse_json(&text)] {
@@ -336,14 +336,14 @@ pub fn split_yaml(bytes: &[u8]) {
     }
 }
 
-/// Any text as `.info.json` and `.info.yaml`.
+/// Takes any text as `.info.json` and `.info.yaml`.
 pub fn info_json(bytes: &[u8]) {
     let text = text(bytes);
     for parsed in [Info::parse_json(&text), Info::parse_yaml(&text)] {
         let Ok(info) = parsed else { continue };
         let _ = info.samples();
         assert_eq!(Info::parse_json(&info.to_json()).as_ref(), Ok(&info), "{}", info.to_json());
-        // As YAML the shards are sorted by name.
+        // In YAML the shards are sorted by name.
         let mut again = Info::parse_yaml(&info.to_yaml()).expect("what was written is read");
         let mut wanted = info.clone();
         again.shard_counts.sort();
@@ -352,14 +352,14 @@ pub fn info_json(bytes: &[u8]) {
     }
 }
 
-/// Any text as a `dataset.yaml`.
+/// Takes any text as a `dataset.yaml`.
 pub fn dataset_yaml(bytes: &[u8]) {
     if let Err(error) = DatasetYaml::parse(&text(bytes)) {
         assert_shown(&error.into_failure("reading the dataset yaml", Path::new("dataset.yaml")).to_string());
     }
 }
 
-/// Any text as a brace expression, and as a name that must be escaped.
+/// Takes any text as a brace expression, and as a name that must be escaped.
 pub fn brace_expressions(bytes: &[u8]) {
     const LIMIT: usize = 10_000;
     let text = text(bytes);
@@ -375,7 +375,7 @@ pub fn brace_expressions(bytes: &[u8]) {
     }
 }
 
-/// A pattern and, behind the first line end, what it is matched against.
+/// Takes a pattern and, after the first line end, the text that it is matched against.
 pub fn pattern(bytes: &[u8]) {
     let text = text(bytes);
     let (pattern, subject) = text.split_once('\n').unwrap_or((&text, "train/shard_000001.tar"));
@@ -390,7 +390,7 @@ pub fn pattern(bytes: &[u8]) {
     }
 }
 
-/// A field expression and, behind the first line end, the JSON it is evaluated on.
+/// Takes a field expression and, after the first line end, the JSON that it is evaluated on.
 pub fn field_map(bytes: &[u8]) {
     let text = text(bytes);
     let (expression, json) =
@@ -412,7 +412,7 @@ pub fn field_map(bytes: &[u8]) {
     }
 }
 
-/// Any text as a plan: what is read is written so that it is read again, and its command line is one safe line.
+/// Takes any text as a plan: what is read is also read after it is written, and its command line is one safe line.
 pub fn plan_yaml(bytes: &[u8]) {
     match plan_file::from_yaml(&text(bytes)) {
         Ok(plan) => {
@@ -425,7 +425,7 @@ pub fn plan_yaml(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a part of a sample; the first byte says of which kind.
+/// Takes any bytes as a part of a sample; the first byte selects the kind.
 pub fn decode_parts(bytes: &[u8]) {
     const PARTS: [&str; 10] = ["json", "txt", "cls", "jpg", "png", "webp", "npy", "pth", "gif", "tiff"];
     let (kind, content) = bytes.split_first().unwrap_or((&0, &[]));
@@ -434,7 +434,7 @@ pub fn decode_parts(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a picture: its header, and, if that is good and the picture small, all of it.
+/// Takes any bytes as a picture: its header and, if that is valid and the picture small, all of it.
 pub fn image(bytes: &[u8]) {
     let cancel = Cancel::default();
     let mut reader = Reader::new(&bytes, &cancel);
@@ -455,7 +455,7 @@ pub fn image(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as WAV, AVI, FLAC and AAC, whatever they begin with.
+/// Takes any bytes as WAV, AVI, FLAC and AAC, regardless of how they begin.
 pub fn riff(bytes: &[u8]) {
     use gristmill_media::av::{adts, flac, riff};
     let cancel = Cancel::default();
@@ -475,13 +475,13 @@ pub fn riff(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a file of boxes.
+/// Takes any bytes as an ISO media file, which consists of boxes.
 pub fn iso_media(bytes: &[u8]) {
     let _ = gristmill_media::av::iso::matches(bytes);
     container(bytes, gristmill_media::av::iso::probe);
 }
 
-/// Any bytes as Matroska or WebM.
+/// Takes any bytes as Matroska or WebM.
 pub fn matroska(bytes: &[u8]) {
     let _ = gristmill_media::av::matroska::matches(bytes);
     container(bytes, gristmill_media::av::matroska::probe);
@@ -503,15 +503,15 @@ fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbed, ProbeError
     }
 }
 
-/// A reader of headers reads an entry a few times over at most, and keeps a small piece of it.
+/// Checks that a reader of headers reads an entry only a few times over, and keeps a small piece of it.
 #[track_caller]
 fn assert_bounded(reader: &Reader) {
-    // Each look costs a window at most; hostile entries make for many.
+    // Each read takes at most one window; hostile entries cause many reads.
     let most = 64 * reader.len() + (64 << 20);
     assert!(reader.bytes_read() <= most, "{} bytes read of {}", reader.bytes_read(), reader.len());
 }
 
-/// Any bytes as MPEG audio and as Ogg, whatever they look like: read in bounds, and what is wrong is said safely.
+/// Takes any bytes as MPEG audio and as Ogg, regardless of content: reads are bounded, and messages are safe.
 pub fn sound_in_frames_and_pages(bytes: &[u8]) {
     for probe in [gristmill_media::av::mpeg_audio::probe, gristmill_media::av::ogg::probe] {
         let cancel = Cancel::default();
@@ -528,7 +528,7 @@ pub fn sound_in_frames_and_pages(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as the beginning of an entry, and as a name and patterns.
+/// Takes any bytes as the beginning of an entry, and as a name and patterns.
 pub fn media_kind(bytes: &[u8]) {
     let by_header = gristmill_media::kind::type_by_header(bytes);
     assert_eq!(
@@ -543,7 +543,7 @@ pub fn media_kind(bytes: &[u8]) {
     assert!(picked || !patterns.iter().any(|pattern| pattern == "*"), "a star matches everything");
 }
 
-/// Any bytes shown: nothing that a terminal obeys, and what was made safe is safe.
+/// Shows any bytes: the result has nothing that a terminal obeys, and text that was made safe is safe.
 pub fn display(bytes: &[u8]) {
     let text = text(bytes);
     let shown = display_safe(&text);
@@ -568,7 +568,7 @@ fn assert_shown_lines(text: &str) {
     text.lines().for_each(assert_shown);
 }
 
-/// Controls, bidi controls, invisible characters, tags. Written down again here, as a check on the program's own list.
+/// Whether a character is a control, a bidi control, invisible, or a tag. Repeated here as a check on the program's own list.
 pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c as u32,

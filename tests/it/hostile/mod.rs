@@ -1,6 +1,6 @@
-//! Hostile input for every reader: mutated real files and texts made of the pieces that readers trip over.
+//! Hostile input for every reader: mutated real files, and texts made of pieces that readers often fail on.
 //!
-//! `GRISTMILL_FUZZ_CASES` says how many inputs each reader gets (300 if it is not set).
+//! `GRISTMILL_FUZZ_CASES` sets the number of inputs for each reader (default: 300).
 
 mod bodies;
 mod seeds;
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::time::{Duration, Instant};
 
-/// No input of these sizes takes anywhere near as long.
+/// Time limit for one input; an input of these sizes takes far less.
 const SLOW: Duration = Duration::from_secs(5);
 
 fn cases() -> u32 {
     std::env::var("GRISTMILL_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
-/// A change to an input. Positions and seeds are taken modulo what there is.
+/// A change to an input. Positions and seeds are taken modulo the available number.
 #[derive(Clone, Debug)]
 enum Mutation {
     Flip {
@@ -35,7 +35,7 @@ enum Mutation {
         at: usize,
         token: usize,
     },
-    /// Puts a token over what is there: lengths and counts are attacked so.
+    /// Overwrites bytes with a token, which changes lengths and counts.
     Over {
         at: usize,
         token: usize,
@@ -55,7 +55,7 @@ enum Mutation {
         from: usize,
         len: usize,
     },
-    /// Makes the checksum of the tar header at a block right, so that the damage lies deeper.
+    /// Repairs the checksum of the tar header at a block, so that readers reach damage further inside.
     Checksum {
         block: usize,
     },
@@ -120,7 +120,7 @@ fn apply(input: &mut Vec<u8>, mutation: &Mutation, seeds: &[Vec<u8>], tokens: &[
     }
 }
 
-/// Runs a body on its seeds as they are, then on as many mutations of them as are asked for; a failing input is made small.
+/// Runs a body on its seeds, then on the requested number of mutations of them; a failing input is minimised.
 fn survive(name: &str, body: Body, seeds: &[Vec<u8>], tokens: &[&[u8]]) {
     for seed in seeds {
         body(seed);

@@ -1,4 +1,4 @@
-//! Where hostile inputs begin: golden files, texts by hand, and the pieces that readers trip over.
+//! Seeds of hostile inputs: golden files, handwritten texts, and pieces that readers often fail on.
 
 mod of_media;
 
@@ -260,7 +260,7 @@ pub const TEXT_TOKENS: &[&[u8]] = &[
     "日本".as_bytes(),
 ];
 
-/// Golden files whose path ends like this.
+/// Returns the golden files whose path ends with `end`.
 pub fn golden(end: &str) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon");
     let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().flatten();
@@ -454,7 +454,7 @@ pub const LINE_TOKENS: &[&[u8]] = &[
     b"\x1f\x8b\x08",
 ];
 
-/// Files of lines: those of the golden case, and lines with all that JSON knows.
+/// Returns files of lines: those of the golden case, and lines with every element of JSON.
 pub fn lines() -> Vec<Vec<u8>> {
     let mut seeds = golden(".jsonl");
     let all = r#"{"a": [1, -0.5e3, true, false, null, "\u00e9\ud83d\ude00\n"], "b": {"c": {"d": []}}, "a": 1}"#;

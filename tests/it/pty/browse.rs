@@ -1,9 +1,9 @@
-//! The browser, as a person uses it.
+//! The browser, operated as a user does.
 
 use super::harness::{run_plainly, House, Start, Story};
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Three shards of forty samples, prepared; the field map wants a caption.
+/// Returns three shards of forty samples, prepared; the field map requires a caption.
 fn prepared() -> House {
     let house = House::new();
     for number in 0..3 {
@@ -153,7 +153,7 @@ fn offsets_stand_beside_the_index() {
     quit(&mut story);
 }
 
-/// The keys on a screen.
+/// Returns the keys on a screen.
 fn keys_of(shown: &str) -> Vec<String> {
     let is_key = |word: &&str| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit());
     shown.split_whitespace().filter(is_key).map(str::to_owned).collect()
@@ -173,7 +173,7 @@ fn two_people_with_one_seed_see_one_contact_sheet() {
     at(&mut second, "000009");
     ask(&mut first);
     ask(&mut second);
-    // Either may have been drawn in part yet.
+    // Each of the two screens may be incomplete at first.
     second.wait_until("both see the same", |screen| {
         let (one, other) = (first.screen(), screen.contents());
         has_sheet(&one) && has_sheet(&other) && keys_of(&one) == keys_of(&other)
@@ -227,7 +227,7 @@ fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
     quit(&mut story);
 }
 
-/// Samples with names that mean harm.
+/// Returns a tar of samples with hostile names.
 fn hostile_tar() -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for name in ["a\u{1b}[31mred.txt", "b\u{202e}txt.json", "c\nd.txt", "e.\u{7}f"] {
@@ -248,7 +248,7 @@ fn the_key_and_the_path_are_copied() {
     at(&mut story, "000000");
     story.keys("y").wait_for("copied, if the terminal lets us").keys("j").wait_gone("copied, if");
     story.keys("Y").wait_for("copied, if the terminal lets us");
-    // `000000`, then the path, in base 64: what the terminal is asked to put into the clipboard.
+    // `000000`, then the path, in base64: what the terminal is requested to copy to the clipboard.
     story.wait_for_bytes(b"\x1b]52;c;MDAwMDAw\x07").wait_for_bytes(b"\x1b]52;c;YmlnL3NoYXJkXzAwMDAudGFy\x07");
     quit(&mut story);
 }
@@ -377,7 +377,7 @@ fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
     quit(&mut story);
 }
 
-/// As [`prepared`], with three pictures cut short: those of the samples 000005, 000105 and 000205.
+/// Like [`prepared`], with three pictures cut short: those of the samples 000005, 000105 and 000205.
 fn damaged() -> House {
     let house = House::new();
     for shard in 0..3_usize {
@@ -438,10 +438,10 @@ fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
         let text = std::fs::read_to_string(&file).unwrap();
         text.contains("shard_0000.tar/{000038..000039}") && text.contains("shard_0001.tar/{000100..000101}")
     });
-    // Marked again, all of it is excluded: x takes it back in.
+    // If all of a marked range is excluded, x includes it again.
     story.keys("esc").wait_for("4 excluded").keys("V k k k").wait_for("4 marked").keys("x");
     story.wait_for("1 change not written (w)").wait_gone("4 excluded");
-    // In the list of shards the range is one of shards.
+    // In the list of shards a range consists of shards.
     story.keys("backtab g g V j").wait_for("▸ shard_0001.tar").keys("x").wait_for("2 changes not written (w)");
     story.wait_for("2 shards excluded").keys("u u").wait_gone("not written");
     quit(&mut story);
@@ -469,7 +469,7 @@ fn one_browses_while_a_preparation_runs() {
         house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
     }
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
-    // Storage far away: the preparation takes seconds.
+    // Slow storage: the preparation takes seconds.
     let mut story = Start::new(&house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
     story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
     story
@@ -485,7 +485,7 @@ fn one_browses_while_a_preparation_runs() {
     story.keys("J").wait_for("prepare more").wait_for("1 job running").keys("esc").wait_for("Samples");
     story.keys("G");
     at(&mut story, "000239");
-    // Not over before the browser was used, and over by itself while it is.
+    // The run does not end before the browser is used, and ends while it is used.
     assert!(!house.data().join("more/.nv-meta/.info.json").exists(), "it runs for longer");
     story.keys("J").wait_for("prepare more").wait_for("done").keys("esc");
     at(&mut story, "000239");

@@ -1,4 +1,4 @@
-//! Removing repeated text and looking at it, as a person does it.
+//! Removing repeated text and viewing it, as a user does.
 
 use super::harness::{House, Start};
 
@@ -6,7 +6,7 @@ const NOTICE: &str =
     "We use cookies to improve your experience. By continuing to browse this site you agree to our terms, \
                       to our notice about the privacy of visitors, and to everything else that nobody has ever read.";
 
-/// Two files in a folder: one notice in three documents.
+/// Returns two files in a folder, with one notice in three documents.
 fn corpus() -> House {
     let house = House::new();
     let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
@@ -101,7 +101,7 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     story.keys("p").wait_for("Repeated most").wait_for("one of its places").keys("f").wait_for("By file 2");
     story.keys("esc").wait_for("Documents 2").keys("q");
     assert_eq!(story.exit_code(), 0);
-    // The text as it was is needed: without it that is said, and the list is there all the same.
+    // The original text is required: if it is missing, that is reported, and the list is still shown.
     std::fs::remove_file(house.data().join("web/b.jsonl")).unwrap();
     let mut story = Start::new(&house).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("is gone").keys("esc");

@@ -1,5 +1,5 @@
-//! Every way out leaves the terminal as it was: `q`, Ctrl-C twice, six signals (one of them while a scan runs, while an editor is
-//! open, and while the program sleeps), sleep and return, a panic, a worker that panics, an editor, and one that fails.
+//! Every way to leave the program restores the terminal: `q`, Ctrl-C twice, six signals (one of them while a scan runs, while an editor is
+//! open, and while the program is stopped), stop and return, a panic, a worker that panics, an editor, and one that fails.
 
 use super::harness::{House, Start};
 use rustix::process::Signal;
@@ -214,7 +214,7 @@ fn a_request_to_terminate_ends_it_while_it_sleeps_and_the_shell_keeps_the_termin
     story.keys("ctrl-z").wait_until("the shell has the terminal", |screen| {
         !screen.alternate_screen() && screen.contents().contains("Stopped") && !screen.hide_cursor()
     });
-    // As a shell does it with a job that is stopped: the request, then the waking.
+    // A shell does the same to end a stopped job: the signal, then SIGCONT.
     rustix::process::kill_process(program, Signal::TERM).unwrap();
     rustix::process::kill_process(program, Signal::CONT).unwrap();
     story.wait_until("it is gone", |_| rustix::process::test_kill_process(program).is_err());
@@ -225,7 +225,7 @@ fn a_request_to_terminate_ends_it_while_it_sleeps_and_the_shell_keeps_the_termin
     });
 }
 
-/// A program of a few lines; its path.
+/// Writes an executable script, and returns its path.
 fn script(house: &House, name: &str, text: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     let path = house.file(&format!("../{name}"), text.as_bytes());
@@ -233,7 +233,7 @@ fn script(house: &House, name: &str, text: &str) -> String {
     path.canonicalize().unwrap().to_string_lossy().into_owned()
 }
 
-/// The only child of a process.
+/// Returns the only child of a process.
 fn child_of(parent: u32) -> rustix::process::Pid {
     let list = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
     let child = list.split_whitespace().next().and_then(|pid| pid.parse().ok());

@@ -9,27 +9,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a story waits for anything, before `GRISTMILL_TEST_PATIENCE`.
+/// Time limit for each wait of a story, without `GRISTMILL_TEST_PATIENCE`.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// The deadline of this machine.
+/// Returns the deadline on this machine.
 pub fn deadline() -> Duration {
     let patience = std::env::var("GRISTMILL_TEST_PATIENCE").ok().and_then(|p| p.parse::<f64>().ok());
     DEADLINE.mul_f64(patience.filter(|p| p.is_finite() && *p > 0.0).unwrap_or(1.0))
 }
 
-/// A home of its own for each story, with a folder of data to look at.
+/// A separate home for each story, with a folder of data.
 pub struct House {
     root: tempfile::TempDir,
 }
 
 impl House {
-    /// An empty one.
+    /// Returns an empty home.
     pub fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap() }
     }
 
-    /// One with the usual data: `coco` (4 shards), `corpus.jsonl`, `notes`.
+    /// Returns a home with the usual data: `coco` (4 shards), `corpus.jsonl`, `notes`.
     pub fn furnished() -> Self {
         let house = Self::new();
         for number in 0..4 {
@@ -40,12 +40,12 @@ impl House {
         house
     }
 
-    /// The folder that is the person's home.
+    /// Returns the home folder of the user.
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
-    /// The folder of data; the program is started in it.
+    /// Returns the folder of data; the program is started in it.
     pub fn data(&self) -> PathBuf {
         let dir = self.home().join("data");
         std::fs::create_dir_all(&dir).unwrap();
@@ -87,7 +87,7 @@ pub fn run_plainly(house: &House, arguments: &[&str]) -> Option<i32> {
     command.output().unwrap().status.code()
 }
 
-/// Where a story's program keeps its own things.
+/// Folders of the program's own files, for each story.
 const FOLDERS: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", "state"),
     ("XDG_CACHE_HOME", "cache"),
@@ -95,7 +95,7 @@ const FOLDERS: [(&str, &str); 4] = [
     ("XDG_DATA_HOME", "share"),
 ];
 
-/// A picture of one pixel, whole and with right check sums.
+/// A complete picture of one pixel, with correct checksums.
 pub const TINY_PNG: &[u8] = &[
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00,
     0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1f, 0x15, 0xc4, 0x89, 0x00, 0x00, 0x00, 0x0d, 0x49,
@@ -103,7 +103,7 @@ pub const TINY_PNG: &[u8] = &[
     0x3a, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// How a story starts the program.
+/// Settings with which a story starts the program.
 pub struct Start<'a> {
     house: &'a House,
     program: PathBuf,
@@ -114,7 +114,7 @@ pub struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// The program without arguments, at 100×30.
+    /// Returns settings for the program without arguments, at 100×30.
     pub fn new(house: &'a House) -> Self {
         Self {
             house,
@@ -126,13 +126,12 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Adds arguments.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&a| a.to_owned()));
         self
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
@@ -144,7 +143,7 @@ impl<'a> Start<'a> {
         self
     }
 
-    /// Makes the terminal slow.
+    /// Limits the speed of the terminal.
     pub fn bytes_per_second(mut self, bytes: u32) -> Self {
         self.bytes_per_second = Some(bytes);
         self
@@ -153,7 +152,7 @@ impl<'a> Start<'a> {
     /// Runs a copy of the program as a user who owns nothing here, where the tests run as root.
     pub fn without_rights(mut self) -> Self {
         let copy = self.house.root.path().join("gristmill");
-        // Written by another process: what this one starts meanwhile would hold it open, and it could not be run.
+        // Another process writes the copy: a child that this process forks meanwhile would hold it open, and the copy could not be run.
         assert!(std::process::Command::new("cp").args([&self.program, &copy]).status().unwrap().success());
         for (path, mode) in [(self.house.root.path(), 0o755), (&copy, 0o755), (&self.house.home(), 0o777)] {
             std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
@@ -178,7 +177,6 @@ impl<'a> Start<'a> {
         self.variable("GRISTMILL", &program.to_string_lossy()).variable("PS1", "prompt> ")
     }
 
-    /// Starts it.
     pub fn run(self) -> Story {
         let (columns, rows) = self.size;
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
@@ -216,25 +214,25 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Line settings of a terminal, to be compared.
+/// Returns the line settings of a terminal, for comparison.
 fn modes(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios())
 }
 
-/// A size as the emulator takes it.
+/// Returns a size in the type that the emulator requires.
 fn nonzero(size: u16) -> std::num::NonZeroU16 {
     std::num::NonZeroU16::new(size).expect("a terminal has a size")
 }
 
-/// What the program writes behind each frame: the end of a synchronized update.
+/// The bytes that the program writes after each frame: the end of a synchronized update.
 const FRAME_END: &[u8] = b"\x1b[?2026l";
 
-/// What the terminal shows.
+/// State of the terminal emulator.
 struct Emulator {
     parser: Mutex<vt100::Parser>,
     changed: Condvar,
     frames: AtomicU64,
-    /// Every byte that came, in order.
+    /// Every byte received, in order.
     raw: Mutex<Vec<u8>>,
 }
 
@@ -249,18 +247,18 @@ impl Emulator {
     }
 
     fn read(&self, reader: &mut dyn Read, bytes_per_second: Option<u32>) {
-        /// A slow line gives something this often.
+        /// Reads per second on a slow line.
         const STEPS: u32 = 16;
         let mut buffer = [0; 4096];
         let size = bytes_per_second.map_or(buffer.len(), |rate| (rate / STEPS).max(1) as usize);
-        // How much of a frame's end the last bytes were: it may come in pieces.
+        // Number of bytes of a frame's end that the last bytes match: the end may be split between reads.
         let mut matched = 0;
         while let Ok(count) = reader.read(&mut buffer[..size]) {
             if count == 0 {
                 return;
             }
             if bytes_per_second.is_some() {
-                // Not a wait for anything: the time that these bytes take on the line.
+                // Not a wait for an event: the time that these bytes take on the line.
                 std::thread::park_timeout(Duration::from_secs(1) / STEPS);
             }
             self.raw.lock().unwrap().extend_from_slice(&buffer[..count]);
@@ -279,15 +277,15 @@ impl Emulator {
     }
 }
 
-/// A program in a terminal.
+/// The program running in a terminal.
 pub struct Story {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
-    /// Held open, so that the terminal's settings can be looked at after the end.
+    /// Kept open, so that the terminal's settings can be read after the end.
     _slave: Box<dyn SlavePty + Send>,
-    /// The program's side, to see how much of what was typed is not read yet.
+    /// The program's side, to count the typed bytes that are not read yet.
     line: Option<std::fs::File>,
-    /// Esc was typed last.
+    /// Whether Esc was typed last.
     is_after_esc: bool,
     writer: Box<dyn Write + Send>,
     emulator: Arc<Emulator>,
@@ -296,22 +294,22 @@ pub struct Story {
 }
 
 impl Story {
-    /// The screen as text.
+    /// Returns the screen as text.
     pub fn screen(&self) -> String {
         self.emulator.parser.lock().unwrap().screen().contents()
     }
 
-    /// Every byte that the program sent to the terminal so far.
+    /// Returns every byte that the program has sent to the terminal so far.
     pub fn raw(&self) -> Vec<u8> {
         self.emulator.raw.lock().unwrap().clone()
     }
 
-    /// Asks the terminal emulator something.
+    /// Reads something from the screen of the terminal emulator.
     pub fn look<T>(&self, ask: impl FnOnce(&vt100::Screen) -> T) -> T {
         ask(self.emulator.parser.lock().unwrap().screen())
     }
 
-    /// Waits until the screen is as `is_so` says; fails with the screen when the deadline passes.
+    /// Waits until the screen satisfies `is_so`; fails with the screen at the deadline.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> &mut Self {
         let end = Instant::now() + deadline();
@@ -330,7 +328,7 @@ impl Story {
         self
     }
 
-    /// Waits until the program wrote these bytes, whether or not a screen shows them.
+    /// Waits until the program has written these bytes, whether or not a screen shows them.
     #[track_caller]
     pub fn wait_for_bytes(&mut self, bytes: &[u8]) -> &mut Self {
         let emulator = Arc::clone(&self.emulator);
@@ -339,7 +337,7 @@ impl Story {
         })
     }
 
-    /// Frames drawn so far.
+    /// Returns the number of frames drawn so far.
     pub fn frames(&self) -> u64 {
         self.emulator.frames.load(Ordering::Relaxed)
     }
@@ -363,7 +361,7 @@ impl Story {
         self.wait_until(&format!("waiting for '{text}' to go"), |screen| !screen.contents().contains(text))
     }
 
-    /// Types characters as they are.
+    /// Types characters without change.
     pub fn type_text(&mut self, text: &str) -> &mut Self {
         if std::mem::replace(&mut self.is_after_esc, text == "\x1b") {
             self.wait_until_read();
@@ -373,11 +371,11 @@ impl Story {
         self
     }
 
-    /// Lets the program read what was typed: Esc and the next key together are an Alt key to every program.
+    /// Waits until the program has read what was typed: Esc and the next key together are an Alt key to every program.
     fn wait_until_read(&self) {
         let end = Instant::now() + deadline() / 10;
         let waits = |line| rustix::io::ioctl_fionread(line).is_ok_and(|count| count > 0);
-        // On its way through the kernel it does not count yet, and no person presses two keys in so short a time.
+        // On its way through the kernel the input is not counted yet, and no user presses two keys in so short a time.
         std::thread::sleep(Duration::from_millis(50));
         while self.line.as_ref().is_some_and(waits) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
@@ -428,7 +426,7 @@ impl Story {
         self.type_text(&format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"))
     }
 
-    /// Turns the wheel down so many steps over a cell.
+    /// Turns the wheel down by `steps` steps over a cell.
     pub fn wheel(&mut self, column: usize, row: usize, steps: usize) -> &mut Self {
         let (x, y) = (column + 1, row + 1);
         self.type_text(&format!("\x1b[<65;{x};{y}M").repeat(steps))
@@ -448,12 +446,12 @@ impl Story {
         self
     }
 
-    /// The program's number.
+    /// Returns the process id of the program.
     pub fn process_id(&self) -> u32 {
         self.child.process_id().expect("the program runs")
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -485,7 +483,7 @@ impl Story {
         assert_eq!(modes(self.master.as_ref()), self.before, "the line settings are not restored");
     }
 
-    /// Checks that the terminal is the program's: full screen, keys one by one.
+    /// Checks that the terminal belongs to the program: full screen, keys read one by one.
     #[track_caller]
     pub fn assert_taken(&mut self) {
         self.wait_until("the terminal is taken", |screen| screen.alternate_screen() && screen.bracketed_paste());

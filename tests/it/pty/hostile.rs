@@ -1,8 +1,8 @@
-//! Names that are commands to a terminal: whatever is shown of them, the terminal's state stays what the program made it.
+//! Names that are commands to a terminal: wherever they are shown, the terminal's state remains as the program set it.
 
 use super::harness::{run_plainly, House, Start, Story};
 
-/// Names of files and folders, each of which would do something to a terminal that obeyed it.
+/// Names of files and folders, each of which would change a terminal that obeyed it.
 const EVIL: [&str; 8] = [
     "a\x1b[2J\x1b[H",
     "b\x1b[?1049l\x1b[?25h",
@@ -14,7 +14,7 @@ const EVIL: [&str; 8] = [
     "h\u{200b}\u{e0041}\u{fe0f}\u{fe0f}\u{fe0f}",
 ];
 
-/// What a name could change.
+/// Returns the state that a name could change.
 fn state(story: &Story) -> String {
     story.look(|screen| {
         format!(
@@ -44,7 +44,7 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
     let house = House::new();
     furnish(&house);
     let mut story = Start::new(&house).run();
-    // The list is whole: nothing cleared it or left the screen.
+    // The list is complete: nothing cleared it or left the screen.
     story.wait_for("▸ a␛[2J␛[H").wait_for("g␛c␛(0␎").wait_for("? help");
     let before = state(&story);
     for _ in 0..EVIL.len() * 2 {
@@ -100,7 +100,7 @@ fn commands_that_print_hostile_names_leave_the_terminal_alone() {
     }
 }
 
-/// A picture that says it has 100,000 × 100,000 pixels.
+/// Returns a picture whose header states 100,000 × 100,000 pixels.
 fn huge_picture() -> Vec<u8> {
     let mut bytes = super::harness::TINY_PNG.to_vec();
     bytes[16..20].copy_from_slice(&100_000_u32.to_be_bytes());

@@ -1,11 +1,11 @@
-//! A tour through data in which everything means harm: nothing of it reaches the terminal, nothing stands still.
+//! A tour through hostile data: nothing of it reaches the terminal, and nothing hangs.
 
 use super::harness::{deadline, House, Start, Story};
 use super::stream::strays;
 use super::wild;
 use std::time::Instant;
 
-/// What no text of a data set may change.
+/// Returns the state that no text of a data set may change.
 fn state(story: &Story) -> String {
     story.look(|screen| {
         format!(
@@ -23,8 +23,8 @@ fn state(story: &Story) -> String {
     })
 }
 
-/// Presses keys one by one; each is answered by a frame before the next, in a quarter of the time a story waits for anything.
-/// Esc is not among them: a frame may come for another reason, and together with the next key it is something else.
+/// Presses keys one by one; a frame must follow each before the next, within a quarter of a story's usual deadline. Esc is excluded: a
+/// frame may have another cause, and Esc together with the next key is another key.
 #[track_caller]
 fn press(story: &mut Story, keys: &str) {
     for key in keys.split_whitespace() {
@@ -35,7 +35,7 @@ fn press(story: &mut Story, keys: &str) {
     }
 }
 
-/// Opens a screen, looks at it, and leaves it.
+/// Opens a screen, waits for its content, and leaves it.
 #[track_caller]
 fn look_at(story: &mut Story, keys: &str, shown: &str) {
     press(story, keys);
@@ -44,7 +44,7 @@ fn look_at(story: &mut Story, keys: &str, shown: &str) {
     story.keys("esc").wait_gone(shown);
 }
 
-/// Ends the story and checks what was sent to the terminal all the while.
+/// Ends the story, and checks all that was sent to the terminal.
 #[track_caller]
 fn end(story: &mut Story, before: &str) -> Vec<String> {
     assert_eq!(state(story), before);
@@ -67,7 +67,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     let mut story = Start::new(&house).arguments(&["browse", "wild"]).run();
     story.wait_for("43 samples").wait_for("▸ 0-plain").wait_for("train 1");
     let before = state(&story);
-    // Every sample with every part of it, in the pane and on the whole screen.
+    // Every sample with each of its parts, in the pane and on the whole screen.
     for _ in 0..8 {
         for _ in 0..7 {
             press(&mut story, ".");
@@ -102,7 +102,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     press(&mut story, "F");
     story.wait_for("List only samples that").keys("right enter");
     story.wait_for("listed").keys("esc").wait_gone("listed");
-    // What is marked names hostile shards; what would be written shows them.
+    // Marked items name hostile shards; the preview of the write shows them.
     press(&mut story, "home j x");
     story.wait_for("not written");
     press(&mut story, "s");
@@ -115,7 +115,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     story.wait_for("▸ details");
     story.keys("esc").wait_gone("▸ details").keys("u").wait_gone("not written");
     story.keys("esc").wait_for("▸ browse ▸ wild");
-    // A name that is not safe for a file is not written, wherever to.
+    // A name that is not safe for a file is not written to any folder.
     press(&mut story, "home j E");
     story.wait_for("the whole sample").keys("enter").wait_for("Into which folder");
     story.type_text("~/out").keys("enter").wait_for("not safe for a file");
@@ -152,7 +152,7 @@ fn archives_that_end_and_indexes_that_lie_are_browsed() {
         story.wait_for(shown);
         let before = state(&story);
         press(&mut story, "j G .");
-        // Of what is not there, the reason is told.
+        // For missing content, the reason is shown.
         if name == "lies" {
             press(&mut story, "o");
             story.wait_for("this sample cannot be read");

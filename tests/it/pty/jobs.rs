@@ -2,7 +2,7 @@
 
 use super::harness::{House, Start, Story};
 
-/// A data set that takes a second or so to prepare: the storage is far away.
+/// Returns a program start with a data set that takes about a second to prepare, on slow storage.
 fn prepares<'a>(house: &'a House, settings: &str) -> Start<'a> {
     for shard in 0..6_usize {
         house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);

@@ -1,4 +1,4 @@
-//! Lines that are slow, and floods that come in over them.
+//! Slow lines, and floods of input over them.
 
 use super::harness::{deadline, House, Start};
 use std::time::Instant;
@@ -8,7 +8,7 @@ fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
     let house = House::furnished();
     let mut story = Start::new(&house).bytes_per_second(1024).run();
     story.wait_for("coco/");
-    // The screen is still being drawn: it has thousands of bytes.
+    // The screen is still being drawn: it consists of thousands of bytes.
     story.keys("j j k ? ");
     let asked = Instant::now();
     story.keys("ctrl-c ctrl-c");
@@ -26,7 +26,7 @@ fn a_paste_of_ten_megabytes_is_taken_and_cut() {
     story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
     story.paste(&"paste this 漢字\n".repeat(600_000));
     story.wait_for("no name like that").keys("esc").wait_gone("Enter accept").keys("esc").wait_for("▸ coco/");
-    // Where nothing can be typed it is let go.
+    // Where nothing can be typed, pasted text is dropped.
     story.paste(&"q".repeat(10 << 20)).keys("j").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -45,7 +45,7 @@ fn a_flood_of_keys_does_not_stop_the_drawing() {
     story.assert_restored();
 }
 
-/// How often the threads of a process began to wait, all together.
+/// Returns how often the threads of a process began to wait, in total.
 #[cfg(target_os = "linux")]
 fn waits(pid: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();

@@ -75,7 +75,7 @@ fn in_ascii_the_screen_is_ascii() {
     assert!(story.screen().is_ascii(), "{}", story.screen());
 }
 
-/// Row and column of a text on the screen.
+/// Returns row and column of a text on the screen.
 fn place_of(screen: &str, text: &str) -> (u16, u16) {
     let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains(text)).expect("the text is shown");
     let column = line.split(text).next().unwrap_or_default().chars().count();

@@ -1,9 +1,9 @@
-//! Media metadata and the facts view, as a person uses them.
+//! Media metadata and the facts view, operated as a user does.
 
 use super::harness::{run_plainly, House, Start, Story, TINY_PNG};
 use std::path::Path;
 
-/// Rows of the media table below a folder, as entry and JSON.
+/// Returns the rows of the media table below a folder, as entry and JSON.
 fn rows(root: &Path) -> Vec<(String, String)> {
     let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
     let mut statement =
@@ -12,7 +12,7 @@ fn rows(root: &Path) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// A folder of loose pictures, one of them broken.
+/// Writes a folder of loose pictures, one of them broken.
 fn recordings(house: &House) {
     for number in 0..5 {
         house.file(&format!("recordings/p{number}.png"), TINY_PNG);

@@ -1,8 +1,8 @@
-//! Metadatasets and the mix form, as a person uses them.
+//! Metadatasets and the mix form, operated as a user does.
 
 use super::harness::{run_plainly, House, Start};
 
-/// Two prepared data sets beside each other.
+/// Returns two prepared data sets next to each other.
 fn two_sets() -> House {
     let house = House::furnished();
     house.shard("flickr/shard_0000.tar", 900, 4);

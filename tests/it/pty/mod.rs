@@ -1,7 +1,7 @@
-//! Stories in a real terminal: the built program in a PTY, its screen read by a terminal emulator.
+//! Stories in a real terminal: the built program in a PTY, with its screen read by a terminal emulator.
 //!
-//! A story never sleeps: it waits for text with a deadline. `GRISTMILL_TEST_PATIENCE` stretches the deadlines on slow
-//! machines (2 means twice as long).
+//! A story never sleeps: it waits for text with a deadline. `GRISTMILL_TEST_PATIENCE` multiplies the deadlines on slow machines (2 means
+//! twice as long).
 
 mod browse;
 mod dedup;

@@ -1,8 +1,8 @@
-//! What the terminal answers about pictures, whenever it answers.
+//! Answers of the terminal about pictures, at any time.
 
 use super::harness::{House, Start};
 
-/// Kitty's graphics, the size of a cell, the kind of terminal.
+/// Answers about Kitty's graphics, the size of a cell, and the kind of terminal.
 const ANSWERS: &str = "\x1b_Gi=31;OK\x1b\\\x1b[6;16;8t\x1b[?62;4;22c";
 
 #[test]
@@ -11,7 +11,7 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
     for pause in ["gristmill", "p  prepare"] {
         let mut story = Start::new(&house).run();
         story.wait_for(pause);
-        // As keys they would go to the last entry (`G`) and open a page (`i`).
+        // As keys they would select the last entry (`G`) and open a page (`i`).
         story.type_text(ANSWERS).type_text("j").wait_for("▸ corpus.jsonl");
         assert_eq!(story.keys("q").exit_code(), 0);
         story.assert_restored();
@@ -21,7 +21,7 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
 #[test]
 fn keys_typed_around_the_first_frame_are_not_lost() {
     let house = House::furnished();
-    // Moving does nothing before the folder has been read; leaving works from the first frame on.
+    // Moving does nothing before the folder is read; leaving works from the first frame on.
     let mut story = Start::new(&house).run();
     assert_eq!(story.type_text("q").exit_code(), 0);
     let mut story = Start::new(&house).run();

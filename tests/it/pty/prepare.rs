@@ -1,9 +1,9 @@
-//! The guided prepare, as a person walks through it.
+//! The guided prepare, operated as a user does.
 
 use super::harness::{House, Start, Story};
 use std::path::{Path, PathBuf};
 
-/// Goes on to the next step, once the one on the screen is there.
+/// Goes to the next step, once the current one is on the screen.
 #[track_caller]
 fn next(story: &mut Story, heading_of_next: &str) {
     story.keys("enter").wait_for(heading_of_next);
@@ -82,7 +82,7 @@ fn prepare_by_pattern_after_a_first_wrong_pattern() {
     let mut story = open(&house);
     next(&mut story, SPLITS);
     story.keys("down").wait_for("(•) by pattern").keys("tab").type_text("train").keys("tab");
-    // A glob, as a person from the shell writes it.
+    // A glob, as a shell user writes it.
     story.type_text("*train*").wait_for("cannot be").keys("enter").wait_for(SPLITS);
     story.keys("ctrl-u").type_text("rain-.*").wait_for("nothing").wait_for("did you mean");
     story.keys("enter").wait_for("matches 0 of 3 shards");
@@ -141,7 +141,7 @@ fn a_field_map_with_an_error_and_its_repair() {
     next(&mut story, FIELDS);
     story.wait_for("000000").keys("down ctrl-u").type_text("json[capton]").wait_for("has no [capton]");
     story.wait_for("its keys are").keys("enter").wait_for(FIELDS).wait_for("fails");
-    // Completed from the keys that were seen.
+    // Completed from the keys in the data.
     story.keys("ctrl-u").type_text("json[cap").keys("tab").wait_for("json[caption]");
     story.type_text("[").keys("tab").wait_for("json[caption][long]").wait_for("caption 0");
     next(&mut story, MEDIA);
@@ -173,7 +173,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     story.keys("alt-6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
-    // Somebody finds a broken sample and edits the file; then new data arrives.
+    // A user finds a broken sample and edits the file; then new data arrives.
     let split = meta(&house, "split.yaml");
     let edited = read(&split).replace("exclude: []", "exclude:\n- shard_0001.tar/000101");
     assert!(edited.contains("000101"), "{edited}");
@@ -195,7 +195,7 @@ fn splits_by_hand_move_a_marked_range() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);
-    // The columns begin with what the ratio gives, once that is known.
+    // The columns begin with the result of the ratio, once that is known.
     story.wait_for("2 shards").keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
     story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
     story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
@@ -288,14 +288,14 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
     }
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
     story.wait_for("48 samples");
-    // A shard by its row, the wheel over the list, the field below.
+    // A shard by its row, the wheel over the list, and the field below it.
     click_on(&mut story, "shard_0002.tar");
     story.wait_for("▸ shard_0002.tar");
     let row = story.screen().lines().position(|line| line.contains("shard_0002.tar")).unwrap();
     story.wheel(40, row, 3).wait_gone("shard_0002.tar");
     click_on(&mut story, "leave out, by pattern");
     story.type_text("_0039").wait_for("1 of 40 left out").keys("ctrl-x").wait_gone("left out:");
-    // The options of a field: one is chosen by a click, and the wheel chooses none.
+    // A click chooses an option of a field, and the wheel chooses none.
     click_on(&mut story, "Splits");
     story.wait_for(SPLITS);
     click_on(&mut story, "by pattern");
@@ -337,7 +337,7 @@ fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
     story.wait_for("nothing can be written here: permission denied");
     story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("it cannot run as it is");
     story.keys("enter").wait_for("goes to Source: nothing can be written here");
-    // Nothing was started.
+    // No run was started.
     assert!(!coco.join(".nv-meta").exists());
     story.keys("alt-1").wait_for("shard_0003.tar").keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);

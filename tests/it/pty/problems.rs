@@ -2,7 +2,7 @@
 
 use super::harness::{run_plainly, House, Start, Story, TINY_PNG};
 
-/// `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` names are none.
+/// Returns `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` selects are invalid.
 fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> House {
     let house = House::new();
     for number in 0..4 {
@@ -21,7 +21,7 @@ fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> House {
     house
 }
 
-/// Four shards of three samples; the pictures of 000101 and 000200 are none.
+/// Returns four shards of three samples; the pictures of 000101 and 000200 are invalid.
 fn damaged() -> House {
     with_pictures(3, |index| matches!(index, 101 | 200))
 }
@@ -59,7 +59,7 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
     let mut story = Start::new(&house).arguments(&ANSWERS).run();
     story.wait_for("12 samples").keys("alt-6").wait_for("ready").keys("enter");
     story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
-    // The keys of the list are in the bar as soon as it is known where the problems lead.
+    // The keys of the list are in the bar as soon as the targets of the problems are known.
     story.wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_for("Enter open").wait_for("x exclude");
     story.wait_for("X excludes all 2 of this kind");
     story.keys("enter").wait_for("▸ browse ▸ coco");
@@ -87,7 +87,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.wait_for("12 samples").keys("P").wait_for("Problems  2").wait_for("x exclude");
     story.keys("j").wait_for("▸ ! shard_0002.tar, '000200'").keys("enter").wait_gone("Problems  2");
     at(&mut story, "000200");
-    // The list begins where one is.
+    // The list begins at the problem of the selected sample.
     story.keys("P").wait_for("▸ ! shard_0002.tar, '000200'").keys("x").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("X").wait_for("exclude 2 samples");
@@ -97,7 +97,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.assert_restored();
 }
 
-/// Excludes all problems of the kind, and checks that the last one is among what is written.
+/// Excludes all problems of the kind, and checks that the written excludes contain the last one.
 #[track_caller]
 fn exclude_all(story: &mut Story, house: &House) {
     story.keys("X").wait_for("exclude 1,500 samples").wait_for("1 change not written (w)");
@@ -121,7 +121,7 @@ fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
     exclude_all(&mut story, &house);
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
-    // The browser knows them, too; and so does a run that has nothing to do.
+    // The browser shows them, too, and so does a run that has nothing to do.
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt", "--update"]).collect();
     house.file("coco/.nv-meta/split.yaml", before.as_bytes());
     assert_eq!(run_plainly(&house, &flags), Some(1));
@@ -141,7 +141,7 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = Start::new(&house).arguments(&arguments).run();
-    // The problems are shown while it runs; the first x only asks, and all follow at once, since the run is short.
+    // The problems are shown while it runs; the first x only asks, and all keys follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
     assert!(!house.data().join("coco/.nv-meta/split.yaml").exists());
@@ -161,7 +161,7 @@ fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
     story.wait_for("with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");
-    // Two of the lines are blank: they are no samples.
+    // Two of the lines are blank, and therefore no samples.
     story.keys("enter").wait_for("▸ browse ▸ a.jsonl").wait_for("Samples  #2");
     story.keys("esc").wait_for("line 5").keys("esc l").wait_for("Log").keys("esc q");
     assert_eq!(story.exit_code(), 0);

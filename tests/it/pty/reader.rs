@@ -1,4 +1,4 @@
-//! Reading texts in the browser, as a person does.
+//! Reading texts in the browser, as a user does.
 
 use super::harness::{House, Start};
 

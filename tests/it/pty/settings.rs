@@ -4,7 +4,7 @@ use super::harness::{House, Start};
 use std::path::PathBuf;
 
 fn settings(house: &House, name: &str, text: &str) -> PathBuf {
-    // The data folder lies in the home, as the folder of settings does.
+    // The data folder is inside the home, like the folder of settings.
     house.file(&format!("../config/gristmill/{name}"), text.as_bytes())
 }
 

@@ -1,11 +1,11 @@
-//! The split editor, as a person uses it.
+//! The split editor, operated as a user does.
 
 use super::harness::{deadline, run_plainly, House, Start, Story};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Splits as a person keeps them: with comments and an odd indentation.
+/// Splits as a user writes them: with comments and an unusual indentation.
 const KEPT: &str = "\
 # Ana: the test shard is from another camera
 split_parts:
@@ -20,7 +20,7 @@ exclude:
 - shard_0001.tar/000101   # blurred
 ";
 
-/// `coco`, prepared, with four shards of three samples in three splits.
+/// Returns `coco`, prepared, with four shards of three samples in three splits.
 fn prepared() -> House {
     let house = House::furnished();
     let flags = ["prepare", "coco", "--yes", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
@@ -37,7 +37,7 @@ fn text(house: &House) -> String {
     std::fs::read_to_string(file(house)).unwrap()
 }
 
-/// The editor, opened from the home screen.
+/// Opens the editor from the home screen.
 #[track_caller]
 fn open_with(start: Start) -> Story {
     let mut story = start.run();
@@ -49,7 +49,7 @@ fn open(house: &House) -> Story {
     open_with(Start::new(house))
 }
 
-/// Writes what is pending, and goes back to the columns.
+/// Writes the pending changes, and returns to the columns.
 #[track_caller]
 fn write(story: &mut Story) {
     story.keys("w").wait_for("What would be written").wait_for("+");
@@ -217,7 +217,7 @@ fn mine_and_neither_are_the_other_ways_out() {
 #[test]
 fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
     let house = prepared();
-    // The first time it breaks the file, then it puts it right.
+    // The script breaks the file the first time, and repairs it the second time.
     let script = "if grep -q '^broken' \"$1\"; then sed -i '/^broken/d; s/the large one/the largest/' \"$1\"; \
                   else sed -i '5i broken: [' \"$1\"; fi\n";
     let editor = house.file("editor.sh", script.as_bytes());
@@ -238,7 +238,7 @@ fn a_mistake_in_the_edited_text_can_be_dropped() {
     assert_eq!(text(&house), KEPT);
 }
 
-/// A data set in which one sample is in train and in val.
+/// Returns a data set in which one sample is in train and in val.
 fn leaky() -> House {
     let house = House::new();
     for shard in 0..4_usize {

@@ -1,16 +1,16 @@
-//! An oracle over the bytes that the program sends to a terminal: everything in them must be the program's own.
+//! Checks the bytes that the program sends to a terminal: all of them must be the program's own.
 
 use base64_of::decoded;
 
 /// Modes that the program switches.
 const MODES: [&str; 6] = ["1049", "2004", "25", "1000", "1006", "7"];
-/// More of them that only the end of the program resets.
+/// More modes, which only the end of the program resets.
 const RESETS: [&str; 4] = ["1002", "1003", "1005", "1015"];
-/// The question for kitty's pictures, as it stands between `ESC _` and `ESC \`.
+/// The question for Kitty's pictures, between `ESC _` and `ESC \`.
 const PICTURE_QUESTION: &str = "Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA";
 
-/// What a stream holds beside text and the sequences that the program itself writes: a sentence for each stray thing. Text that
-/// was put into the clipboard is handed back, too.
+/// Returns a sentence for each thing in a stream other than text and the sequences that the program itself writes, and the text that was
+/// copied to the clipboard.
 pub fn strays(raw: &[u8]) -> (Vec<String>, Vec<String>) {
     let Ok(text) = std::str::from_utf8(raw) else { return (vec!["bytes that are not UTF-8".into()], Vec::new()) };
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ pub fn strays(raw: &[u8]) -> (Vec<String>, Vec<String>) {
     (found, copied)
 }
 
-/// Whether a character is obeyed by a terminal, turns the order around, or is not seen.
+/// Whether a character is obeyed by a terminal, reverses the direction of text, or is invisible.
 fn is_stray(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
@@ -45,7 +45,7 @@ fn head(text: &str) -> String {
     text.chars().take(24).collect()
 }
 
-/// Takes what follows an ESC and returns what is behind it.
+/// Takes what follows an ESC, and returns the rest after the sequence.
 fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) -> &'a str {
     if let Some(body) = rest.strip_prefix('[') {
         let end = body.find(|c: char| matches!(c, '@'..='~')).unwrap_or(body.len());
@@ -77,7 +77,7 @@ fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) 
     rest
 }
 
-/// Whether a control sequence is one that the program writes: places, colours, clearing, its modes, its questions.
+/// Whether a control sequence is one that the program writes: positions, colours, clearing, its modes, its questions.
 fn is_own(parameters: &str, last: char) -> bool {
     let are_numbers = parameters.chars().all(|c| c.is_ascii_digit() || c == ';' || c == ':');
     match last {
@@ -87,7 +87,7 @@ fn is_own(parameters: &str, last: char) -> bool {
             let is_reset = |mode| MODES.contains(&mode) || RESETS.contains(&mode) || mode == "2026";
             parameters.strip_prefix('?').is_some_and(is_reset)
         }
-        // The size of a cell in pixels; the title of the window, kept and given back.
+        // The size of a cell in pixels; the title of the window, saved and restored.
         't' => ["16", "22;0", "23;0"].contains(&parameters),
         'c' => parameters.is_empty(),
         _ => false,
@@ -97,7 +97,7 @@ fn is_own(parameters: &str, last: char) -> bool {
 mod base64_of {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-    /// The text that base64 stands for.
+    /// Decodes base64 to text.
     pub fn decoded(text: &str) -> Option<String> {
         let mut bits = 0_u32;
         let mut held = 0;

@@ -1,4 +1,4 @@
-//! Packing tokens and looking at them, as a person does it.
+//! Packing tokens and viewing them, as a user does.
 
 use super::harness::{run_plainly, House, Start};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ fn golden(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(path)
 }
 
-/// Three documents, one without text, and a tokenizer beside them.
+/// Returns three documents, one without text, and a tokenizer in the same folder.
 fn corpus() -> House {
     let house = House::new();
     let lines = "{\"id\": 1, \"text\": \"The quick brown fox jumps over the lazy dog.\"}\n\
@@ -61,7 +61,7 @@ fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
     story.assert_restored();
 }
 
-/// The emulator gives a vowel sign a cell of its own, as many terminals do.
+/// The emulator draws a vowel sign in a separate cell, as many terminals do.
 #[test]
 fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
     let house = House::new();

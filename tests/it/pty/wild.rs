@@ -1,23 +1,23 @@
-//! Makes a data set in which everything means harm: names, texts, headers, depths and lengths.
+//! Makes a data set of hostile names, texts, headers, depths and lengths.
 
 use super::harness::{run_plainly, House};
 
-/// Bytes of one long line and of one long text, unless `GRISTMILL_HOSTILE_BYTES` says otherwise.
+/// Size of one long line and of one long text in bytes, unless `GRISTMILL_HOSTILE_BYTES` is set.
 const LONG: usize = 4 << 20;
-/// How deep brackets are nested.
+/// Nesting depth of brackets.
 const DEPTH: usize = 100_000;
 
-/// Commands to a terminal, and characters that lie about what is there.
+/// Commands to a terminal, and characters that hide or reorder text.
 pub const EVIL_TEXT: &str = "\x1b[2J\x1b[?1049l\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b]8;;http://x\x07link\x1b]8;;\x07\
     \x1bP+q544e\x1b\\\u{9b}31m\u{9d}0;owned\u{9c}\u{90}q\u{9c}\x1bc\x1b(0\x0e\u{202e}live\u{2066}\u{200b}\u{200d}\u{feff}\r\n\
     second\tline\x08\x7f";
 
-/// How long the long things are.
+/// Returns the size of the long line and the long text, in bytes.
 pub fn long() -> usize {
     std::env::var("GRISTMILL_HOSTILE_BYTES").ok().and_then(|n| n.parse().ok()).unwrap_or(LONG)
 }
 
-/// Keys of samples; those too long for a header of a shard go into one of their own.
+/// Returns the keys of samples; those too long for a header are stored in a separate header.
 fn keys() -> Vec<String> {
     vec![
         "0-plain".to_owned(),
@@ -31,7 +31,7 @@ fn keys() -> Vec<String> {
     ]
 }
 
-/// Parts of one sample: how the name ends, and the bytes.
+/// Returns the parts of one sample: how the name ends, and the bytes.
 fn parts(number: usize) -> Vec<(String, Vec<u8>)> {
     let evil_json = serde_json::json!({ EVIL_TEXT: EVIL_TEXT, "list": [EVIL_TEXT, {EVIL_TEXT: 1}] }).to_string();
     let flood = format!("x{}y", "\u{301}".repeat(5000));
@@ -78,7 +78,7 @@ fn evil_msgpack() -> Vec<u8> {
     for _ in 0..3 {
         bytes.extend(&word);
     }
-    // A text that claims 4 GiB.
+    // A text with a stated length of 4 GiB.
     bytes.extend([0xdb, 0xff, 0xff, 0xff, 0xff, b'x']);
     bytes
 }
@@ -92,7 +92,7 @@ fn object_array() -> Vec<u8> {
     bytes
 }
 
-/// A picture that says that it is 30,000 pixels wide and high.
+/// Returns a picture whose header states a width and height of 30,000 pixels.
 fn huge_jpeg() -> Vec<u8> {
     let mut bytes = vec![0xff, 0xd8, 0xff, 0xc0, 0, 17, 8];
     bytes.extend([0x75, 0x30, 0x75, 0x30, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1]);
@@ -119,7 +119,7 @@ fn crc(bytes: &[u8]) -> u32 {
     })
 }
 
-/// One shard of all keys, with these parts of each.
+/// Returns one shard of all keys, with these parts of each.
 fn shard(parts: impl Fn(usize) -> Vec<(String, Vec<u8>)>) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (number, key) in keys().into_iter().enumerate() {
@@ -133,8 +133,8 @@ fn shard(parts: impl Fn(usize) -> Vec<(String, Vec<u8>)>) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// `wild`, a prepared data set; `leaky`, one with the same keys in two splits; `cut`, shards that end in the middle; `lies`, one whose indexes say what is not so; `broken`, one
-/// whose list of splits cannot be read; `lines.jsonl` and `media`.
+/// Writes `wild`, a prepared data set; `leaky`, one with the same keys in two splits; `cut`, shards that end in the middle; `lies`, one
+/// with wrong indexes; `broken`, one whose list of splits cannot be read; `lines.jsonl` and `media`.
 pub fn furnish(house: &House) {
     let shard = shard(parts);
     house.file("wild/a\x1b]0;owned\x07\u{202e}.tar", &shard);

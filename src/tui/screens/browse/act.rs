@@ -1,4 +1,4 @@
-//! What keys and the mouse do in the browser.
+//! Key and mouse handling of the browser.
 
 use super::contact_sheet::{ContactSheet, Source};
 use super::export::folder_of;
@@ -18,10 +18,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The seed of a contact sheet until another one is chosen: two people begin with the same.
+/// Seed of a contact sheet until the user chooses another one. It is fixed, so that two users start with the same sheet.
 const FIRST_SEED: u64 = 1;
 
-/// Names of parts that are looked through for one that was meant.
+/// Largest number of part names that are searched for the one the user meant.
 const MAX_PARTS: usize = 2_000;
 
 fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
@@ -276,7 +276,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    /// Whether the keys go to a tree that folds.
+    /// Whether the keys act on a foldable tree.
     pub(super) fn is_in_tree(&self) -> bool {
         let is_tree = |preview: &Arc<PartPreview>| matches!(preview.body, Drawable::Tree(_));
         self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.preview().is_some_and(is_tree)
@@ -298,18 +298,18 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(ContactSheet::new(source, &self.env)))]
     }
 
-    /// Whether lines of a JSONL file are looked at.
+    /// Whether the data set is a JSONL file.
     fn is_jsonl(&self) -> bool {
         self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::Jsonl)
     }
 
-    /// Whether loose files of a folder are looked at: those may be what a run of dedup made.
+    /// Whether the data set is a folder of loose files, which may be the output of a dedup run.
     fn is_folder(&self) -> bool {
         let is_loose = |kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem);
         self.catalog().is_some_and(|catalog| is_loose(catalog.kind()))
     }
 
-    /// What the run removed that made the file; else what repeats in it, from the line on that is selected.
+    /// Shows what the dedup run that made the file removed; without such a run, what repeats in the file from the selected line on.
     fn repeats(&self) -> Vec<Effect> {
         if let Some(screen) = repeats::open_run(&self.path, &self.env) {
             return vec![Effect::Push(screen)];
@@ -324,7 +324,7 @@ impl BrowseScreen {
         vec![Effect::Push(repeats::open(target, &plan, self.env.clone()))]
     }
 
-    /// Windows in the place of documents, and back.
+    /// Switches between windows and documents.
     fn switch_windows(&mut self) {
         match self.view_of_tokens.sequence_length {
             Some(_) => self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() }),
@@ -336,7 +336,7 @@ impl BrowseScreen {
         self.state.mode = if self.state.mode == mode { Mode::Parts } else { mode };
     }
 
-    /// One step back: the search, the large view, the browser.
+    /// Goes back one step: ends the search, leaves the large view, or closes the browser.
     fn close(&mut self) -> Vec<Effect> {
         if self.state.mark.take().is_some() {
             return Vec::new();
@@ -424,7 +424,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    /// Why an action cannot be done now.
+    /// Returns why an action is not available now.
     pub(super) fn why_not(&self, action: Action) -> Option<String> {
         use Action as A;
         let of_sample = matches!(
@@ -492,7 +492,7 @@ impl BrowseScreen {
         }
     }
 
-    /// The filter and what it leaves, in words.
+    /// Returns the description of the filter and of how many samples pass it.
     pub(super) fn filter_words(&self) -> Option<String> {
         let sifting = self.sifting.as_ref()?;
         let left = grouped(self.state.listing.len(&self.state.groups));
@@ -505,7 +505,7 @@ impl BrowseScreen {
         Some(format!("{}  {state}", display_safe(&sifting.filter.title())))
     }
 
-    /// Whether a search is over and how, in words.
+    /// Returns the description of the search: whether it has ended, and how.
     pub(super) fn find_words(&self) -> Option<String> {
         let find = self.state.find.as_ref()?;
         let found = grouped(find.found.count());
@@ -519,8 +519,8 @@ impl BrowseScreen {
     }
 }
 
-/// Puts a text from the data into the clipboard, made safe: a line break that is pasted into a shell would run what precedes it. When
-/// that changed it, the notice says so.
+/// Copies a text from the data to the clipboard after making it safe, because a pasted line break would run the text before it in a shell.
+/// The notice reports if the text was changed.
 fn copied(raw: &str, what: &str) -> Vec<Effect> {
     let safe = display_safe(raw).into_owned();
     let changed = safe != raw;

@@ -1,4 +1,4 @@
-//! Where the browser begins: the sample of a key, or what a problem is about, as soon as the scan has got there.
+//! Where the browser starts: at the sample of a key or at the subject of a problem, once the scan has reached it.
 
 use super::screen::{BrowseScreen, Stage};
 use super::workers::{ToFind, Workers};
@@ -8,7 +8,7 @@ use crate::tui::widgets::{Level, Toast};
 use gristmill_ops::engine::browse::SubjectLocation;
 
 impl Start {
-    /// Asks where that is.
+    /// Asks the workers for the location.
     pub(super) fn look_up(&self, workers: &mut Workers) {
         match self {
             Self::Key(key) => workers.locate(ToFind::Key(key.clone())),
@@ -17,7 +17,7 @@ impl Start {
         }
     }
 
-    /// The notice where there is no such sample.
+    /// Returns the notice shown if there is no such sample.
     fn why_not_there(&self) -> String {
         match self {
             Self::Key(key) => format!("no sample has the key {key}"),
@@ -26,7 +26,7 @@ impl Start {
         }
     }
 
-    /// The notice where the place is in no sample and a sample near it is shown.
+    /// Returns the notice shown if the location is in no sample and a nearby sample is shown.
     fn why_near(&self, place: &SubjectLocation) -> Option<String> {
         let Self::Subject(subject) = self else { return None };
         match place {
@@ -43,7 +43,7 @@ impl Start {
 }
 
 impl BrowseScreen {
-    /// Goes to where the browser was opened at.
+    /// Goes to the start location once a worker has found it.
     pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
         let Stage::Open(catalog, workers) = &mut self.stage else { return };
         let place = match workers.take_located() {

@@ -1,48 +1,48 @@
-//! How the columns of the list of samples share the room, and how keys are cut so that different ones look different.
+//! How the columns of the sample list share the width, and how keys are cut so that different keys look different.
 
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::text;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Columns that the names of parts keep where they differ from row to row.
+/// Minimum width in columns of the part names where they differ between rows.
 const LEAST_PARTS: usize = 6;
-/// Columns that a key keeps next to a text.
+/// Minimum width in columns of a key next to a text.
 const LEAST_KEY: usize = 8;
 
-/// What stands next to the keys.
+/// What is shown next to the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Neighbour {
-    /// The beginning of a text, as long as the row.
+    /// The start of a text; takes the rest of the row.
     Text,
-    /// Names or numbers of at most so many columns.
+    /// Names or numbers of at most this many columns.
     Names(usize),
-    /// The same, equal in all rows.
+    /// As `Names`, but equal in all rows.
     EqualNames(usize),
 }
 
-/// The columns of the list.
+/// The column widths of the list.
 #[derive(Debug)]
 pub(super) struct Columns {
-    /// Of the key.
+    /// Width of the key, in columns.
     pub(super) key: usize,
-    /// Of what stands next to it.
+    /// Width of what is next to the key, in columns.
     pub(super) beside: usize,
-    /// The beginning that all keys in view have in common, in graphemes.
+    /// Length of the prefix that all keys in view share, in graphemes.
     common: usize,
-    /// The end of each key that fits tells them apart.
+    /// Whether the part of each key that fits, its end, distinguishes the keys.
     has_ends: bool,
 }
 
 impl Columns {
-    /// The columns for the keys in view. `columns` is what there is for both and a sign; the keys are safe to show.
+    /// Computes the widths for the keys in view. `columns` is the width available for both columns and the sign; the keys are safe to show.
     pub(super) fn new(columns: usize, keys: &[String], neighbour: Neighbour, glyphs: &Glyphs) -> Self {
-        // Two columns between them, two for the sign.
+        // Two columns of gap and two for the sign.
         let room = columns.saturating_sub(4);
         let widest = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
         let graphemes = common_graphemes(keys);
         let common = keys.first().map_or(0, |key| key.graphemes(true).take(graphemes).map(text::width).sum());
         let beside = match neighbour {
-            // A text takes half of the room where keys are told apart by their ends, else a third.
+            // A text takes half of the width if the ends of the keys distinguish them, else a third.
             Neighbour::Text => {
                 let least = room.saturating_sub(LEAST_KEY).min(room / 2);
                 let is_apart = has_ends(common, widest, room.saturating_sub(least), glyphs);
@@ -53,14 +53,14 @@ impl Columns {
             }
             Neighbour::EqualNames(names) => room.saturating_sub(widest).min(names),
         };
-        // Names of very few columns say nothing.
+        // Names cut to fewer than three columns carry no information.
         let beside =
             if matches!(neighbour, Neighbour::EqualNames(names) if beside < names.min(3)) { 0 } else { beside };
         let key = if beside == 0 { room + 2 } else { room.saturating_sub(beside) };
         Self { key, beside, common: graphemes, has_ends: has_ends(common, widest, key, glyphs) }
     }
 
-    /// A key that is safe to show, cut to its column.
+    /// Cuts a key, which is safe to show, to its column.
     pub(super) fn cut(&self, key: &str, glyphs: &Glyphs) -> String {
         if text::width(key) <= self.key || self.common == 0 {
             return text::fit_middle(key, self.key, glyphs);
@@ -74,12 +74,12 @@ impl Columns {
     }
 }
 
-/// Whether the ends of keys that fit a column tell them apart: what is cut is common to all.
+/// Whether the ends of the keys that fit a column distinguish them: everything cut off is common to all keys.
 fn has_ends(common: usize, widest: usize, column: usize, glyphs: &Glyphs) -> bool {
     common >= widest.saturating_sub(column.saturating_sub(text::width(glyphs.ellipsis)))
 }
 
-/// How many graphemes all keys begin with.
+/// Returns the length of the prefix that all keys share, in graphemes.
 fn common_graphemes(keys: &[String]) -> usize {
     let Some((first, others)) = keys.split_first() else { return 0 };
     let same = |key: &String| key.graphemes(true).zip(first.graphemes(true)).take_while(|(a, b)| a == b).count();

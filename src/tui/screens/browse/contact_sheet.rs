@@ -1,4 +1,4 @@
-//! The contact sheet: a grid of samples drawn by chance. Whoever has the seed sees the same ones.
+//! The contact sheet: a grid of randomly drawn samples. The same seed draws the same samples.
 
 use super::listing::Listing;
 use crate::tui::keymap::{Action, Context};
@@ -21,18 +21,18 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A cell of the grid, its margin included.
+/// Size of a grid cell in columns and rows, including its margin.
 const CELL: (u16, u16) = (26, 9);
-/// Samples on a sheet, at most.
+/// Maximum number of samples on a sheet.
 const MAX_SAMPLES: usize = 60;
 
-/// What is seen of one sample.
+/// What is shown of one sample.
 struct Thumb {
     sample: BrowseSample,
     preview: Option<Arc<PartPreview>>,
 }
 
-/// The sheet.
+/// The contact sheet screen.
 pub struct ContactSheet {
     crumbs: Vec<String>,
     groups: Arc<Groups>,
@@ -46,33 +46,33 @@ pub struct ContactSheet {
     pixels: Pixels,
     depth: Depth,
     places: Places<usize>,
-    /// The sample to go to when the sheet is left.
+    /// The sample to go to when the sheet is closed.
     chosen: Rc<Cell<Option<SampleAt>>>,
-    /// The seed that was typed into the popup above.
+    /// The seed typed into the popup over the sheet.
     typed: Rc<RefCell<Option<u64>>>,
     cancel: Cancel,
 }
 
-/// What the sheet is made of.
+/// Input of a contact sheet.
 pub struct Source {
-    /// Where the samples are.
+    /// Source of the samples.
     pub catalog: Arc<dyn Catalog>,
-    /// Which are listed.
+    /// Which samples are listed.
     pub listing: Listing,
-    /// The part that is looked at, by name.
+    /// Name of the part that is shown.
     pub part: Option<Arc<str>>,
-    /// Where the draw begins.
+    /// Seed of the random draw.
     pub seed: u64,
-    /// The title line.
+    /// Title line of the browser.
     pub crumbs: Vec<String>,
-    /// How pictures become cells.
+    /// Colour depth for drawing pictures as cells.
     pub depth: Depth,
-    /// Where to put the sample that was chosen.
+    /// Receives the chosen sample.
     pub chosen: Rc<Cell<Option<SampleAt>>>,
 }
 
 impl ContactSheet {
-    /// A sheet of what is listed.
+    /// Creates a sheet of the listed samples.
     pub fn new(source: Source, env: &UiEnv) -> Self {
         let cancel = Cancel::default();
         let (catalog, part, stop) = (Arc::clone(&source.catalog), source.part, cancel.clone());
@@ -104,7 +104,7 @@ impl ContactSheet {
         sheet
     }
 
-    /// Draws the samples of the seed.
+    /// Draws the samples that the seed selects.
     fn deal(&mut self) {
         self.drawn = random::distinct(&self.groups, self.matches.as_deref(), self.seed, MAX_SAMPLES);
         self.thumbs.clear();
@@ -193,7 +193,7 @@ impl ContactSheet {
     }
 }
 
-/// Looks at a sample: its picture if it has one, else the part that is looked at.
+/// Reads the thumbnail of a sample: its picture if it has one, else the part that is shown.
 fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumb, String> {
     let sample =
         catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it is not there any more")?;

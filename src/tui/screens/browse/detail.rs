@@ -1,4 +1,4 @@
-//! What is shown of one sample: looked at on a worker, drawn from what came back.
+//! The detail of one sample: read on a worker, drawn from the result.
 
 use super::pages::{loader_lines, offset_lines};
 use super::state::Mode;
@@ -12,86 +12,86 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of another part of which the first line is shown.
+/// Bytes read of another part to show its first line.
 const PEEKED: usize = 400;
-/// Parts of which the first line is shown, at most.
+/// Maximum number of parts whose first line is shown.
 const MAX_PEEKS: usize = 12;
-/// How long reading one sample may take.
+/// Time limit for reading one sample.
 const READ_TIMEOUT: Duration = Duration::from_secs(8);
-/// Between two looks at whether the person moved on.
+/// Interval between checks for cancellation.
 const STEP: Duration = Duration::from_millis(20);
-/// Looks that may be under way or left to themselves at a time; more are not begun.
+/// Maximum number of reads in progress or abandoned at a time; beyond it no read is started.
 const MAX_LEFT: usize = 16;
 
-/// What is to be looked at.
+/// A request to read a sample.
 #[derive(Clone)]
 pub struct Question {
-    /// The sample.
+    /// The sample to read.
     pub sample: Arc<BrowseSample>,
-    /// What of it.
+    /// What to show of the sample.
     pub mode: Mode,
-    /// The part that is shown.
+    /// Index of the part that is shown.
     pub part: usize,
-    /// The texts of the part are read, over the whole screen.
+    /// Whether the reader shows the texts of the part on the whole screen.
     pub is_reading: bool,
     /// Which page of the part is shown.
     pub from: ReadFrom,
-    /// Another page of what is shown already.
+    /// Whether this requests another page of what is already shown.
     pub is_further: bool,
-    /// Stops it.
+    /// Cancels the read.
     pub cancel: Cancel,
 }
 
-/// What makes two looks the same.
+/// Identity of a request: two reads with the same value show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetailRequest {
     /// The sample.
     pub at: SampleAt,
-    /// What of it.
+    /// What is shown of the sample.
     pub mode: Mode,
-    /// The part that is shown; 0 where parts make no difference.
+    /// Index of the part that is shown; 0 in modes that do not depend on the part.
     pub part: usize,
-    /// Its texts are read.
+    /// Whether the reader shows its texts.
     pub is_reading: bool,
 }
 
 impl Question {
-    /// What it is about.
+    /// Returns the identity of this request.
     pub fn look(&self) -> DetailRequest {
         DetailRequest { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
     }
 }
 
-/// What was seen.
+/// The result of a read.
 pub struct Detail {
-    /// Of what.
+    /// The request that this answers.
     pub look: DetailRequest,
-    /// What there is to draw.
+    /// What to draw.
     pub body: Body,
 }
 
-/// What there is to draw of a sample.
+/// What to draw of a sample.
 pub enum Body {
     /// One part, and the first lines of the others.
     Part {
-        /// The part.
+        /// Preview of the part.
         preview: Arc<PartPreview>,
-        /// It is not the first page.
+        /// Whether this is a page after the first.
         is_further: bool,
-        /// One line of every part; in the order of the parts. Raw.
+        /// One line of each part, in the order of the parts. Raw.
         peeks: Vec<String>,
     },
     /// Lines of text.
     Page(Vec<PageLine>),
 }
 
-/// A part that is read as far as it is looked at.
+/// A part that is read only as far as it is shown.
 pub struct PartOf<'a> {
-    /// Location.
+    /// Source of the bytes.
     pub catalog: &'a dyn Catalog,
-    /// Whose it is.
+    /// The sample that holds the part.
     pub sample: &'a BrowseSample,
-    /// Which it is.
+    /// Index of the part in the sample.
     pub part: usize,
 }
 
@@ -104,8 +104,8 @@ impl PartBytes for PartOf<'_> {
     }
 }
 
-/// Looks at a sample. Runs on a worker, and does the looking on a thread of its own: a decoder that does not come back is left
-/// to itself when the person moves on, or after a while.
+/// Reads a sample. Runs on a worker and reads on a separate thread: a decoder that does not return is abandoned when the request is
+/// cancelled or after `READ_TIMEOUT`.
 pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let look = question.look();
@@ -116,7 +116,7 @@ pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     let counted = Counted::new();
     let work = move || {
         let _counted = counted;
-        // Whoever does not wait any more needs no answer.
+        // Sending fails if the receiver has given up waiting; the result is not needed then.
         let _ = sender.send(body_of(&catalog, &asked));
     };
     if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
@@ -141,10 +141,10 @@ fn told(look: DetailRequest, why: &str) -> Detail {
     Detail { look, body: Body::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
 }
 
-/// Looks that are under way or were left to themselves.
+/// Number of reads in progress or abandoned.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// One look that is under way, however it ends.
+/// Counts one read in [`LEFT`] until it is dropped, however the read ends.
 struct Counted;
 
 impl Counted {
@@ -188,7 +188,7 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     let from = if let ReadFrom::Page(from) = question.from { from } else { 0 };
     if let Some(set) = catalog.tokens().filter(|_| name != "json") {
         let preview = Arc::new(tokens::page(set, sample, question.part, from, cancel));
-        // Every part is another look at the same bytes: there is nothing to peek at.
+        // Each part is another view of the same bytes, so there is nothing to peek at.
         return Body::Part { preview, is_further, peeks: Vec::new() };
     }
     let preview = Arc::new(preview::page(name, &part, from, cancel));
@@ -213,7 +213,7 @@ fn is_text(name: &str) -> bool {
     )
 }
 
-/// The first words of a text, on one line.
+/// Returns the first words of a text on one line.
 fn first_line(start: &[u8]) -> String {
     let text = String::from_utf8_lossy(start);
     let words: Vec<&str> = text.split_whitespace().collect();

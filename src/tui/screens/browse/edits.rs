@@ -1,4 +1,4 @@
-//! Splits and excludes as they are while one browses: marks beside the rows, and changes that wait to be written.
+//! Splits and excludes in the browser: marks next to the rows, and changes that are not written yet.
 
 use super::screen::{BrowseScreen, Stage};
 use super::state::Pane;
@@ -18,7 +18,7 @@ fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
 }
 
 impl BrowseScreen {
-    /// Opens the splits of a data set that has some.
+    /// Opens the splits of a prepared data set, unless they are open already.
     pub(super) fn open_session(&mut self) {
         let is_prepared = self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::PreparedWebDataset);
         if is_prepared && self.session.is_none() && self.edits {
@@ -26,7 +26,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Picks up what the session's workers brought.
+    /// Takes the results of the session's workers.
     pub(super) fn gather_edits(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(session) = self.session.clone() else { return false };
         let changed = session.tick(effects);
@@ -35,14 +35,14 @@ impl BrowseScreen {
             return changed;
         }
         self.marks = marks;
-        // What is listed by split or exclude is another list now.
+        // A filter by split or exclude now passes other samples.
         if self.sifting.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
             self.sift();
         }
         true
     }
 
-    /// Why splits and excludes cannot be changed here.
+    /// Returns why splits and excludes cannot be changed here.
     pub(super) fn why_no_edit(&self) -> Option<String> {
         match (&self.stage, &self.session) {
             (Stage::Open(catalog, _), None) => {
@@ -53,7 +53,7 @@ impl BrowseScreen {
         }
     }
 
-    /// The list of the problems that are known.
+    /// Opens the list of known problems.
     pub(super) fn list_problems(&mut self) -> Vec<Effect> {
         self.know_problems();
         let mut crumbs = self.title();
@@ -63,7 +63,7 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(ProblemScreen::new(feed, chosen, crumbs, self.state.at.unwrap_or_default())))]
     }
 
-    /// Takes over what the scan has found.
+    /// Merges the problems that the scan has found.
     pub(super) fn know_problems(&mut self) {
         let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return };
         if !self.merged.as_ref().is_some_and(|merged| Arc::ptr_eq(merged, &known)) {
@@ -82,7 +82,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Gives an open list of problems what is known by now. A list that is closed holds nothing.
+    /// Updates an open list of problems. A closed list is emptied.
     pub(super) fn feed_list(&mut self) {
         if Rc::strong_count(&self.feed) > 1 {
             self.know_problems();
@@ -93,7 +93,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Excludes the selected sample or shard, or takes it back in.
+    /// Excludes the selected sample or shard, or includes it again.
     pub(super) fn exclude(&mut self) -> Vec<Effect> {
         let Some(session) = self.session.clone() else { return Vec::new() };
         let Some(group) = self.state.group().map(|group| Arc::clone(&group.name)) else { return Vec::new() };
@@ -129,7 +129,7 @@ impl BrowseScreen {
         })
     }
 
-    /// Asks to which split the selected shard goes, or those that are marked.
+    /// Asks for the split to move the selected shard or the marked shards to.
     pub(super) fn move_shard(&mut self) -> Vec<Effect> {
         let shards = self.shards_meant();
         let Some(session) = self.session.as_ref().filter(|_| !shards.is_empty()) else { return Vec::new() };
@@ -141,12 +141,12 @@ impl BrowseScreen {
         effects
     }
 
-    /// The split editor on the same changes.
+    /// Opens the split editor on the same session.
     pub(super) fn open_editor(&self) -> Vec<Effect> {
         self.session.iter().map(|session| Effect::Push(splits::open_shared(session.clone()))).collect()
     }
 
-    /// What is excluded and what is not written yet, for the title line.
+    /// Returns how much is excluded and how many changes are not written, for the title line.
     pub(super) fn edit_words(&self, write_key: &str) -> Vec<String> {
         let mut words = Vec::new();
         let excluded = self.marks.excluded_samples();
@@ -163,7 +163,6 @@ impl BrowseScreen {
         words
     }
 
-    /// Whether a sample is left out.
     pub(super) fn is_excluded(&self, sample: &BrowseSample) -> bool {
         self.marks.is_excluded(sample)
     }

@@ -1,4 +1,4 @@
-//! Taking parts out: into a folder, or as a copy for the person's editor. Done on a worker.
+//! Export of parts: into a folder, or as a copy for the user's editor. Done on a worker.
 
 use super::marked::{each_sample, MAX_MARKED_SAMPLES};
 use super::rows::Span;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What is to be carried.
+/// What to export.
 pub struct ExportTask {
     catalog: Arc<dyn Catalog>,
     from: From,
@@ -26,7 +26,7 @@ pub struct ExportTask {
     cancel: Cancel,
 }
 
-/// The samples it is taken from.
+/// The samples whose parts are exported.
 #[derive(Clone)]
 enum From {
     Shown(Arc<BrowseSample>),
@@ -34,7 +34,7 @@ enum From {
 }
 
 enum What {
-    /// A copy of a part of the shown sample for an editor.
+    /// A copy of a part of the shown sample for an editor; the index of the part.
     Copy(usize),
     /// Parts into a folder.
     Export(Parts, PathBuf),
@@ -42,13 +42,13 @@ enum What {
 
 #[derive(Clone)]
 enum Parts {
-    /// The part that is shown, by its name and place.
+    /// The shown part, by its name and index.
     Shown(Arc<str>, usize),
     All,
 }
 
 impl Parts {
-    /// Their positions in a sample; of marked samples those of this name.
+    /// Returns the indexes of the parts in a sample; in marked samples the part is found by name.
     fn of(&self, sample: &BrowseSample, is_marked: bool) -> Vec<usize> {
         match self {
             Self::All => (0..sample.parts.len()).collect(),
@@ -74,26 +74,25 @@ fn exported(catalog: &dyn Catalog, from: &From, parts: &Parts, folder: &Path, ca
     }
 }
 
-/// What came of it.
+/// The result of an export.
 pub enum ExportResult {
-    /// A copy to be opened.
+    /// A copy to open in an editor.
     Copy(Outcome<PartCopy>),
     /// Files in a folder.
     Exported(Outcome<Exported>),
 }
 
-/// The worker, and what it was asked by a popup.
+/// The export worker, and the task that a popup has ordered.
 pub struct Carrier {
     worker: Latest<ExportTask, ExportResult>,
-    /// The copy that an editor has open; it goes when the editor comes back.
+    /// The copy that an editor has open; dropped when the editor returns.
     open: Option<PartCopy>,
-    /// What a popup has asked for: it lies above the browser, and cannot reach in.
+    /// The task ordered by a popup, which has no access to the browser below it.
     orders: Rc<RefCell<Option<ExportTask>>>,
     cancel: Cancel,
 }
 
 impl Carrier {
-    /// Starts the worker.
     pub fn start(env: &UiEnv) -> Self {
         let scratch = env.options.scratch.clone();
         let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: ExportTask| {
@@ -113,12 +112,12 @@ impl Carrier {
         Self { worker, open: None, orders: Rc::default(), cancel: Cancel::default() }
     }
 
-    /// Whether something is being carried.
+    /// Whether an export is in progress or ordered.
     pub fn is_busy(&self) -> bool {
         self.worker.is_waiting() || self.orders.borrow().is_some()
     }
 
-    /// After an editor came back.
+    /// Releases the copy after the editor has returned.
     pub fn editor_is_back(&mut self) {
         self.open = None;
     }
@@ -136,7 +135,7 @@ impl BrowseScreen {
         Some(ExportTask { catalog, from, what, cancel })
     }
 
-    /// A copy of the part for the person's editor.
+    /// Opens a copy of the part in the user's editor.
     pub(super) fn open_part(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let part = self.state.part_index(&sample);
@@ -205,7 +204,7 @@ impl BrowseScreen {
         vec![Effect::Push(Box::new(Choice::new("Export", vec![title], offers, chosen)))]
     }
 
-    /// Picks up what was ordered, and what was carried.
+    /// Starts ordered tasks, and takes the results of finished ones.
     pub(super) fn gather_carried(&mut self, effects: &mut Vec<Effect>) -> bool {
         let ordered = self.carrier.orders.borrow_mut().take();
         if let Some(errand) = ordered {
@@ -231,7 +230,7 @@ impl BrowseScreen {
     }
 }
 
-/// An editor may be given with arguments; it is split at spaces and never handed to a shell.
+/// Returns the editor command for a copy. The editor may be set with arguments; it is split at spaces and never passed to a shell.
 fn editor_on(copy: &PartCopy) -> TerminalProgram {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     let named = named.unwrap_or_else(|| "vi".to_owned());
@@ -240,7 +239,7 @@ fn editor_on(copy: &PartCopy) -> TerminalProgram {
     TerminalProgram { argv }
 }
 
-/// A folder as people type it.
+/// Returns the folder for a typed path, in which `~` is the home folder.
 pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
     let typed = typed.trim();
     let path = match (typed.strip_prefix('~'), home) {

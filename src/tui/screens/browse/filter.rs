@@ -1,4 +1,4 @@
-//! The dialog of the filter: a few questions over the browser. Pure.
+//! The filter dialog over the browser. Pure.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -12,24 +12,24 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
 
-/// A question.
+/// A question of the dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// In which split its shard is.
+    /// The split of the sample's shard.
     Split,
-    /// Parts it has.
+    /// Parts the sample must have.
     Has,
-    /// Parts it lacks.
+    /// Parts the sample must lack.
     Lacks,
-    /// Whether it is excluded.
+    /// Whether the sample is excluded.
     Excluded,
-    /// Bytes at least.
+    /// Minimum size in bytes.
     Least,
-    /// Bytes at most.
+    /// Maximum size in bytes.
     Most,
-    /// What its key is like.
+    /// What the key must match.
     Key,
-    /// Whether it has a known problem.
+    /// Whether the sample has a known problem.
     Problems,
 }
 
@@ -62,11 +62,11 @@ impl Row {
     }
 }
 
-/// The dialog.
+/// The state of the filter dialog.
 #[derive(Clone, Debug, Default)]
 pub struct FilterForm {
     splits: Vec<Arc<str>>,
-    /// 0 any, then the splits, then none of them.
+    /// 0 is any, then the splits, then no split.
     split: usize,
     has: TextField,
     lacks: TextField,
@@ -76,14 +76,14 @@ pub struct FilterForm {
     key: TextField,
     problems: bool,
     row: usize,
-    /// Where the rows were drawn last, by their numbers.
+    /// Where the rows were last drawn, by their numbers.
     places: Places<usize>,
-    /// Which row cannot be taken, and why. Raw.
+    /// Which row is invalid, and why. Raw.
     pub trouble: Option<String>,
 }
 
 impl FilterForm {
-    /// What splits there are now.
+    /// Updates the list of splits.
     pub fn set_splits(&mut self, splits: Vec<Arc<str>>) {
         let chosen = self.split.checked_sub(1).and_then(|at| self.splits.get(at).cloned());
         let was_loose = self.split > self.splits.len();
@@ -95,7 +95,7 @@ impl FilterForm {
         self.splits = splits;
     }
 
-    /// The row that is asked now.
+    /// Returns the row in focus.
     pub fn row(&self) -> Row {
         ROWS.get(self.row).copied().unwrap_or(Row::Split)
     }
@@ -122,12 +122,12 @@ impl FilterForm {
         }
     }
 
-    /// Whether the row takes letters.
+    /// Whether the row in focus is a text field.
     pub fn wants_text(&self) -> bool {
         self.field(self.row()).is_some()
     }
 
-    /// Types.
+    /// Passes a key to the field in focus.
     pub fn key(&mut self, key: KeyEvent) {
         self.trouble = None;
         if let Some(field) = self.field_mut() {
@@ -135,7 +135,7 @@ impl FilterForm {
         }
     }
 
-    /// Types a pasted text.
+    /// Inserts pasted text.
     pub fn paste(&mut self, pasted: &str) {
         self.trouble = None;
         if let Some(field) = self.field_mut() {
@@ -143,7 +143,7 @@ impl FilterForm {
         }
     }
 
-    /// Moves and chooses.
+    /// Moves the focus or changes a choice.
     pub fn act(&mut self, action: Action) {
         let count = ROWS.len();
         match action {
@@ -189,7 +189,7 @@ impl FilterForm {
         }
     }
 
-    /// The filter; or why it cannot be taken, with the cursor on that row. `parts` are names that were seen.
+    /// Returns the filter; if a row is invalid, sets `trouble` and moves the focus to that row. `parts` are the part names seen so far.
     pub fn filter(&mut self, parts: &[Arc<str>]) -> Option<SampleFilter> {
         match self.read(parts) {
             Ok(filter) => Some(filter),
@@ -211,7 +211,7 @@ impl FilterForm {
                 .collect();
             let known: Vec<&str> = parts.iter().map(|part| &**part).collect();
             match names.iter().find(|name| !known.is_empty() && !known.contains(&name.as_str())) {
-                // A part that no sample in view has may be in another; a slip of the finger is told.
+                // A part that no sample in view has may be in another sample; a likely typing error is reported.
                 Some(name) => match nearest(name, known) {
                     Some(near) => Err((row, format!("no part {name} was seen; {near} was"))),
                     None => Ok(names),
@@ -264,12 +264,12 @@ impl FilterForm {
         }
     }
 
-    /// Whether the row in focus is a choice: left and right choose.
+    /// Whether the row in focus is a choice, changed with left and right.
     pub fn is_choice(&self) -> bool {
         matches!(self.row(), Row::Split | Row::Excluded)
     }
 
-    /// Does what the mouse did: a click goes to a row, and chooses where there is nothing to type.
+    /// Handles the mouse: a click focuses a row, and changes its choice if it has no text field.
     pub fn mouse(&mut self, mouse: MouseEvent) {
         match self.places.gesture(mouse) {
             Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) => {
@@ -284,7 +284,7 @@ impl FilterForm {
         }
     }
 
-    /// Draws it over `area`.
+    /// Draws the dialog over `area`.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         const LABEL: u16 = 15;
         let height = u16::try_from(ROWS.len() + 4).unwrap_or(u16::MAX);
@@ -324,7 +324,7 @@ impl FilterForm {
     }
 }
 
-/// A size as people write it, in bytes.
+/// Parses a human-readable size; returns bytes.
 fn size(typed: &str) -> Option<u64> {
     let end = typed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(typed.len());
     let (number, unit) = typed.split_at(end);

@@ -1,4 +1,4 @@
-//! What a search found: one bit for each sample, so that ten million of them take little more than a megabyte.
+//! The result of a search: one bit for each sample, so that ten million samples take little more than a megabyte.
 
 use gristmill_ops::engine::browse::SampleAt;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub struct FoundSet {
 const BITS: u64 = u64::BITS as u64;
 
 impl FoundSet {
-    /// Adds samples; quick when many of one group follow each other.
+    /// Adds samples; fast if consecutive samples are in the same group.
     pub fn extend(&mut self, samples: impl IntoIterator<Item = SampleAt>) {
         let mut samples = samples.into_iter().peekable();
         while let Some(first) = samples.peek().copied() {
@@ -32,18 +32,18 @@ impl FoundSet {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of samples in the set.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether a sample is in it.
+    /// Whether the set contains a sample.
     pub fn contains(&self, at: SampleAt) -> bool {
         let word = usize::try_from(at.index / BITS).ok().and_then(|word| self.groups.get(&at.group)?.get(word));
         word.is_some_and(|bits| bits >> (at.index % BITS) & 1 == 1)
     }
 
-    /// The first one after `at`.
+    /// Returns the first sample after `at`.
     pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
         match at.index.checked_add(1) {
             Some(index) => self.from(SampleAt { index, ..at }),
@@ -51,7 +51,7 @@ impl FoundSet {
         }
     }
 
-    /// The first one at or after `at`.
+    /// Returns the first sample at or after `at`.
     pub fn from(&self, at: SampleAt) -> Option<SampleAt> {
         for (&group, words) in self.groups.range(at.group..) {
             let start = if group == at.group { at.index } else { 0 };
@@ -70,10 +70,10 @@ impl FoundSet {
         None
     }
 
-    /// The last one before `at`.
+    /// Returns the last sample before `at`.
     pub fn before(&self, at: SampleAt) -> Option<SampleAt> {
         for (&group, words) in self.groups.range(..=at.group).rev() {
-            // One past the last index that may be taken.
+            // Exclusive upper bound of the indexes.
             let end = if group == at.group { at.index } else { words.len() as u64 * BITS };
             let end = end.min(words.len() as u64 * BITS);
             for word in (0..usize::try_from(end.div_ceil(BITS)).unwrap_or(0)).rev() {
@@ -90,12 +90,12 @@ impl FoundSet {
         None
     }
 
-    /// The very first.
+    /// Returns the first sample.
     pub fn first(&self) -> Option<SampleAt> {
         self.from(SampleAt { group: 0, index: 0 })
     }
 
-    /// The very last.
+    /// Returns the last sample.
     pub fn last(&self) -> Option<SampleAt> {
         self.before(SampleAt { group: u32::MAX, index: u64::MAX })
     }

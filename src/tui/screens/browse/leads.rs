@@ -1,4 +1,4 @@
-//! How the texts of the listed samples begin: read for the rows in view, while the list is shown already.
+//! Leads, the starts of the texts of listed samples: read for the rows in view while the list is already shown.
 
 use crate::tui::work::{Latest, Wake};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, SampleAt};
@@ -7,12 +7,12 @@ use gristmill_ops::source::decode::{part_class, PartClass};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Leads that are kept, at most.
+/// Number of kept leads above which all are dropped.
 const MAX_KEPT: usize = 4_096;
 
 type Lead = (SampleAt, Arc<str>);
 
-/// The leads that are known.
+/// The leads read so far, and the worker that reads them.
 #[derive(Default)]
 pub(super) struct Leads {
     known: HashMap<SampleAt, Arc<str>>,
@@ -21,7 +21,7 @@ pub(super) struct Leads {
 }
 
 impl Leads {
-    /// Leads of the samples of a catalog; none where samples are packed tokens.
+    /// Starts reading the leads of a catalog; without a worker if its samples are packed tokens.
     pub(super) fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
         if catalog.tokens().is_some() {
             return Self::default();
@@ -38,14 +38,14 @@ impl Leads {
         Self { worker: Some(Latest::start("browse-leads", wake.clone(), read)), ..Self::default() }
     }
 
-    /// How the text of a sample begins: `None` where it is shown by its parts, empty as long as it was not read.
+    /// Returns the lead of a sample: `None` if it is shown by its parts, empty until it is read.
     pub(super) fn get(&self, sample: &BrowseSample) -> Option<&str> {
         self.worker.as_ref()?;
         lead_part(sample)?;
         Some(self.known.get(&sample.at).map_or("", |lead| lead))
     }
 
-    /// Asks for the leads of the samples in view.
+    /// Requests the leads of the samples in view.
     pub(super) fn want<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
         let Some(worker) = &mut self.worker else { return };
         let is_wanted =
@@ -59,7 +59,7 @@ impl Leads {
         worker.ask(wanted);
     }
 
-    /// Takes what was read. Returns whether something came.
+    /// Takes the leads that were read. Returns whether there were any.
     pub(super) fn gather(&mut self) -> bool {
         let Some(leads) = self.worker.as_mut().and_then(Latest::take) else { return false };
         if self.known.len() > MAX_KEPT {
@@ -70,13 +70,13 @@ impl Leads {
         true
     }
 
-    /// Whether some are being read.
+    /// Whether leads are being read.
     pub(super) fn is_busy(&self) -> bool {
         self.worker.as_ref().is_some_and(Latest::is_waiting)
     }
 }
 
-/// The part whose text is listed: of samples that hold nothing but text and JSON, their text, else their JSON.
+/// Returns the part whose text is listed: in samples that hold only text and JSON, the text, else the JSON.
 fn lead_part(sample: &BrowseSample) -> Option<usize> {
     let class = |part: &gristmill_ops::engine::browse::BrowsePart| part_class(&part.name);
     let is_text = |class| matches!(class, PartClass::Text | PartClass::Json | PartClass::Int);

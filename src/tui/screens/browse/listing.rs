@@ -1,4 +1,4 @@
-//! Which samples the list has, and in which row each stands.
+//! Which samples are listed, and in which row each is.
 
 use gristmill_ops::engine::browse::{Groups, Matches, SampleAt};
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 /// The samples that are listed.
 #[derive(Clone, Default)]
 pub enum Listing {
-    /// All of the data set.
+    /// All samples of the data set.
     #[default]
     All,
-    /// Those that a filter leaves.
+    /// The samples that pass a filter.
     Picked(Arc<Matches>),
 }
 
 impl Listing {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self, groups: &Groups) -> u64 {
         match self {
             Self::All => groups.total(),
@@ -22,7 +22,7 @@ impl Listing {
         }
     }
 
-    /// The sample in a row.
+    /// Returns the sample in a row.
     pub fn at(&self, row: u64, groups: &Groups) -> Option<SampleAt> {
         match self {
             Self::All => groups.locate(row),
@@ -30,7 +30,7 @@ impl Listing {
         }
     }
 
-    /// The row of a sample; of one that is not listed, the row of the next that is.
+    /// Returns the row of a sample; if it is not listed, the row of the next listed sample.
     pub fn row_of(&self, at: SampleAt, groups: &Groups) -> u64 {
         match self {
             Self::All => groups.number(at),
@@ -46,7 +46,7 @@ impl Listing {
         }
     }
 
-    /// Whether a filter leaves samples out.
+    /// Whether a filter is applied.
     pub fn is_filtered(&self) -> bool {
         matches!(self, Self::Picked(_))
     }

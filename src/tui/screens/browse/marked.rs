@@ -17,32 +17,32 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Samples that are taken at once, at most: beyond them a whole shard is meant.
+/// Maximum number of samples excluded in one change; beyond it, whole shards are to be excluded instead.
 pub(super) const MAX_MARKED_SAMPLES: u64 = 20_000;
-/// Samples that are read between two looks at whether it was called off.
+/// Samples read between two checks for cancellation.
 const PIECE: usize = 1_024;
-/// Edits of one change that are made together.
+/// Exclude items in one edit of a change.
 const TOGETHER: usize = 50;
 
-/// What is to be found out about the marked samples.
+/// A request to read the keys of the marked samples.
 struct Question {
     catalog: Arc<dyn Catalog>,
     marks: Arc<Marks>,
     spans: Vec<Span>,
 }
 
-/// Keys of one shard.
+/// Keys of samples in one shard.
 struct Keys {
     group: u32,
     keys: Vec<String>,
 }
 
-/// The marked samples, by what `x` has to do with them.
+/// The marked samples, grouped by what `x` does with them.
 #[derive(Default)]
 struct Sorted {
-    /// Those that are not excluded yet.
+    /// Samples that are not excluded yet.
     fresh: Vec<Keys>,
-    /// Those that are excluded by name.
+    /// Samples that are excluded by name.
     excluded: Vec<Keys>,
 }
 
@@ -79,7 +79,7 @@ fn sorted(question: Question, cancel: &Cancel) -> Outcome<Sorted> {
     Ok(sorted)
 }
 
-/// Hands out the samples of the spans, in order.
+/// Passes on the samples of the spans, in order.
 pub(super) fn each_sample(
     catalog: &dyn Catalog,
     spans: &[Span],
@@ -105,7 +105,7 @@ pub(super) fn each_sample(
     Ok(())
 }
 
-/// Exclude items for the keys of a shard: a run of numbers is one brace range.
+/// Returns exclude items for the keys of a shard; a run of numbers becomes one brace range.
 fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
     let escaped: Vec<String> = keys.iter().map(|key| braces::escape(key)).collect();
     let shard = braces::escape(shard);
@@ -117,14 +117,14 @@ fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
     collapse(&escaped).into_iter().map(item).collect()
 }
 
-/// One change of many items.
+/// Combines many exclude items into one change.
 fn together(title: String, items: Vec<ExcludeItem>) -> Edit {
     let edits = items.chunks(TOGETHER).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
     Edit::Many { title, edits }
 }
 
 impl BrowseState {
-    /// The marked rows of the list that has the keys, from the first to the last.
+    /// Returns the marked rows of the list in focus, from first to last.
     pub(super) fn marked_rows(&self) -> Option<RangeInclusive<u64>> {
         let (pane, from) = self.mark?;
         let list = if pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
@@ -139,7 +139,7 @@ impl BrowseState {
         Some(from.min(to)..=from.max(to))
     }
 
-    /// Starts to mark where one is, or ends it.
+    /// Starts marking at the selected row, or ends it.
     pub(super) fn toggle_mark(&mut self) {
         let group = u32::try_from(self.group_list.selected).unwrap_or(u32::MAX);
         let here = match self.pane {
@@ -149,7 +149,7 @@ impl BrowseState {
         self.mark = if self.marked_rows().is_some() { None } else { here.map(|at| (self.pane, at)) };
     }
 
-    /// The marked samples as spans of the data set.
+    /// Returns the marked samples as spans of the data set.
     pub(super) fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
         let count = usize::try_from(rows.end() - rows.start() + 1).unwrap_or(usize::MAX);
         if let Listing::All = self.listing {
@@ -168,7 +168,7 @@ impl BrowseState {
 }
 
 impl BrowseScreen {
-    /// The marked shards, or the selected one, in order.
+    /// Returns the marked shards in order, or the selected one.
     pub(super) fn shards_meant(&self) -> Vec<Arc<str>> {
         let rows = self.state.marked_rows().filter(|_| self.state.pane == Pane::Groups);
         let selected = self.state.group_list.selected as u64;
@@ -177,7 +177,7 @@ impl BrowseScreen {
         groups.map(|group| Arc::clone(&group.name)).collect()
     }
 
-    /// Excludes what is marked; when all of it is excluded already, takes it back in.
+    /// Excludes the marked samples or shards; if all of them are already excluded, includes them again.
     pub(super) fn exclude_marked(&mut self, rows: RangeInclusive<u64>) -> Vec<Effect> {
         let Some(session) = self.session.clone() else { return Vec::new() };
         if self.state.pane == Pane::Groups {
@@ -211,7 +211,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    /// Makes the change once the keys are known.
+    /// Makes the change once the keys are read.
     pub(super) fn gather_marked(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(answer) = self.marker.worker.take() else { return false };
         let Some(session) = self.session.clone() else { return true };

@@ -1,7 +1,7 @@
-//! The browser: shards, samples, and what is in them, side by side.
+//! The browser: shards, samples and their contents next to each other.
 //!
-//! The list of samples is one list over the whole data set, however long: [`rows`] holds what is in view, [`workers`] fetch it,
-//! and a row that is not there yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
+//! The list of samples covers the whole data set, however long: [`rows`] holds the rows in view, [`workers`] fetch them, and a row that is
+//! not fetched yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
 
 mod act;
 mod begin;
@@ -37,7 +37,7 @@ use gristmill_core::Subject;
 use gristmill_ops::engine::browse::TokenView;
 use std::path::PathBuf;
 
-/// Where the browser begins.
+/// Where the browser starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// At the first sample.
@@ -45,23 +45,23 @@ pub enum Start {
     First,
     /// At the sample of this number, counted from 0.
     Number(u64),
-    /// At the sample of this key; `shard/key` names its shard, too.
+    /// At the sample of this key; `shard/key` also names its shard.
     Key(String),
     /// At the sample that a problem is about, or the nearest one.
     Subject(Box<Subject>),
 }
 
-/// The browser on a data set. Nothing is read on this thread but whether a run left its ranges beside a folder.
+/// Opens the browser on a data set. The only read on this thread checks whether a dedup run left its ranges next to a folder.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     open_at(path, Start::First, env)
 }
 
-/// The browser on a data set, at a sample.
+/// Opens the browser on a data set, at a sample.
 pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
     open_tokens(path, start, TokenView::default(), env)
 }
 
-/// The browser on a data set whose splits another screen may edit already: both then share the changes.
+/// Opens the browser on a data set whose splits another screen may already edit; both then share the changes.
 pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
     match session {
         None => open_at(path, start, env.clone()),
@@ -72,7 +72,7 @@ pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, e
     }
 }
 
-/// The browser on packed tokens, looked at in a way of one's own. What a run of dedup made is shown by what the run removed.
+/// Opens the browser on packed tokens with the given view. The output of a dedup run is shown as what the run removed.
 pub fn open_tokens(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
     if start == Start::First && path.is_dir() {
         if let Some(screen) = repeats::open_whole_run(&path, &env) {

@@ -1,4 +1,4 @@
-//! The loader's view and the view of offsets as lines of text. Made on a worker.
+//! The loader view and the offset view as lines of text. Made on a worker.
 
 use crate::tui::screens::page::{PageLine, Tone};
 use gristmill_core::text::{bytes, count, grouped};
@@ -6,13 +6,13 @@ use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind,
 use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
 use gristmill_ops::source::decode::Value;
 
-/// Characters of a value that are shown.
+/// Maximum number of characters shown of a value.
 const MAX_VALUE_CHARS: usize = 600;
-/// Lines of Python that are shown.
+/// Maximum number of lines of Python shown.
 const CODE_LINES: usize = 200;
-/// Lines that are shown in all.
+/// Maximum number of lines shown in total.
 const MAX_LINES: usize = 4_000;
-/// Bytes in a row of digits.
+/// Bytes in a row of a hex dump.
 const ROW: usize = 8;
 
 fn line(tone: Tone, text: impl Into<String>) -> PageLine {
@@ -28,7 +28,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A sample through the loader.
+/// Returns a sample as the loader sees it.
 pub fn loader_lines(view: &LoaderView) -> Vec<PageLine> {
     let head = match &view.kind {
         LoaderKind::FieldMap => format!("{}, by the field map", view.class),
@@ -84,7 +84,7 @@ fn value_words(value: &Value) -> String {
     }
 }
 
-/// Where a sample lies, as the archive and each index say.
+/// Returns where a sample is, according to the archive and to each index.
 pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
     let mut lines = vec![line(Tone::Heading, format!("{}, {}", view.name, count(view.file_bytes, "byte")))];
     if view.is_compressed {
@@ -149,7 +149,7 @@ fn header_lines(header: &HeaderView) -> Vec<PageLine> {
         lines.push(PageLine::labelled(tone, label, format!("{}{defect}", field.value)));
     }
     for (index, row) in header.bytes.chunks(ROW).enumerate() {
-        // Most of a header is nothing.
+        // Most rows of a header are all zero bytes; they are left out.
         if row.iter().all(|byte| *byte == 0) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A line to type into at the bottom of the browser.
+//! The input line of the browser.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{text, TextField};
@@ -6,35 +6,35 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// What is asked for.
+/// What the prompt asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptKind {
-    /// A key to look for.
+    /// A key to search for.
     Key,
     /// The number of a sample.
     Number,
-    /// Words in what is shown of a part.
+    /// Words to find in the shown part.
     Words,
-    /// How many tokens training takes at a time.
+    /// The number of tokens that training takes at a time.
     Length,
     /// A tokenizer.
     Tokenizer,
-    /// Text or ids in packed tokens.
+    /// Text or ids to find in packed tokens.
     Tokens,
 }
 
-/// The line.
+/// The state of the input line.
 pub struct Prompt {
-    /// What is asked for.
+    /// What the prompt asks for.
     pub asked: PromptKind,
-    /// What is typed.
+    /// The text field.
     pub field: TextField,
-    /// Why what was typed cannot be taken. Raw.
+    /// Why the input is invalid. Raw.
     pub trouble: Option<String>,
 }
 
 impl Prompt {
-    /// A line that holds `text` already.
+    /// Creates a prompt whose field holds `text`.
     pub fn new(asked: PromptKind, text: &str) -> Self {
         Self { asked, field: TextField::new(text), trouble: None }
     }
@@ -52,7 +52,7 @@ impl Prompt {
         }
     }
 
-    /// Draws it over the first row of `area`.
+    /// Draws the prompt over the first row of `area`.
     pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let area = Rect { height: area.height.min(1), ..area };
         let (label, placeholder) = self.words();
@@ -69,7 +69,7 @@ impl Prompt {
     }
 }
 
-/// A number as people write it: with or without separators.
+/// Parses a number with or without separators.
 pub fn number(typed: &str) -> Option<u64> {
     let digits: String = typed.trim().chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
     digits.parse().ok()

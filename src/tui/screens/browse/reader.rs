@@ -1,4 +1,4 @@
-//! The reader: the texts of a sample over the whole screen, from sample to sample, and how it is opened and closed.
+//! The reader: the texts of a sample on the whole screen, from sample to sample, and how it is opened and closed.
 
 use super::detail::{Detail, DetailRequest};
 use super::screen::BrowseScreen;
@@ -20,7 +20,7 @@ pub(super) struct Covered {
 }
 
 impl BrowseScreen {
-    /// What Enter does: reads the text, folds what is in a tree, gives pictures the whole screen, closes the reader.
+    /// Handles Enter: opens the text, folds or unfolds a tree, shows pictures on the whole screen, or closes the reader.
     pub(super) fn read(&mut self) {
         if self.state.is_reading {
             return self.close_reader();
@@ -36,7 +36,7 @@ impl BrowseScreen {
         }
     }
 
-    /// What Enter does, in a word.
+    /// Returns the label of what Enter does.
     pub(super) fn read_label(&self) -> &'static str {
         let is_in_tree = self.is_in_tree();
         match () {
@@ -47,7 +47,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Whether the part that is shown has text to read; as long as it was not read, whether its name says so.
+    /// Whether the shown part has text to read; until it is read, whether its name suggests so.
     fn has_text(&self) -> bool {
         if self.state.mode != Mode::Parts || self.is_tokens() {
             return false;
@@ -80,7 +80,7 @@ impl BrowseScreen {
         self.read_from = Some(from);
     }
 
-    /// Closes the reader; what it covered is shown as it was, unless another sample is shown now.
+    /// Closes the reader; restores what it covered, unless another sample is shown now.
     pub(super) fn close_reader(&mut self) {
         self.state.is_reading = false;
         self.is_finding_words = false;
@@ -97,7 +97,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Gives the whole screen to what is shown of the sample, or takes it back.
+    /// Shows the detail of the sample on the whole screen, or ends that.
     pub(super) fn zoom(&mut self) {
         if self.state.is_reading {
             return self.close_reader();
@@ -106,7 +106,7 @@ impl BrowseScreen {
         self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
     }
 
-    /// Looks for words in what is shown; in the reader also on other pages.
+    /// Searches for words in the shown part; in the reader also on other pages.
     pub(super) fn find_in_part(&mut self, words: &str) -> Vec<Effect> {
         let found = self.preview.find(words);
         if words.is_empty() {
@@ -118,7 +118,7 @@ impl BrowseScreen {
         self.tell_places()
     }
 
-    /// Goes to the next or the previous place where the words are.
+    /// Goes to the next or previous match.
     pub(super) fn step_words(&mut self, forward: bool) -> Vec<Effect> {
         if let Some((at, of)) = self.preview.find_in_pages(forward) {
             return vec![Effect::Toast(Toast::new(Level::Info, format!("{at} of {of}{}", self.page_words())))];
@@ -130,7 +130,7 @@ impl BrowseScreen {
         }
     }
 
-    /// What came of looking for words on other pages.
+    /// Reports the result of searching other pages.
     pub(super) fn tell_words_found(&mut self) -> Vec<Effect> {
         match std::mem::take(&mut self.is_finding_words) {
             true => self.tell_places(),

@@ -1,7 +1,7 @@
-//! The rows of the sample list that are known: what is in view and a little around it, fetched piece by piece.
+//! The known rows of the sample list: those in view and some around them, fetched piece by piece.
 //!
-//! A row that is not there yet is drawn as its number; nobody waits for it. Pieces have fixed borders, so that scrolling asks
-//! for few of them, and the one that is being read when the list moves on is not read twice.
+//! A row that is not fetched yet is drawn as its number; drawing never waits for it. Pieces have fixed boundaries, so that scrolling
+//! requests few of them and the piece in progress when the list scrolls is not read twice.
 
 use super::listing::Listing;
 use gristmill_core::Outcome;
@@ -12,61 +12,61 @@ use std::sync::Arc;
 
 /// Rows of one piece.
 const PIECE: u64 = 32;
-/// Rows that are kept, at most; those far from the view go first.
+/// Number of kept rows above which those far from the view are dropped.
 const MAX_KEPT_ROWS: usize = 4_096;
 
-/// What is known of a row.
+/// The state of a fetched row.
 #[derive(Clone, Debug)]
 pub enum Row {
     /// The sample.
     Ready(Arc<BrowseSample>),
-    /// It cannot be read; why. Raw.
+    /// The row cannot be read; why. Raw.
     Failed(Arc<str>),
 }
 
-/// Samples that follow each other.
+/// Consecutive samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first.
+    /// The first sample.
     pub from: SampleAt,
-    /// How many, over the borders of groups.
+    /// Number of samples, across group boundaries.
     pub count: usize,
 }
 
-/// What is fetched in one go.
+/// Samples that are fetched in one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowRequest {
-    /// Grows when everything is to be read again.
+    /// Increases when everything is to be read again.
     pub round: u64,
-    /// The samples.
+    /// The samples to fetch.
     pub spans: Vec<Span>,
 }
 
-/// What came of fetching a piece.
+/// The result of fetching a piece.
 pub struct Fetched {
-    /// What was asked.
+    /// The request that this answers.
     pub piece: RowRequest,
-    /// The samples of each span, as many as there were.
+    /// The samples of each span, as many as there are.
     pub spans: Vec<Outcome<Vec<BrowseSample>>>,
 }
 
-/// The rows that are known.
+/// The rows fetched so far.
 #[derive(Default)]
 pub struct Rows {
     known: HashMap<SampleAt, Row>,
     wanted: Vec<RowRequest>,
     round: u64,
-    /// What was asked in an earlier round is of no use any more.
+    /// Results of requests from earlier rounds are dropped.
     valid_from: u64,
 }
 
 impl Rows {
-    /// What is known of a sample.
+    /// Returns the state of a sample's row; `None` if it is not fetched.
     pub fn get(&self, at: SampleAt) -> Option<&Row> {
         self.known.get(&at)
     }
 
-    /// The sample, when it is there.
+    /// Returns the sample if it is fetched.
     pub fn sample(&self, at: SampleAt) -> Option<&Arc<BrowseSample>> {
         match self.known.get(&at) {
             Some(Row::Ready(sample)) => Some(sample),
@@ -74,7 +74,7 @@ impl Rows {
         }
     }
 
-    /// The samples that are there, in no order.
+    /// Returns the fetched samples in no particular order.
     pub fn samples(&self) -> impl Iterator<Item = &Arc<BrowseSample>> {
         self.known.values().filter_map(|row| match row {
             Row::Ready(sample) => Some(sample),
@@ -82,19 +82,19 @@ impl Rows {
         })
     }
 
-    /// Forgets what could not be read: it may be there now.
+    /// Drops the rows that could not be read: they may be readable now.
     pub fn forget_failed(&mut self) {
         self.known.retain(|_, row| matches!(row, Row::Ready(_)));
         self.wanted.clear();
         self.round += 1;
     }
 
-    /// Whether nothing is known of a sample but why.
+    /// Whether a sample could not be read.
     pub fn has_failed(&self, at: SampleAt) -> bool {
         matches!(self.known.get(&at), Some(Row::Failed(_)))
     }
 
-    /// Forgets everything, and what is on its way.
+    /// Drops all rows and the results of pending requests.
     pub fn forget_all(&mut self) {
         self.known.clear();
         self.wanted.clear();
@@ -102,7 +102,7 @@ impl Rows {
         self.valid_from = self.round;
     }
 
-    /// What is still to be fetched for the rows in view, most urgent first; `None` when that is what was asked for last.
+    /// Returns what is still to be fetched for the rows in view, most urgent first; `None` if it equals the last request.
     pub fn wanted(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<RowRequest>> {
         self.drop_far(&view, listing, groups);
         let len = listing.len(groups);
@@ -128,7 +128,7 @@ impl Rows {
         Some(wanted)
     }
 
-    /// The samples of some rows as spans; none when all of them are known.
+    /// Returns the samples of some rows as spans; none if all of them are known.
     fn missing(&self, rows: Range<u64>, listing: &Listing, groups: &Groups) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         let mut is_missing = false;
@@ -149,12 +149,12 @@ impl Rows {
         }
     }
 
-    /// Takes what was fetched. Returns whether something to be drawn changed.
+    /// Takes a fetched piece. Returns whether the display changes.
     pub fn take(&mut self, fetched: Fetched, groups: &Groups) -> bool {
         if fetched.piece.round < self.valid_from {
             return false;
         }
-        // What was missing when it was asked for may be there by now; it is asked for again.
+        // In an old round, a sample missing from the result may exist by now; it is requested again instead of marked as failed.
         let is_current = fetched.piece.round == self.round;
         for (span, result) in fetched.piece.spans.iter().zip(fetched.spans) {
             let reason: Arc<str> = match result {
@@ -162,7 +162,7 @@ impl Rows {
                     for sample in samples {
                         let at = sample.at;
                         let row = match &sample.defect {
-                            // Nothing is known of it but why.
+                            // Only the reason of the failure is known.
                             Some(why) if sample.key.is_empty() && sample.parts.is_empty() => {
                                 Row::Failed(Arc::clone(why))
                             }
@@ -194,7 +194,7 @@ impl Rows {
         let (low, high) = (view.start.saturating_sub(near), view.end.saturating_add(near));
         let keeps = |at: &SampleAt| (low..high).contains(&listing.row_of(*at, groups));
         self.known.retain(|at, _| keeps(at));
-        // What was dropped may be asked for once more, in the same words.
+        // A new round lets dropped rows be requested again with an otherwise equal request.
         self.round += 1;
     }
 }

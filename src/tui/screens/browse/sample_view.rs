@@ -1,4 +1,4 @@
-//! Drawing one sample: where it is, its parts, and what the chosen view shows of it.
+//! Drawing of one sample: its location, its parts, and what the chosen mode shows of it.
 
 use super::detail::{Body, DetailRequest};
 use super::rows::Row;
@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Rows of the beginning of a part that is not shown, at most.
+/// Maximum number of rows for the start of a part that is not shown.
 const MAX_PEEK_ROWS: usize = 4;
 
 impl BrowseScreen {
@@ -44,7 +44,7 @@ impl BrowseScreen {
         self.draw_body(frame, below(inner, rows), &sample, ui);
     }
 
-    /// What is said where there is no sample to show.
+    /// Returns the message shown if there is no sample to show.
     fn without_sample(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let (words, style) = match self.state.at.and_then(|at| self.state.rows.get(at)) {
             Some(Row::Failed(why)) => {
@@ -64,9 +64,10 @@ impl BrowseScreen {
         text::wrap(&words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
     }
 
-    /// Number, file, split, size and place of a sample. Numbers are whole or left out; the name of the file gives way to them.
+    /// Returns number, file, split, size and place of a sample. Numbers are never cut, only left out; the file name is cut to make room for
+    /// them.
     fn where_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> String {
-        /// Columns from which on a cut name still says something.
+        /// Minimum width in columns of a file name that is cut.
         const LEAST_NAME: usize = 8;
         let dot = format!(" {} ", ui.glyphs.dot);
         let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at))), bytes(sample.byte_size)];
@@ -76,7 +77,7 @@ impl BrowseScreen {
         let split = self.marks.split_of(sample.at.group).map(|name| text::safe(name));
         let place = format!("at byte {}", grouped(sample.byte_offset));
         let wanted = |words: &Option<String>| words.as_ref().map_or(0, |words| text::width(words) + text::width(&dot));
-        // The place in the shard is in the offset view, too.
+        // The place in the shard is shown in the offset view, too.
         let rest = columns.saturating_sub(width(&facts) + wanted(&name));
         if text::width(&place) + text::width(&dot) + wanted(&split) <= rest {
             facts.push(place);
@@ -91,7 +92,7 @@ impl BrowseScreen {
         text::fit_end(&facts.join(&dot), columns, ui.glyphs)
     }
 
-    /// Where the sample is, what is wrong with it, and its parts.
+    /// Returns the location of the sample, its defects and its parts.
     fn head_lines(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = vec![Line::from(Span::styled(self.where_line(sample, columns, ui), ui.theme.muted))];
         if self.is_excluded(sample) {
@@ -120,12 +121,12 @@ impl BrowseScreen {
         lines
     }
 
-    /// The names of the parts, the shown one marked.
+    /// Returns the names of the parts, with the shown one marked.
     fn tab_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Line<'static> {
         let shown = self.state.part_index(sample);
         let mut spans: Vec<Span> = Vec::new();
         let mut used = 0;
-        // Scrolled so that the shown one is in view.
+        // Scrolls so that the shown part is in view.
         let name =
             |index: usize| sample.parts.get(index).map_or(String::new(), |p| text::fit_end(&p.name, 24, ui.glyphs));
         let mut from = shown;
@@ -162,7 +163,7 @@ impl BrowseScreen {
                 let room = area.height / 3;
                 let others = peek_lines(sample, part, peeks, (usize::from(area.width), room), ui);
                 let rows = u16::try_from(others.len()).unwrap_or(u16::MAX).min(room);
-                // A line between them.
+                // An empty line between them.
                 let gap = u16::from(rows > 0);
                 let body = Rect { height: area.height.saturating_sub(rows + gap), ..area };
                 let title = text::fit_end(&self.preview.title(ui), usize::from(area.width), ui.glyphs);
@@ -195,7 +196,7 @@ impl BrowseScreen {
     }
 }
 
-/// The beginning of each part that is not shown: a line each, texts more of them where `rows` are free.
+/// Returns the start of each part that is not shown: one line each, more lines for texts if `rows` are free.
 fn peek_lines(
     sample: &BrowseSample,
     shown: usize,

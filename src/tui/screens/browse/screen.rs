@@ -1,4 +1,4 @@
-//! The screen: what the frame asks of it, and the workers that it keeps busy.
+//! The browser screen: the interface to the frame, and the workers that it drives.
 
 use super::detail::{Body, Detail, DetailRequest, Question};
 use super::export::Carrier;
@@ -32,103 +32,103 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Rows that are taken to be in view before anything was drawn.
+/// Number of rows assumed to be in view before the first draw.
 const FIRST_HEIGHT: u64 = 24;
 
 /// The sequence length that is offered first.
 const FIRST_LENGTH: u64 = 2_048;
 
-/// Whether there is something to look at.
+/// The stage of opening the data set.
 pub(super) enum Stage {
-    /// It is being opened.
+    /// The data set is being opened.
     Opening,
-    /// It is there.
+    /// The data set is open.
     Open(Arc<dyn Catalog>, Box<Workers>),
-    /// It cannot be browsed.
+    /// The data set cannot be browsed.
     Failed(Failure),
 }
 
-/// What lies at a place of the screen.
+/// What is at a position on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScreenArea {
-    /// A pane, its border included.
+    /// A pane, including its border.
     Pane(Pane),
     /// The rows of a list.
     Rows(Pane),
-    /// The body of what is shown of a part.
+    /// The body of the shown part.
     Preview,
 }
 
-/// A filter in force.
+/// The active filter.
 pub(super) struct Sifting {
     pub(super) filter: SampleFilter,
-    /// Everything was looked through.
+    /// Whether all samples have been filtered.
     pub(super) is_over: bool,
-    /// Why it stopped early. Raw.
+    /// Why the filter stopped early. Raw.
     pub(super) trouble: Option<String>,
 }
 
-/// The browser.
+/// The browser screen.
 pub struct BrowseScreen {
     pub(super) env: UiEnv,
     pub(super) path: PathBuf,
-    /// How packed tokens are looked at.
+    /// How packed tokens are shown.
     pub(super) view_of_tokens: TokenView,
-    /// The sequence length that was chosen last.
+    /// The sequence length that was last chosen.
     pub(super) last_length: u64,
-    /// What was searched for when another way of looking was chosen.
+    /// The search to repeat after the token view has changed.
     find_again: Option<String>,
     pub(super) stage: Stage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
-    /// What the sample was asked for last.
+    /// The last detail request.
     pub(super) asked: Option<DetailRequest>,
-    /// Where the reader is to begin; at the beginning when nothing is said.
+    /// Where the reader starts; `None` is the beginning.
     pub(super) read_from: Option<ReadFrom>,
-    /// What the reader covers, to be shown again when it is closed.
+    /// What the reader covers; restored when it is closed.
     pub(super) covered: Option<Covered>,
-    /// Words are looked for on other pages of the reader.
+    /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
     pub(super) leads: Leads,
-    /// The line that is typed into.
+    /// The open prompt.
     pub(super) prompt: Option<Prompt>,
-    /// The dialog of the filter.
+    /// The open filter dialog.
     pub(super) form: Option<FilterForm>,
-    /// What the dialog held last.
+    /// The last contents of the filter dialog.
     pub(super) last_form: FilterForm,
     pub(super) sifting: Option<Sifting>,
     pub(super) carrier: Carrier,
     pub(super) marker: Marker,
-    /// The sample that was chosen on a contact sheet.
+    /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     /// What an open list of problems shows.
     pub(super) feed: Rc<RefCell<Feed>>,
     pub(super) session: Option<SplitSession>,
-    /// Whether splits may be changed; a catalog of a test has none.
+    /// Whether splits may be changed; false for the catalogs of tests, which have none.
     pub(super) edits: bool,
-    /// Where one is in lines of text.
+    /// Scroll position in lines of text.
     pub(super) page: Scroll,
     pub(super) marks: Arc<Marks>,
     pub(super) problems: Arc<ProblemList>,
-    /// What the scan had found when it was taken over last.
+    /// The scan's problems when they were last merged.
     pub(super) merged: Option<Arc<ProblemList>>,
     /// The key that writes, as it is shown.
     pub(super) write_key: String,
     pub(super) start: Start,
     opener: Opener,
-    /// Where things were drawn last, for the mouse.
+    /// Where things were last drawn, for the mouse.
     pub(super) places: Places<ScreenArea>,
-    /// What is shown of the part, and where in it one is.
+    /// The shown part, and the position in it.
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
     pub(super) depth: Depth,
     encoder: Latest<Vec<PictureRequest>, Vec<Encoded>>,
-    /// Rows in view, from which what is wanted follows.
+    /// The rows in view; what to fetch is derived from them.
     pub(super) view: std::ops::Range<u64>,
 }
 
 impl BrowseScreen {
-    /// The browser; the data set is opened in the background, packed tokens as `view` says.
+    /// Creates the browser; the data set is opened in the background, packed tokens with `view`.
     pub fn new(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Self {
         let mut opener = opener(env.wake.clone());
         opener.ask(ToOpen { path: path.clone(), view: view.clone(), at: None });
@@ -182,12 +182,12 @@ impl BrowseScreen {
         }
     }
 
-    /// The browser with the splits that another screen edits, too.
+    /// Uses the splits session that another screen edits, too.
     pub(super) fn with_session(self, session: Option<SplitSession>) -> Self {
         Self { session, ..self }
     }
 
-    /// The browser on a catalog that is open.
+    /// Creates the browser on a catalog that is already open.
     #[cfg(test)]
     pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: Start, env: UiEnv) -> Self {
         let mut screen = Self::new(catalog.root().to_owned(), start, TokenView::default(), env);
@@ -221,13 +221,13 @@ impl BrowseScreen {
         self.open_session();
         self.sift();
         if let Some(text) = self.find_again.take() {
-            // It was understood before.
+            // The text was accepted before, so it parses.
             let _ = self.find(&text);
         }
         self.ask();
     }
 
-    /// Applies the filter (again).
+    /// Starts or restarts the filter.
     pub(super) fn sift(&mut self) {
         let Some(sifting) = &mut self.sifting else { return };
         let Stage::Open(_, workers) = &mut self.stage else { return };
@@ -236,7 +236,7 @@ impl BrowseScreen {
         workers.sift(sifting.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
     }
 
-    /// Takes the filter away.
+    /// Removes the filter.
     pub(super) fn end_filter(&mut self) {
         self.sifting = None;
         if let Some(workers) = self.workers() {
@@ -245,14 +245,14 @@ impl BrowseScreen {
         self.state.list_only(Listing::All);
     }
 
-    /// Reads everything again.
+    /// Opens and reads the data set again.
     pub(super) fn reload(&mut self) {
         self.start = self.state.at.map_or(Start::First, |at| Start::Number(self.state.groups.number(at)));
         self.stage = Stage::Opening;
         self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
     }
 
-    /// Looks at packed tokens in another way, at the same place.
+    /// Shows packed tokens with another view, at the same place.
     pub(super) fn look_as(&mut self, view: TokenView) {
         let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
         self.view_of_tokens = view;
@@ -262,12 +262,12 @@ impl BrowseScreen {
         self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
-    /// Whether packed tokens are looked at.
+    /// Whether the data set is packed tokens.
     pub(super) fn is_tokens(&self) -> bool {
         self.catalog().is_some_and(|catalog| catalog.tokens().is_some())
     }
 
-    /// The catalog, once it is open.
+    /// Returns the catalog once it is open.
     pub(super) fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
         match &self.stage {
             Stage::Open(catalog, _) => Some(catalog),
@@ -282,18 +282,18 @@ impl BrowseScreen {
         }
     }
 
-    /// What a group is called here.
+    /// Returns the name of a group in this data set.
     pub(super) fn group_word(&self) -> &'static str {
         self.catalog().map_or("shard", |catalog| catalog.group_word())
     }
 
-    /// Asks the workers for what is missing on the screen.
+    /// Requests the data that is missing on the screen from the workers.
     pub(super) fn ask(&mut self) {
         let Stage::Open(_, workers) = &mut self.stage else { return };
         let state = &mut self.state;
         let height = self.view.end.saturating_sub(self.view.start).max(1);
         let row = state.list.selected as u64;
-        // The view follows the selection when it is drawn; what is asked for must not wait for that.
+        // The view follows the selection only when it is drawn; requests must not wait for that.
         let view = match self.view.contains(&row) {
             true => self.view.clone(),
             false => row.saturating_sub(height / 2)..row.saturating_add(height),
@@ -324,7 +324,7 @@ impl BrowseScreen {
         });
     }
 
-    /// Picks up what the workers brought.
+    /// Takes the results of the workers.
     fn gather(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(result) = self.opener.take() {
@@ -419,17 +419,17 @@ impl BrowseScreen {
         changed
     }
 
-    /// Whether something is looked for.
+    /// Whether a search is running.
     pub(super) fn is_searching(&self) -> bool {
         matches!(&self.state.find, Some(Find { search: Search::Running, .. }))
     }
 
-    /// Whether a filter still looks.
+    /// Whether the filter is still running.
     pub(super) fn is_sifting(&self) -> bool {
         self.sifting.as_ref().is_some_and(|sifting| !sifting.is_over)
     }
 
-    /// What a row is called.
+    /// Returns the name of a row in this data set.
     pub(super) fn row_word(&self) -> &'static str {
         match self.catalog().map(|catalog| catalog.kind()) {
             Some(DatasetKind::PackedTokens | DatasetKind::PackedFolder | DatasetKind::TokenFolder) => {

@@ -1,4 +1,4 @@
-//! What the browser shows and where in it one is. Pure: it reads nothing, and every change is a function of what it is told.
+//! The state of the browser: what is shown and selected. Pure: it reads nothing, and every change depends only on its arguments.
 
 use super::found::FoundSet;
 use super::listing::Listing;
@@ -8,7 +8,7 @@ use crate::tui::widgets::ListState;
 use gristmill_ops::engine::browse::{BrowseSample, Group, Groups, SampleAt};
 use std::sync::Arc;
 
-/// Where the keys go.
+/// The pane that receives the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pane {
     /// The list of shards, files or folders.
@@ -16,36 +16,36 @@ pub enum Pane {
     /// The list of samples.
     #[default]
     Samples,
-    /// What is shown of the sample.
+    /// The detail of the sample.
     Detail,
 }
 
-/// What is shown of the sample.
+/// What the detail pane shows of the sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Its parts.
     #[default]
     Parts,
-    /// The fields that training gets.
+    /// The fields that training receives.
     Loader,
     /// Headers and index.
     Offsets,
 }
 
-/// How many panes stand beside each other.
+/// Number of panes next to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Breadth {
     /// Groups, samples, detail.
     #[default]
     Three,
-    /// Two of them.
+    /// Two of the three panes.
     Two,
-    /// One.
+    /// One pane.
     One,
 }
 
 impl Breadth {
-    /// The panes that fit a width.
+    /// Returns how many panes fit a width in columns.
     pub fn of(columns: u16) -> Self {
         match columns {
             96.. => Self::Three,
@@ -55,34 +55,34 @@ impl Breadth {
     }
 }
 
-/// How a search stands.
+/// State of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// Still looking.
+    /// The search is running.
     Running,
-    /// Everything was looked at.
+    /// All samples were searched.
     Done,
-    /// It was stopped by the person.
+    /// The user stopped the search.
     Stopped,
-    /// It failed; why. Raw.
+    /// The search failed; why. Raw.
     Failed(String),
 }
 
 /// A search for keys.
 pub struct Find {
-    /// As it was typed.
+    /// The text as it was typed.
     pub text: String,
-    /// What was found so far.
+    /// The samples found so far.
     pub found: FoundSet,
     /// Whether there may be more.
     pub search: Search,
-    /// Where one was when it began: the first one found after it is gone to.
+    /// The sample selected when the search started; the first match at or after it is selected.
     pub from: SampleAt,
-    /// One was gone to, or the person moved on.
+    /// Whether a match was selected, or the user has moved since.
     pub is_settled: bool,
 }
 
-/// The state.
+/// The state of the browser.
 #[derive(Default)]
 pub struct BrowseState {
     /// Shards, files or folders.
@@ -91,38 +91,38 @@ pub struct BrowseState {
     pub listing: Listing,
     /// Selection and view of the list of samples.
     pub list: ListState,
-    /// The selected sample; stays the same one when rows before it come or go.
+    /// The selected sample; stays the same when rows before it are added or removed.
     pub at: Option<SampleAt>,
     /// Selection and view of the list of groups.
     pub group_list: ListState,
-    /// The rows that are known.
+    /// The rows fetched so far.
     pub rows: Rows,
-    /// Where the keys go.
+    /// The pane that receives the keys.
     pub pane: Pane,
-    /// What is shown of the sample.
+    /// What the detail pane shows of the sample.
     pub mode: Mode,
-    /// The detail has the whole screen.
+    /// Whether the detail has the whole screen.
     pub is_large: bool,
-    /// The texts of the sample have the whole screen.
+    /// Whether the reader has the whole screen.
     pub is_reading: bool,
-    /// There is one group for sure, which needs no pane.
+    /// Whether there is certainly only one group, which needs no pane.
     pub is_lone: bool,
-    /// The part that is looked at, by name: the same one in the next sample.
+    /// Name of the shown part; kept when the sample changes.
     pub part: Option<Arc<str>>,
     /// The search.
     pub find: Option<Find>,
-    /// A number to go to as soon as there are so many samples.
+    /// A sample number to go to once that many samples are known.
     pub pending: Option<u64>,
-    /// Panes that fit beside each other.
+    /// Number of panes that fit next to each other.
     pub breadth: Breadth,
-    /// Where a marked range begins, and in which list.
+    /// Where a marked range starts, and in which list.
     pub mark: Option<(Pane, SampleAt)>,
-    /// For samples drawn by chance.
+    /// State of the generator for random samples.
     pub seed: u64,
 }
 
 impl BrowseState {
-    /// Takes a new state of the groups. Returns whether it is one.
+    /// Takes a new state of the groups. Returns whether it differs from the current one.
     pub fn adopt(&mut self, groups: &Arc<Groups>) -> bool {
         if self.groups.version == groups.version && self.groups.groups.len() == groups.groups.len() {
             return false;
@@ -138,7 +138,7 @@ impl BrowseState {
         true
     }
 
-    /// Lists other samples; the selected one stays, or the next one that is listed.
+    /// Sets the listing; the selected sample stays, or the next listed one is selected.
     pub fn list_only(&mut self, listing: Listing) {
         self.listing = listing;
         self.relist();
@@ -149,7 +149,7 @@ impl BrowseState {
         self.list.set_len(usize::try_from(len).unwrap_or(usize::MAX));
         match self.at {
             Some(at) => self.select_row(self.listing.row_of(at, &self.groups)),
-            // The first one, unless one stands on a group that has none.
+            // The first sample, unless a group without samples is selected.
             None if self.pane == Pane::Groups && self.group_list.selected > 0 => self.enter_group(),
             None => self.select_row(0),
         }
@@ -160,7 +160,7 @@ impl BrowseState {
         self.follow_list();
     }
 
-    /// The selected row decides which sample and which group is selected.
+    /// Updates the selected sample and group from the selected row.
     fn follow_list(&mut self) {
         self.at = self.list.get().and_then(|row| self.listing.at(row as u64, &self.groups));
         if let Some(at) = self.at {
@@ -168,7 +168,7 @@ impl BrowseState {
         }
     }
 
-    /// The selected group decides which sample is selected: its first one that is listed, if there is one.
+    /// Updates the selected sample from the selected group: its first listed sample, if there is one.
     fn enter_group(&mut self) {
         let Some(group) = self.group_list.get().and_then(|row| u32::try_from(row).ok()) else { return };
         let row = self.listing.row_of(SampleAt { group, index: 0 }, &self.groups);
@@ -176,23 +176,23 @@ impl BrowseState {
         self.at = self.listing.at(row, &self.groups).filter(|at| at.group == group);
     }
 
-    /// The selected sample, when it is there already.
+    /// Returns the selected sample if it is fetched.
     pub fn sample(&self) -> Option<&Arc<BrowseSample>> {
         self.at.and_then(|at| self.rows.sample(at))
     }
 
-    /// The selected group.
+    /// Returns the selected group.
     pub fn group(&self) -> Option<&Group> {
         self.group_list.get().and_then(|row| self.groups.groups.get(row))
     }
 
-    /// The part that is looked at: the one of that name, else the first.
+    /// Returns the index of the shown part: the one named by `part`, else the first.
     pub fn part_index(&self, sample: &BrowseSample) -> usize {
         let named = self.part.as_ref().and_then(|name| sample.parts.iter().position(|part| part.name == *name));
         named.unwrap_or(0)
     }
 
-    /// Shows the next or the previous part.
+    /// Shows the next or previous part. Returns false if there is no other part.
     pub fn step_part(&mut self, forward: bool) -> bool {
         let Some(sample) = self.sample().cloned().filter(|sample| sample.parts.len() > 1) else { return false };
         let count = sample.parts.len();
@@ -202,7 +202,7 @@ impl BrowseState {
         true
     }
 
-    /// Shows the next or the previous sample that is listed, whatever pane has the keys.
+    /// Selects the next or previous listed sample, whichever pane has the focus.
     pub fn step_sample(&mut self, forward: bool) -> bool {
         let before = (self.at, self.group_list.selected);
         if self.list.act(if forward { Action::Down } else { Action::Up }) {
@@ -211,7 +211,7 @@ impl BrowseState {
         self.settle(before)
     }
 
-    /// Follows a moving action in the pane that has the keys; true when the selection changed.
+    /// Applies a movement action to the pane in focus; returns whether the selection changed.
     pub fn follow(&mut self, action: Action) -> bool {
         let before = (self.at, self.group_list.selected);
         match self.pane {
@@ -239,7 +239,7 @@ impl BrowseState {
         changed
     }
 
-    /// Turns the wheel over a pane.
+    /// Scrolls a pane with the mouse wheel.
     pub fn scroll(&mut self, pane: Pane, rows: isize) {
         match pane {
             Pane::Groups => {
@@ -257,7 +257,7 @@ impl BrowseState {
         }
     }
 
-    /// Selects the row that was clicked; false when it is selected already or there is none.
+    /// Selects the clicked row; returns false if it is already selected or there is none.
     pub fn click(&mut self, pane: Pane, line: usize) -> bool {
         self.pane = pane;
         match pane {
@@ -277,7 +277,7 @@ impl BrowseState {
         true
     }
 
-    /// Goes to a sample. Returns whether it is listed; if not, the next one that is listed is gone to.
+    /// Selects a sample. Returns whether it is listed; if not, the next listed one is selected.
     pub fn go_to(&mut self, at: SampleAt) -> bool {
         let before = (self.at, self.group_list.selected);
         self.select_row(self.listing.row_of(at, &self.groups));
@@ -285,7 +285,7 @@ impl BrowseState {
         self.at == Some(at)
     }
 
-    /// Goes to the sample of a number in the data set; false when there are not so many.
+    /// Selects a sample by its number in the data set; returns false if there is no such sample.
     pub fn go_to_number(&mut self, number: u64) -> bool {
         match self.groups.locate(number) {
             Some(at) => {
@@ -296,7 +296,7 @@ impl BrowseState {
         }
     }
 
-    /// Goes to a sample drawn by chance from all that are listed.
+    /// Selects a random sample of those that are listed.
     pub fn go_random(&mut self) {
         let len = self.listing.len(&self.groups);
         if len == 0 {
@@ -309,7 +309,7 @@ impl BrowseState {
         }
     }
 
-    /// Moves the focus to the next or the previous pane.
+    /// Moves the focus to the next or previous pane.
     pub fn step_pane(&mut self, forward: bool) {
         self.pane = match (self.pane, forward) {
             (Pane::Detail, true) | (Pane::Samples, false) if !self.is_lone => Pane::Groups,
@@ -322,7 +322,7 @@ impl BrowseState {
         }
     }
 
-    /// One pane to the left or right; stops at the outermost.
+    /// Moves the focus one pane to the left or right; stops at the outermost.
     pub fn step_sideways(&mut self, right: bool) {
         match (self.pane, right) {
             (Pane::Groups, false) | (Pane::Detail, true) => {}
@@ -345,7 +345,7 @@ impl BrowseState {
         }
     }
 
-    /// Begins a search where one is.
+    /// Starts a search at the selected sample.
     pub fn begin_find(&mut self, text: &str) {
         let from = self.at.unwrap_or_default();
         self.find = Some(Find {
@@ -357,7 +357,7 @@ impl BrowseState {
         });
     }
 
-    /// Takes what a search found; the first one after where it began is gone to. Returns whether that happened.
+    /// Takes search results; selects the first one at or after the start of the search. Returns whether that happened.
     pub fn take_found(&mut self, found: impl IntoIterator<Item = SampleAt>, ended: Option<Search>) -> bool {
         let Some(find) = &mut self.find else { return false };
         find.found.extend(found);
@@ -369,14 +369,14 @@ impl BrowseState {
             return false;
         }
         let ahead = find.found.from(find.from);
-        // Nothing ahead: only when everything was looked at it is known that one has to go round.
+        // Wraps around to the first match only after the search has ended, when it is certain that there is none ahead.
         let Some(at) = ahead.or_else(|| find.found.first().filter(|_| is_over)) else { return false };
         find.is_settled = true;
         self.go_to(at);
         true
     }
 
-    /// Goes to the next or previous one that was found and is listed. What to tell when it went round, or why it did not move.
+    /// Goes to the next or previous match that is listed. Returns a notice if it wrapped around; the error says why it did not move.
     pub fn step_found(&mut self, forward: bool) -> Result<Option<&'static str>, &'static str> {
         let Some(find) = &self.find else { return Err("nothing was looked for yet; / does") };
         let here = self.at.unwrap_or_default();
@@ -401,10 +401,10 @@ impl BrowseState {
     }
 }
 
-/// Samples that were found and are not listed which are passed over in one step, at most.
+/// Maximum number of matches that are not listed and are skipped in one step.
 const MAX_STEPS: usize = 200_000;
 
-/// A number that looks drawn by chance, from one that does not (SplitMix64).
+/// Returns a pseudo-random number for a seed (SplitMix64).
 pub fn scrambled(seed: u64) -> u64 {
     let mut x = seed;
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

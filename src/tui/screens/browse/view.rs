@@ -1,4 +1,4 @@
-//! Drawing: the panes, and what is said when there is nothing to show.
+//! Drawing of the panes, and of the messages shown if there is nothing to show.
 
 use super::columns::{Columns, Neighbour};
 use super::rows::Row;
@@ -16,7 +16,6 @@ use ratatui::Frame;
 use std::sync::Arc;
 
 impl BrowseScreen {
-    /// Draws everything.
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.places.clear();
         self.state.breadth = Breadth::of(area.width);
@@ -36,9 +35,9 @@ impl BrowseScreen {
         }
     }
 
-    /// The last rows: what is typed, or what was filtered and searched for. Returns what is left.
+    /// Draws the last rows: the prompt, or the filter and the search. Returns the remaining area.
     fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-        /// Below so many rows the find takes the only line that can be spared.
+        /// Below this many rows the search takes the only line that can be spared.
         const ROOMY: u16 = 9;
         let last = |rest: Rect| {
             let foot = Rect { y: rest.bottom().saturating_sub(1), height: 1.min(rest.height), ..rest };
@@ -59,7 +58,7 @@ impl BrowseScreen {
             rest = above;
         }
         if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
-            // The find is ended first.
+            // Close ends the search before the filter.
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };
             let (foot, above) = last(rest);
@@ -69,7 +68,7 @@ impl BrowseScreen {
         rest
     }
 
-    /// What is said in the place of the panes; `None` when there is something to show.
+    /// Returns the message shown instead of the panes; `None` if there is something to show.
     fn instead(&self, columns: usize, ui: &Ui) -> Option<Vec<Line<'static>>> {
         let wrapped = |words: &str, style| -> Vec<Line<'static>> {
             text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
@@ -103,7 +102,7 @@ impl BrowseScreen {
         }
     }
 
-    /// The panes that are drawn, and where.
+    /// Returns the panes that are drawn, and their areas.
     fn pane_areas(&self, area: Rect) -> Vec<(Pane, Rect)> {
         let drawn: Vec<Pane> =
             [Pane::Groups, Pane::Samples, Pane::Detail].into_iter().filter(|pane| self.state.is_drawn(*pane)).collect();
@@ -111,7 +110,7 @@ impl BrowseScreen {
             (_, 1) | (Pane::Detail, _) => 0,
             (Pane::Groups, _) => (area.width / 4).clamp(22, 34),
             (Pane::Samples, 2) if drawn.contains(&Pane::Groups) => 0,
-            // A list of texts takes more room, where there is no list of groups.
+            // A list of texts gets more width if there is no list of groups.
             (Pane::Samples, _) if self.state.is_lone => (area.width * 2 / 5).clamp(28, 60),
             (Pane::Samples, _) => (area.width * 3 / 10).clamp(28, 46),
         };
@@ -170,7 +169,7 @@ impl BrowseScreen {
         });
     }
 
-    /// How many shards each split has, two to a line.
+    /// Returns the number of shards of each split, two splits to a line.
     fn split_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let counts = self.marks.splits().iter().map(|split| (text::safe(&split.name), split.shards));
         let mut words: Vec<String> = counts.map(|(name, shards)| format!("{name} {}", grouped(shards))).collect();
@@ -237,7 +236,7 @@ impl BrowseScreen {
         self.leads.want(ats.iter().flatten().filter_map(|at| rows.sample(*at)));
     }
 
-    /// How the rows in view share the columns.
+    /// Computes how the rows in view share the columns.
     fn columns(&self, columns: usize, ats: &[Option<SampleAt>], ui: &Ui) -> Columns {
         let samples: Vec<_> = ats.iter().flatten().filter_map(|at| self.state.rows.sample(*at)).collect();
         let keys: Vec<String> = samples.iter().map(|sample| text::safe(&sample.key)).collect();
@@ -256,7 +255,7 @@ impl BrowseScreen {
         Columns::new(columns, &keys, neighbour, ui.glyphs)
     }
 
-    /// What is wrong with the one file that there is: a list of files has only room for a sign.
+    /// Returns the failure of the only file, because the list of files has room for a sign only.
     fn lone_failure(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let [group] = &*self.state.groups.groups else { return Vec::new() };
         let Some(why) = &group.failure else { return Vec::new() };
@@ -297,13 +296,13 @@ impl BrowseScreen {
         }
     }
 
-    /// What a row has beside its key: its parts, or how many tokens it is long.
+    /// Returns what is shown next to the key of a row: its parts, or its length in tokens.
     fn measure(&self, sample: &BrowseSample) -> String {
         let tokens = self.catalog().and_then(|catalog| catalog.tokens()).and_then(|set| set.measure(sample));
         tokens.unwrap_or_else(|| part_names(sample))
     }
 
-    /// The sign after a row: excluded, damaged, found.
+    /// Returns the sign after a row: excluded, damaged, found.
     fn sign_of(&self, sample: &BrowseSample, ui: &Ui) -> (&'static str, ratatui::style::Style) {
         if self.is_excluded(sample) {
             return ("x", ui.theme.warn);
@@ -318,7 +317,7 @@ impl BrowseScreen {
     }
 }
 
-/// One line at the foot: what is told, whether it is still being worked on, and the keys for it.
+/// Draws one line at the foot: the message, whether it is still in progress, and the keys for it.
 fn draw_told(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
     let sign = if is_running { ui.spinner() } else { "/" };
     let keys: Vec<(String, &str)> =
@@ -343,13 +342,12 @@ fn heading(word: &str) -> String {
     format!("{first}{}s", letters.as_str())
 }
 
-/// `jpg txt json`
 fn part_names(sample: &BrowseSample) -> String {
     let names: Vec<String> = sample.parts.iter().take(20).map(|part| text::safe(&part.name)).collect();
     names.join(" ")
 }
 
-/// A few lines in the middle of a pane.
+/// Draws a few lines in the middle of a pane.
 fn draw_message(frame: &mut Frame, area: Rect, title: &str, lines: Vec<Line<'static>>, ui: &Ui) {
     let title = text::fit_middle(title, usize::from(area.width).saturating_sub(6), ui.glyphs);
     let block = panel(&title, true, ui);

@@ -1,4 +1,4 @@
-//! What the browser has done in the background: opening, fetching rows, looking at a sample, searching.
+//! Background work of the browser: opening, fetching rows, reading a sample, searching.
 
 use super::detail::{look_at, Detail, Question};
 use super::rows::{Fetched, RowRequest, Span};
@@ -13,33 +13,33 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two wakings of the screen by a search.
+/// Interval at which a search wakes the screen.
 const WAKE_EVERY: Duration = Duration::from_millis(60);
-/// Samples found that are handed over in one go, at most.
+/// Number of matches after which they are passed on at once.
 const BATCH: usize = 4_096;
 
-/// What is to be opened, and how.
+/// A request to open a data set.
 pub struct ToOpen {
     /// The data set.
     pub path: PathBuf,
-    /// How packed tokens are looked at.
+    /// How packed tokens are shown.
     pub view: TokenView,
-    /// Packed tokens: the group and the byte of its file that one was at.
+    /// For packed tokens: the selected group, and the selected byte of its file.
     pub at: Option<(u32, u64)>,
 }
 
-/// A data set that is open, and where one was in it.
+/// An open data set, and the location to go to in it.
 pub struct Opened {
-    /// It.
+    /// The catalog of the data set.
     pub catalog: Arc<dyn Catalog>,
-    /// The row that holds the byte that was asked for.
+    /// The row that holds the requested byte.
     pub at: Option<SampleAt>,
 }
 
 /// Opens data sets.
 pub type Opener = Latest<ToOpen, Outcome<Opened>>;
 
-/// How long the listing of documents is waited for, to find the one that was looked at.
+/// How long to wait for the listing of documents in order to find the requested one.
 const SETTLING: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
@@ -51,7 +51,7 @@ pub fn opener(wake: Wake) -> Opener {
     })
 }
 
-/// The row of packed tokens that holds a byte of a file.
+/// Returns the row of packed tokens that holds a byte of a file.
 fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
     let set = catalog.tokens()?;
     let end = Instant::now() + SETTLING;
@@ -61,14 +61,14 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
     set.row_holding(group, byte).ok().flatten()
 }
 
-/// Everything that is asked of an open catalog.
+/// The workers on an open catalog.
 pub struct Workers {
     rows: Stream<RowRequest, Option<Fetched>>,
     detail: Latest<Question, Detail>,
     finder: Latest<SearchJob, ()>,
-    /// Stops whatever is being fetched when the screen is left.
+    /// Cancels all fetches when the screen is closed.
     leaving: Cancel,
-    /// Stops the look at the sample before.
+    /// Cancels the read of the previous sample.
     looking: Cancel,
     hunting: Cancel,
     caught: Arc<Mutex<Caught>>,
@@ -80,22 +80,22 @@ pub struct Workers {
     locator: Latest<ToFind, Outcome<Located>>,
 }
 
-/// Where something was found.
+/// The location of what was searched for.
 pub struct Located {
     pub place: SubjectLocation,
-    /// Whether more samples were still being found when the search began, so that another place may be nearer.
+    /// Whether more samples were still being found when the search started, so that another place may be nearer.
     pub may_grow: bool,
 }
 
-/// Where the browser is to begin.
+/// The location to find at the start of the browser.
 pub enum ToFind {
-    /// At the sample of this key; `shard/key` names its shard, too.
+    /// The sample of this key; `shard/key` also names its shard.
     Key(String),
-    /// At what a problem is about.
+    /// The subject of a problem.
     Subject(Box<Subject>),
 }
 
-/// A filter to be applied.
+/// A request to filter.
 struct FilterJob {
     number: u64,
     filter: SampleFilter,
@@ -104,24 +104,24 @@ struct FilterJob {
     cancel: Cancel,
 }
 
-/// What a filter left since it was asked last.
+/// The result of a filter since it was last taken.
 #[derive(Default)]
 pub struct Sifted {
     number: u64,
-    /// What it leaves, as far as it looked.
+    /// The matches so far.
     pub matches: Option<Arc<Matches>>,
-    /// It looked at everything; or why it did not.
+    /// Whether all samples were filtered; the error says why not.
     pub ended: Option<Outcome<()>>,
 }
 
-/// A search to be made.
+/// A request to search.
 struct SearchJob {
     number: u64,
     query: KeyQuery,
     cancel: Cancel,
 }
 
-/// What a search found since it was asked last.
+/// The result of a search since it was last taken.
 #[derive(Default)]
 struct Caught {
     number: u64,
@@ -130,13 +130,13 @@ struct Caught {
 }
 
 impl Workers {
-    /// Starts them on a catalog.
+    /// Starts the workers on a catalog.
     pub fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
         let leaving = Cancel::default();
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let mut last: Option<RowRequest> = None;
         let rows = Stream::start("browse-rows", wake.clone(), move |piece: RowRequest| {
-            // What was being read when the list moved on is wanted again; it is on its way already.
+            // The piece in progress when the list scrolled is requested again; its result is already on its way.
             if last.as_ref() == Some(&piece) {
                 return None;
             }
@@ -180,7 +180,7 @@ impl Workers {
         }
     }
 
-    /// Applies a filter; the one before is forgotten.
+    /// Applies a filter; replaces the previous one.
     pub fn sift(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
         self.stop_sifting();
         self.sifting = Cancel::default();
@@ -192,48 +192,48 @@ impl Workers {
         self.sifter.ask(FilterJob { number, filter, marks, problems, cancel: self.sifting.clone() });
     }
 
-    /// Ends the looking of a filter.
+    /// Stops the filter.
     pub fn stop_sifting(&mut self) {
         self.sifting.cancel();
     }
 
-    /// What the filter left since the last call.
+    /// Takes the filter results since the last call.
     pub fn take_sifted(&mut self) -> Sifted {
         let mut sifted = lock(&self.sifted);
         Sifted { number: sifted.number, matches: sifted.matches.take(), ended: sifted.ended.take() }
     }
 
-    /// Asks for the problems that are known from the last run.
+    /// Requests the known problems of the last run.
     pub fn want_problems(&mut self) {
         self.problems.ask(());
     }
 
-    /// The problems, once.
+    /// Takes the problems, once.
     pub fn take_problems(&mut self) -> Option<Outcome<ProblemList>> {
         self.problems.take()
     }
 
-    /// Looks for where the browser begins.
+    /// Requests the start location.
     pub fn locate(&mut self, wanted: ToFind) {
         self.locator.ask(wanted);
     }
 
-    /// Where that is, once.
+    /// Takes the start location, once.
     pub fn take_located(&mut self) -> Option<Outcome<Located>> {
         self.locator.take()
     }
 
-    /// Says which rows are wanted.
+    /// Sets which rows are wanted.
     pub fn want_rows(&mut self, pieces: Vec<RowRequest>) {
         self.rows.want(pieces);
     }
 
-    /// Rows that came.
+    /// Takes the fetched rows.
     pub fn take_rows(&mut self) -> Vec<Fetched> {
         self.rows.take().into_iter().flatten().collect()
     }
 
-    /// Looks at a sample; what was looked at before is let go.
+    /// Reads a sample; cancels the previous read.
     pub fn look(&mut self, mut question: Question) {
         self.looking.cancel();
         self.looking = Cancel::default();
@@ -241,17 +241,17 @@ impl Workers {
         self.detail.ask(question);
     }
 
-    /// What was seen, once.
+    /// Takes the detail of the sample, once.
     pub fn take_detail(&mut self) -> Option<Detail> {
         self.detail.take()
     }
 
-    /// Whether a sample is being looked at.
+    /// Whether a sample is being read.
     pub fn is_looking(&self) -> bool {
         self.detail.is_waiting()
     }
 
-    /// Searches; the search before ends.
+    /// Starts a search; stops the previous one.
     pub fn find(&mut self, query: KeyQuery) {
         self.stop_finding();
         self.hunts += 1;
@@ -260,12 +260,12 @@ impl Workers {
         self.finder.ask(SearchJob { number: self.hunts, query, cancel: self.hunting.clone() });
     }
 
-    /// Ends the search.
+    /// Stops the search.
     pub fn stop_finding(&mut self) {
         self.hunting.cancel();
     }
 
-    /// What was found since the last call, and how the search ended if it did.
+    /// Takes the matches since the last call, and how the search ended if it did.
     pub fn take_found(&mut self) -> (Vec<SampleAt>, Option<Search>) {
         let mut caught = lock(&self.caught);
         (std::mem::take(&mut caught.found), caught.ended.take())
@@ -281,13 +281,13 @@ impl Drop for Workers {
     }
 }
 
-/// What a worker holds this for is a few stores; it never reads meanwhile.
+/// Locks shared results. Workers hold the lock only for a few stores and never while reading.
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Located> {
-    // As it is before the search: what is found meanwhile was not searched.
+    // Taken before the search, because groups found during it were not searched.
     let groups = catalog.groups();
     let place = match wanted {
         ToFind::Subject(subject) => place_of(catalog, &subject, cancel)?,
@@ -307,7 +307,7 @@ fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome
     Ok(Located { place, may_grow })
 }
 
-/// The sample of a key; where no sample has that whole key, `shard/key` names the shard, too. Reads, so it runs on a worker.
+/// Returns the sample of a key; if no sample has the whole key, `shard/key` also names the shard. Reads, so it runs on a worker.
 pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
     if let Some(at) = catalog.locate(None, key, cancel)? {
         return Ok(Some(at));
@@ -339,7 +339,7 @@ fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, w
     tell(None, Some(ended));
 }
 
-/// The samples of a span. When one group in it cannot be read, the others are read all the same.
+/// Reads the samples of a span. If one group in it cannot be read, the others are still read.
 fn fetch(
     catalog: &dyn Catalog,
     span: Span,
@@ -387,7 +387,7 @@ fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, w
     let mut told: Option<Instant> = None;
     let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
         batch.push(at);
-        // The first one is gone to, so it is told at once.
+        // The first match is passed on at once, because it is selected.
         if batch.len() >= BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             told = Some(Instant::now());
             return tell(&mut batch, None) && !hunt.cancel.is_cancelled();

@@ -15,12 +15,12 @@ use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 use std::time::Duration;
 
-/// Parts that are drawn one by one.
+/// Maximum number of parts with a chart of their own.
 const PARTS: usize = 6;
-/// Texts that are drawn one by one.
+/// Maximum number of texts with a chart of their own.
 const TEXTS: usize = 4;
 
-/// What is gathered in one go.
+/// A group of facts that is gathered in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactsTask {
     /// Samples, records, parts.
@@ -32,11 +32,11 @@ pub enum FactsTask {
 }
 
 impl FactsTask {
-    /// All pieces, the quickest first.
+    /// All groups, the quickest first.
     pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
 }
 
-/// What is drawn.
+/// The facts to draw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactsSheet {
     /// A few figures in words. Raw.
@@ -48,11 +48,11 @@ pub struct FactsSheet {
 }
 
 impl FactsSheet {
-    /// Puts another one behind it.
+    /// Appends another sheet.
     pub fn add(&mut self, other: Self) {
         self.figures.extend(other.figures);
         self.charts.extend(other.charts);
-        // What ails all of them is said once.
+        // A trouble shared by several groups is listed once.
         for trouble in other.troubles {
             if !self.troubles.contains(&trouble) {
                 self.troubles.push(trouble);
@@ -61,15 +61,15 @@ impl FactsSheet {
     }
 }
 
-/// What gathering brings.
+/// The result of a request.
 pub enum FactsResult {
     /// Something to draw.
     Sheet(Box<FactsSheet>),
-    /// A scan that has only begun: what is not prepared has no index to look at.
+    /// A scan that has just started: a data set that is not prepared has no index to read.
     Scan(Box<LiveScan>),
 }
 
-/// Gathers one piece of what a path holds.
+/// Gathers one group of facts about the data at a path.
 pub fn gather(path: &Path, piece: FactsTask, options: &RunOptions, cancel: &Cancel) -> FactsResult {
     if piece == FactsTask::Samples && matches!(kind_of(path), Ok(DatasetKind::RawWebDataset)) {
         return match LiveScan::start(path, options) {
@@ -138,7 +138,7 @@ fn of_dataset(spread: &DatasetSpread) -> FactsSheet {
     let with: Vec<(String, u64)> = spread.parts.iter().map(|p| (p.name.clone(), p.bytes.count)).collect();
     sheet.charts.extend(Chart::of_shares("samples with part", &with, spread.looked_at));
     sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, spread.looked_at));
-    // Texts are drawn by their characters.
+    // Text parts are skipped: their charts count characters and are gathered by [`FactsTask::Texts`].
     let is_text = |name: &str| part_class(name) == PartClass::Text;
     for part in spread.parts.iter().filter(|part| !is_text(&part.name)).take(PARTS) {
         sheet.charts.extend(Chart::of_lengths(&format!("bytes of {}", part.name), &part.bytes, Unit::Bytes));
@@ -156,7 +156,7 @@ fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<FactsShe
     })
 }
 
-/// Loose media of which nothing was recorded yet.
+/// Returns the sheet of loose media that have not been described yet.
 fn not_described() -> FactsSheet {
     let words = "nothing is known of these files yet: prepare media describes them";
     FactsSheet { troubles: vec![words.to_owned()], ..FactsSheet::default() }
@@ -192,7 +192,7 @@ fn media_sheet(spread: &MediaSpread) -> FactsSheet {
     sheet
 }
 
-/// Lengths of the texts of a WebDataset. One that is not prepared is scanned first.
+/// Gathers the lengths of the texts of a WebDataset. One that is not prepared is scanned first.
 fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
     let opening = browse::open(path, &browse::TokenView::default())?;
     for work in opening.background {
@@ -217,7 +217,7 @@ fn length_title(name: &str) -> String {
     format!("length of '{name}', in characters")
 }
 
-/// What a scan has found so far.
+/// Returns what a scan has found so far.
 pub fn of_scan(facts: &DatasetFacts) -> FactsSheet {
     let mut sheet = FactsSheet { figures: vec![count(facts.samples_seen, "sample")], ..FactsSheet::default() };
     let read = facts.shards.iter().filter(|s| s.state == ShardState::Scanned).count() as u64;

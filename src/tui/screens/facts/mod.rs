@@ -1,6 +1,6 @@
-//! The facts view: how sizes, formats, durations, lengths and parts are distributed, drawn as small bars.
+//! The facts view: distributions of sizes, formats, durations, lengths and parts, drawn as small bars.
 //!
-//! What is drawn is gathered on a worker thread, piece by piece ([`gather`]); leaving the screen stops it.
+//! The facts are gathered on a worker thread, group by group ([`gather`]); leaving the screen stops it.
 
 mod gather;
 
@@ -20,12 +20,12 @@ use ratatui::Frame;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// From this width on charts stand in two columns.
+/// Width in columns from which charts are drawn in two columns.
 const TWO_COLUMNS: u16 = 90;
-/// Classes of one chart that are drawn; the rest is counted.
+/// Maximum number of bars of a chart; the classes beyond are only counted.
 const MAX_BARS: usize = 12;
 
-/// The facts view of whatever a path is. Nothing is read on this thread.
+/// Opens the facts view of a path of any kind. Reads nothing on this thread.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let cancel = Cancel::default();
     let stop = cancel.clone();
@@ -41,7 +41,7 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(screen)
 }
 
-/// The facts view of what a scan has found so far.
+/// Opens the facts view of what a scan has found so far.
 pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
     let mut screen = FactsScreen::empty(&facts.root);
     screen.scanned = gather::of_scan(facts);
@@ -54,13 +54,13 @@ struct FactsScreen {
     /// What the scan has found, drawn before the rest.
     scanned: FactsSheet,
     stream: Option<Stream<(PathBuf, FactsTask), FactsResult>>,
-    /// A scan that goes on while it is looked at.
+    /// A scan that continues while its facts are on display.
     scan: Option<LiveScan>,
-    /// What the scan had found when it was drawn last.
+    /// What the scan had found at the last drawing.
     seen: Option<Arc<DatasetFacts>>,
-    /// The scan has ended, and everything that it found is drawn.
+    /// Whether the scan has ended and everything it found is drawn.
     settled: bool,
-    /// Pieces that are still being gathered.
+    /// Number of groups that are still being gathered.
     waiting: usize,
     cancel: Cancel,
     scroll: Scroll,
@@ -86,7 +86,7 @@ impl FactsScreen {
         self.sheet.add(piece);
     }
 
-    /// Everything that is known by now.
+    /// Returns everything gathered so far.
     fn all(&self) -> FactsSheet {
         let mut sheet = self.scanned.clone();
         sheet.add(self.sheet.clone());
@@ -97,10 +97,10 @@ impl FactsScreen {
         self.waiting > 0 || self.scan.is_some() && !self.settled
     }
 
-    /// A scan is drawn as it grows.
+    /// Updates the sheet of a running scan. Returns whether it changed.
     fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else { return false };
-        // Asked first: what is found between the two questions is drawn at the next tick.
+        // Read before the facts: what is found between the two calls is drawn at the next tick.
         let finished = scan.is_finished();
         let facts = scan.facts();
         let was_settled = std::mem::replace(&mut self.settled, finished);
@@ -153,7 +153,7 @@ impl FactsScreen {
     }
 }
 
-/// Charts beside each other, each in the column that is shorter so far.
+/// Lays out charts in two columns, each chart in the column that is shorter so far.
 fn two_columns(charts: &[Chart], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let half = (columns - 3) / 2;
     let mut sides: [Vec<Line<'static>>; 2] = [Vec::new(), Vec::new()];

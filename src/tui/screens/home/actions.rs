@@ -1,4 +1,4 @@
-//! What can be done with the selected entry, why not, and doing it.
+//! The actions on the selected entry: which are available, why others are not, and their effects.
 
 use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
 use crate::tui::keymap::{Action, Context};
@@ -11,7 +11,7 @@ use gristmill_core::{DatasetKind, DedupPlan, PackPlan};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What can be done with an entry; the right pane, its keys and its help are made from this.
+/// All actions on an entry; the right pane, its keys and its help are derived from this table.
 const ACTIONS: &[Action] = &[
     Action::Prepare,
     Action::Resume,
@@ -28,12 +28,12 @@ const ACTIONS: &[Action] = &[
 ];
 
 impl Home {
-    /// What can be done with the selected entry, from the table.
+    /// Returns the actions of [`ACTIONS`] that are available for the selected entry.
     pub(super) fn possible(&self) -> Vec<Action> {
         ACTIONS.iter().copied().filter(|a| self.why_not(*a).is_none()).collect()
     }
 
-    /// Why an action cannot be done with the selected entry.
+    /// Returns why an action is not available for the selected entry.
     pub(super) fn why_not(&self, action: Action) -> Option<String> {
         if !ACTIONS.contains(&action) {
             return None;
@@ -67,7 +67,7 @@ impl Home {
         }
     }
 
-    /// Enter: what one most probably wants of an entry.
+    /// Handles Enter: runs the most likely action for the entry.
     pub(super) fn open(&mut self) -> Vec<Effect> {
         let Some(entry) = self.selected() else { return Vec::new() };
         let path = entry.path.clone();
@@ -77,7 +77,7 @@ impl Home {
                 None => self.resume(path),
                 Some(why) => vec![Effect::Toast(Toast::new(Level::Info, why))],
             },
-            // What is ready is looked at; p prepares it again.
+            // A prepared data set is browsed; p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
             Some(seen) if seen.is_shard => {
@@ -105,7 +105,7 @@ impl Home {
         }
     }
 
-    /// Does what the selected entry is asked for.
+    /// Runs an action on the selected entry.
     pub(super) fn act_on_entry(&mut self, action: Action) -> Vec<Effect> {
         let Some(entry) = self.selected().cloned() else { return Vec::new() };
         let path = entry.path.clone();
@@ -167,7 +167,7 @@ impl Home {
         }
     }
 
-    /// Says what indexing a JSONL file reads and writes, before it does.
+    /// Returns the question shown before a JSONL file is indexed, with what indexing reads and writes.
     fn ask_to_index(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
         let name = path.file_name().map_or_else(String::new, super::look::name_of);
         let mut lines = vec![
@@ -197,7 +197,7 @@ impl Home {
         vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
     }
 
-    /// A mixture of what a folder holds, or of what lies beside a data set, with that one chosen.
+    /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
     fn mix(&self, entry: &Entry) -> Vec<Effect> {
         let seen = self.looks.get(&entry.path);
         if let (Some(DatasetKind::TokenFolder), Some(parent)) = (seen.map(|l| l.kind), entry.path.parent()) {
@@ -211,7 +211,7 @@ impl Home {
         vec![Effect::Push(mix::open(folder, chosen, self.env.clone()))]
     }
 
-    /// The word for an action on the selected entry, where the table's is not the best.
+    /// Returns the label of an action for the selected entry, where the default label does not fit.
     pub(super) fn word_for(&self, action: Action) -> &'static str {
         let kind = self.selected_look().map(|seen| seen.kind);
         match (action, kind) {
@@ -221,7 +221,7 @@ impl Home {
         }
     }
 
-    /// What an action does with the selected entry.
+    /// Returns the description of an action for the selected entry.
     pub(super) fn sentence_for(&self, action: Action) -> &'static str {
         let kind = self.selected_look().map(|seen| seen.kind);
         match (action, kind) {
@@ -236,7 +236,7 @@ impl Home {
         }
     }
 
-    /// The filter or the pane that has the keys.
+    /// Whether the action pane has the focus.
     pub(super) fn is_in_actions(&self) -> bool {
         self.focus == Focus::Actions
     }
@@ -296,7 +296,7 @@ fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-/// Whether it is a file of JSON lines, packed or not.
+/// Whether the entry is a JSONL file, compressed or not.
 fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
     match seen.kind {
         DatasetKind::Jsonl => true,
@@ -347,7 +347,7 @@ fn why_not_mix(seen: &EntryFacts) -> Option<String> {
 
 fn edit(entry: &Entry) -> Vec<Effect> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-    // An editor may be given with arguments; it is split at spaces and never handed to a shell.
+    // The editor may be set with arguments; it is split at spaces and never passed to a shell.
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
     // The path is absolute, so that it cannot be taken for an option.

@@ -1,5 +1,5 @@
-//! Runs of pack and dedup that are not finished. What they do stays in a folder of their own beside the output until it is whole, so
-//! that an output of which nothing is visible yet is listed for it.
+//! Unfinished runs of pack and dedup. Such a run keeps its work in its own folder next to the output until the output is complete; an
+//! output that is not visible yet is listed for that run.
 
 use super::look::{name_of, Entry, EntryFacts, State};
 use crate::tui::screen::{Effect, UiEnv};
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is said of an entry that a run was stopped on.
+/// Returns the message about an entry whose run was stopped.
 pub(super) fn words(seen: &EntryFacts) -> String {
     let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
         Some(PlanFile::Pack(_)) => "pack",
@@ -23,7 +23,7 @@ pub(super) fn words(seen: &EntryFacts) -> String {
     format!("A {run} was begun here and not finished.")
 }
 
-/// Outputs in a folder that runs are about, and of which nothing is visible yet.
+/// Returns the outputs of unfinished runs in a folder that are not visible yet.
 pub(super) fn entries(folder: &Path, known: &[Entry]) -> Vec<Entry> {
     let known: HashSet<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
     let found = unfinished::inside(folder).unwrap_or_default().into_iter();
@@ -37,7 +37,7 @@ fn entry(path: PathBuf) -> Entry {
     Entry { path, name, is_folder: false, bytes: 0 }
 }
 
-/// Adds to what an entry is that a run works on it, or was stopped.
+/// Adds to the facts of an entry whether a run is working on it or was stopped.
 pub(super) fn look(path: &Path, seen: EntryFacts) -> EntryFacts {
     let Ok(Some(run)) = unfinished::beside(path) else { return seen };
     let is_begun = path.symlink_metadata().is_err();
@@ -54,7 +54,7 @@ pub(super) fn look(path: &Path, seen: EntryFacts) -> EntryFacts {
     }
 }
 
-/// Opens the review of a stopped run, from where it goes on.
+/// Opens the review of a stopped run, from which it is resumed.
 pub fn resume(begun: &InterruptedRun, env: &UiEnv) -> Vec<Effect> {
     let scratch = begun.scratch.clone();
     match begun.plan.clone() {

@@ -1,4 +1,4 @@
-//! How the home screen looks.
+//! Drawing of the home screen.
 
 use super::look::Entry;
 use super::{begun, headline, Focus, Home, PaneContent, State};
@@ -12,7 +12,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// From this width on there are two panes.
+/// Minimum width in columns for two panes.
 const TWO_PANES: u16 = 80;
 
 impl Home {
@@ -90,7 +90,7 @@ impl Home {
         self.list = list;
     }
 
-    /// Whether most names, of the first of very many, take more than so many columns.
+    /// Whether most names are wider than `columns`; measures the first [`MEASURED`] names.
     fn has_long_names(&self, columns: usize) -> bool {
         let rows = self.shown.len().min(MEASURED);
         let is_long = |row: &usize| self.entry(*row).is_some_and(|entry| text::width(&self.name(entry)) > columns);
@@ -164,7 +164,7 @@ impl Home {
         self.draw_actions(frame, focused, ui);
     }
 
-    /// What is known of the selected entry.
+    /// Returns what is known of the selected entry.
     fn facts(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(entry) = self.selected() else { return Vec::new() };
         let Some(seen) = self.looks.get(&entry.path) else {
@@ -199,7 +199,7 @@ impl Home {
         lines
     }
 
-    /// One line per action, and its sentence below where there is room.
+    /// Draws one line per action, and its description below it if there is room.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
         let possible = self.possible();
         self.actions.set_len(possible.len());
@@ -237,24 +237,25 @@ impl Home {
     }
 }
 
-/// Columns of a narrow list that no name can have: sign, kind, size, state and what is between them.
+/// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
 const BESIDE_NAME: usize = 30;
-/// Names that are measured.
+/// Maximum number of names that are measured.
 const MEASURED: usize = 2_000;
 
 /// How much the list shows of an entry.
 #[derive(Clone, Copy)]
 struct Looks {
-    /// Shards and size, not the size alone.
+    /// Whether shards and size are shown, instead of the size alone.
     amounts: bool,
-    /// The state as a word, not as a sign alone.
+    /// Whether the state is shown as a word, instead of a sign alone.
     words: bool,
-    /// The size at all.
+    /// Whether the size is shown.
     size: bool,
 }
 
 impl Looks {
-    /// For so many columns: in a narrow list long names come before the size, which stands beside the list, too.
+    /// Returns what a list of a width shows. In a narrow list long names take precedence over the size, which is also shown next to the
+    /// list.
     fn for_width(width: u16, has_long_names: impl Fn(usize) -> bool) -> Self {
         let is_narrow = width < 62;
         let room = usize::from(width).saturating_sub(BESIDE_NAME);

@@ -1,5 +1,4 @@
-//! What a JSONL file, a metadataset and the files of a prepared data set tell at a glance: a few small reads, however large the data
-//! is.
+//! Facts about JSONL files, metadatasets and the files of prepared data sets, from a few small reads regardless of the size of the data.
 
 use super::look::{EntryFacts, State};
 use gristmill_core::text::count;
@@ -12,26 +11,26 @@ use gristmill_ops::source::kind::{packed_files, packed_formats, token_folder_kin
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 
-/// A larger file is not looked into to tell whether it is a metadataset, in bytes.
+/// Maximum size in bytes of a file that is read to check whether it is a metadataset.
 const MAX_YAML: u64 = 1 << 20;
-/// Members of a metadataset that are looked for, at most.
+/// Maximum number of members of a metadataset whose existence is checked.
 const MAX_MEMBERS: usize = 200;
 
-/// What a metadataset says.
+/// The contents of a metadataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mixture {
-    /// 1 or 2; 0 where it has mistakes.
+    /// 1 or 2; 0 if the file has mistakes.
     pub version: u8,
     /// Names of its splits; raw.
     pub splits: Vec<String>,
-    /// Data sets in its first split.
+    /// Number of data sets in its first split.
     pub members: u64,
-    /// It joins data sets by key, so that it needs an index of its own.
+    /// Whether it joins data sets by key, and so needs its own index.
     pub has_joins: bool,
 }
 
 impl Mixture {
-    /// In a person's words: `version 2 · 3 members · train, val`.
+    /// Returns a summary: `version 2 · 3 members · train, val`.
     pub fn amount(&self, dot: &str) -> String {
         if self.version == 0 {
             return String::new();
@@ -42,7 +41,7 @@ impl Mixture {
     }
 }
 
-/// A JSONL file and its index.
+/// Returns the facts about a JSONL file and its index.
 pub fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
     let (state, samples) = match jsonl_idx::state_of(path) {
         Ok(IndexState::Missing) => (State::Raw, None),
@@ -53,16 +52,16 @@ pub fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
     EntryFacts { state, samples, ..look }
 }
 
-/// Samples of a mixture index that are read to count its data sets.
+/// Maximum number of samples of a mixture index that are read to count its data sets.
 const MIXTURE_SAMPLES: u64 = 1 << 17;
-/// Files looked at in a folder of tokens, at most.
+/// Maximum number of files that are examined in a folder of tokens.
 const MAX_FILES: usize = 10_000;
 
-/// A folder of tokens: how many files hold them, and their size. What describes them is left out.
+/// Returns the facts about a folder of tokens: the number and size of the files with tokens, without the files that describe them.
 pub fn tokens(path: &Path, look: EntryFacts) -> EntryFacts {
     let is_forager = look.kind == DatasetKind::ForagerSamples;
     let folder = if is_forager { path.join("tokenized-samples") } else { path.to_owned() };
-    // Without samples of its own the index tells of the lines of the text files beside it.
+    // Without its own samples, the index describes the lines of the text files next to it.
     let folder = if is_forager && !folder.is_dir() { path.to_owned() } else { folder };
     if look.kind == DatasetKind::PackedFolder {
         let files = packed_files(path).unwrap_or_default();
@@ -87,7 +86,7 @@ pub fn tokens(path: &Path, look: EntryFacts) -> EntryFacts {
     found
 }
 
-/// Tokens packed in several formats, or the index of a mixture.
+/// Returns the facts about tokens packed in several formats, or about the index of a mixture.
 pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
     if look.kind == DatasetKind::PackedFormats {
         let looked = packed_formats(path).into_iter().map(|(format, path)| match token_folder_kind(&path) {
@@ -112,7 +111,7 @@ pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
     }
 }
 
-/// How a prepared data set stands by the files that a loader opens first. Large ones are not read to tell.
+/// Returns the state of a prepared data set according to the files that a loader opens first. Large files are not read.
 pub fn prepared(root: &Path) -> State {
     let is_small =
         |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
@@ -134,7 +133,7 @@ pub fn prepared(root: &Path) -> State {
     State::Prepared
 }
 
-/// A YAML file: a metadataset, one with mistakes, or something else altogether.
+/// Returns the facts about a YAML file: a metadataset, one with mistakes, or an unrelated file.
 pub fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
     let text = read_whole(path, MAX_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(text) = text else { return EntryFacts { kind: DatasetKind::OtherFile, ..look } };
@@ -145,7 +144,7 @@ pub fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
                 missing.map_or(State::Prepared, |name| State::Broken(format!("its member {name} is not there")));
             EntryFacts { state, mixture: Some(mixture(&found)), ..look }
         }
-        // Only what says that it is one has mistakes; other files in this format are none of our business.
+        // Mistakes are reported only for a file that declares itself a metadataset; other YAML files are ignored.
         Err(mistakes) if text.contains("Metadataset") => {
             let first = mistakes.first().map(|m| format!("line {}, column {}: {}", m.line, m.column, m.message));
             EntryFacts { state: State::Broken(first.unwrap_or_default()), mixture: Some(Mixture::default()), ..look }
@@ -154,7 +153,7 @@ pub fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
     }
 }
 
-/// The first member that is not where it should be, as it is written. Remote ones are not looked for.
+/// Returns the first member that does not exist at its path, as written in the file. Remote members are not checked.
 fn missing_member(found: &Metadataset, folder: &Path) -> Option<String> {
     let leaves = found.splits.iter().flat_map(|split| match &split.node {
         Node::Leaf(leaf) => vec![leaf],

@@ -1,4 +1,4 @@
-//! What is known of an entry, as a page. What is in the files is read on a worker thread.
+//! The info page of an entry. File contents are read on a worker thread.
 
 mod lines;
 mod tokens;
@@ -22,10 +22,10 @@ use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// Records of a JSONL file that are looked into.
+/// Number of records of a JSONL file that are examined.
 const RECORDS: u64 = 1_000;
 
-/// The page of `i`.
+/// The page opened with `i`.
 pub struct InfoPage {
     page: Page,
     lines: Vec<PageLine>,
@@ -33,11 +33,11 @@ pub struct InfoPage {
 }
 
 impl InfoPage {
-    /// The page of an entry; what is not known yet follows.
+    /// Creates the page of an entry; facts that are not known yet are added later.
     pub fn new(entry: &Entry, seen: &EntryFacts, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, glyphs) = (seen.kind, Glyphs::new(env.ascii));
-        // A person may have given it another key, or none.
+        // The user may have bound the action to another key, or to none.
         let key = Some(env.key(Context::Home, Action::Prepare)).filter(|key| !key.is_empty());
         let prepare = key.unwrap_or_else(|| Action::Prepare.label().to_owned());
         let answer = move |path: PathBuf, cancel: &Cancel| read(&path, kind, &prepare, &glyphs, cancel);
@@ -77,7 +77,7 @@ fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
     lines
 }
 
-/// Reads what the engine knows of a data set; on the worker thread.
+/// Reads the engine's facts about a data set; runs on the worker thread.
 fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: &Cancel) -> Outcome<Vec<PageLine>> {
     let (progress, log) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &log };
@@ -104,7 +104,7 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
     }
 }
 
-/// Whether the engine has more to tell of a kind than the list shows.
+/// Whether the engine has more facts about this kind than the list shows.
 fn is_read(kind: DatasetKind) -> bool {
     use DatasetKind::{Filesystem, Jsonl, Metadataset, MixtureIndex, PackedFormats, PreparedWebDataset};
     kind.is_tokens()

@@ -1,5 +1,5 @@
-//! What an entry of a folder is, found out from names and the first sample's headers, within a budget: a folder walker must
-//! never wait for a walk through a whole file system.
+//! What an entry of a folder is, determined from names and the headers of the first sample, within a budget: the folder walker must never
+//! wait for a walk through a whole file system.
 
 use super::begun;
 use super::files::{self, Mixture};
@@ -18,68 +18,68 @@ use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One entry of a folder, as the folder itself tells.
+/// One entry of a folder, from the folder's listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is.
+    /// Path of the entry.
     pub path: PathBuf,
-    /// Its name, made valid UTF-8; still to be made safe.
+    /// Its name, made valid UTF-8; not yet safe to show.
     pub name: String,
-    /// A folder, or a link to one.
+    /// Whether it is a folder, or a link to one.
     pub is_folder: bool,
     /// Size of a file in bytes.
     pub bytes: u64,
 }
 
-/// What an entry is.
+/// What is known of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryFacts {
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: DatasetKind,
-    /// A shard of a data set: one tar file.
+    /// Whether it is a shard of a data set: one tar file.
     pub is_shard: bool,
-    /// How far its preparation is.
+    /// State of its preparation.
     pub state: State,
-    /// Shards seen.
+    /// Number of shards seen.
     pub shards: u64,
-    /// Bytes of the shards seen, of the media where there are no shards, or of the file.
+    /// Bytes of the shards seen, of the media if there are no shards, or of the file.
     pub bytes: u64,
-    /// Files seen that are pictures, sounds or videos by their names; 0 where there are shards.
+    /// Number of files seen that are pictures, sounds or videos by name; 0 if there are shards.
     pub media: u64,
-    /// Samples of an indexed JSONL file.
+    /// Number of samples of an indexed JSONL file.
     pub samples: Option<u64>,
-    /// Text files seen, packed or not: `.jsonl`, `.jsonl.gz` and the like.
+    /// Number of text files seen, compressed or not: `.jsonl`, `.jsonl.gz` and the like.
     pub texts: u64,
-    /// Bytes of them.
+    /// Bytes of the text files.
     pub text_bytes: u64,
-    /// Files of tokens directly in the folder.
+    /// Number of token files directly in the folder.
     pub files: u64,
-    /// Data sets seen inside that could be members of a mixture.
+    /// Number of data sets seen inside that could be members of a mixture.
     pub members: u64,
-    /// What a metadataset says.
+    /// Contents of a metadataset.
     pub mixture: Option<Mixture>,
-    /// It is a packed JSONL file: `a.jsonl.gz`.
+    /// Whether it is a compressed JSONL file: `a.jsonl.gz`.
     pub is_packed_lines: bool,
-    /// A dedup made it, and what it took out can be looked at.
+    /// Whether a dedup run made it and what the run removed can be shown.
     pub is_deduplicated: bool,
-    /// A run is to make it, and nothing of it is visible yet.
+    /// Whether an unfinished run is to make it, and nothing of it is visible yet.
     pub is_begun: bool,
-    /// The run that was stopped while it made this.
+    /// The stopped run that was making it.
     pub begun: Option<Arc<InterruptedRun>>,
-    /// There may be more than was looked at.
+    /// Whether a limit was reached, so that there may be more than was seen.
     pub more: bool,
     /// Part names of the first sample, in archive order.
     pub parts: Vec<String>,
-    /// Each format of a folder with several: its name, and what its folder is.
+    /// For a folder with several formats, each format's name and the facts about its folder.
     pub formats: Vec<(&'static str, EntryFacts)>,
-    /// Data sets of a mixture index.
+    /// Number of data sets of a mixture index.
     pub datasets: u64,
 }
 
-/// How far the preparation of a data set is.
+/// State of the preparation of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// It is not something that is prepared.
+    /// It is not a kind that is prepared.
     #[default]
     None,
     /// Not prepared.
@@ -88,16 +88,16 @@ pub enum State {
     Prepared,
     /// Prepared, and changed since; how.
     Stale(String),
-    /// It cannot be used as it is; why.
+    /// It cannot be used; why.
     Broken(String),
-    /// A run was begun and not finished, and nobody works on it.
+    /// A run was started and not finished, and no process is working on it.
     Interrupted,
-    /// Somebody works on it; who.
+    /// A process is working on it; which.
     Locked(String),
 }
 
 impl State {
-    /// One or two words for the list.
+    /// Returns one or two words for the list.
     pub fn word(&self, kind: DatasetKind) -> &'static str {
         match (self, kind) {
             (Self::None, _) => "",
@@ -150,7 +150,7 @@ impl EntryFacts {
         self.shards > 0 || self.kind == DatasetKind::PreparedWebDataset
     }
 
-    /// Whether its preparation is done and its samples can be browsed.
+    /// Whether it is prepared and its samples can be browsed.
     pub fn is_ready_to_browse(&self) -> bool {
         self.state == State::Prepared
             && !self.is_shard
@@ -168,7 +168,7 @@ impl EntryFacts {
             && (self.kind == DatasetKind::Filesystem || self.kind == DatasetKind::PlainFolder && self.media > 0)
     }
 
-    /// Kind in a person's words.
+    /// Returns the kind as a label.
     pub fn title(&self) -> &'static str {
         if self.is_begun {
             "output"
@@ -183,7 +183,7 @@ impl EntryFacts {
         }
     }
 
-    /// How far it is, in one or two words.
+    /// Returns the state in one or two words.
     pub fn word(&self) -> &'static str {
         match self.state {
             State::Prepared if self.is_deduplicated => "deduplicated",
@@ -191,7 +191,7 @@ impl EntryFacts {
         }
     }
 
-    /// How much it holds, in a person's words: `20 shards · 4.3 GiB`.
+    /// Returns how much it holds: `20 shards · 4.3 GiB`.
     pub fn amount(&self, dot: &str) -> String {
         let plus = if self.more { "+" } else { "" };
         if let Some(mixture) = &self.mixture {
@@ -225,7 +225,7 @@ impl EntryFacts {
     }
 }
 
-/// The entries of a folder, in a person's order. Unreadable entries are listed too.
+/// Reads the entries of a folder, in display order. Unreadable entries are listed too.
 pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
     let found = fs::read_dir(dir)?
         .filter_map(Result::ok)
@@ -238,7 +238,7 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
 }
 
 fn entry_of(entry: &DirEntry) -> Entry {
-    // Links are followed: a link to a folder of shards is walked into like a folder.
+    // Links are followed: a link to a folder of shards is listed like a folder.
     let facts = fs::metadata(entry.path()).ok();
     Entry {
         path: entry.path(),
@@ -248,7 +248,7 @@ fn entry_of(entry: &DirEntry) -> Entry {
     }
 }
 
-/// A name as text. Bytes that are not UTF-8 are written as `\xNN`.
+/// Returns a name as text. Bytes that are not UTF-8 are written as `\xNN`.
 pub fn name_of(name: &OsStr) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     match name.to_str() {
@@ -257,7 +257,7 @@ pub fn name_of(name: &OsStr) -> String {
     }
 }
 
-/// Finds out what an entry is. Of files it reads at most the first headers of one shard.
+/// Determines what an entry is. Of files it reads at most the first headers of one shard.
 pub fn look(path: &Path) -> EntryFacts {
     let seen = match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => look_at_folder(path),
@@ -281,7 +281,7 @@ fn look_at_file(path: &Path, size: u64) -> EntryFacts {
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
-        // A file without a byte is not packed, whatever its name.
+        // A file of 0 bytes is not packed tokens, whatever its name.
         DatasetKind::PackedTokens if size == 0 => {
             EntryFacts { state: State::Broken("the file is empty".into()), ..look }
         }

@@ -1,7 +1,7 @@
-//! The home screen: a folder walker on the left, what can be done with the selected entry on the right.
+//! The home screen: a folder walker on the left, the actions on the selected entry on the right.
 //!
-//! Reading folders and finding out what entries are happens on worker threads ([`look`]); this module only keeps what they
-//! said. It opens nothing itself: it asks the frame to.
+//! Reading folders and determining what entries are happens on worker threads ([`look`]); this module only keeps the results. It opens no
+//! screen itself: it asks the frame to.
 
 mod actions;
 mod begun;
@@ -30,7 +30,7 @@ use ratatui::Frame;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Where the keys go.
+/// The part of the screen that receives the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Focus {
     List,
@@ -38,15 +38,14 @@ enum Focus {
     Actions,
 }
 
-/// What the left pane lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PaneContent {
     Folder(PathBuf),
-    /// The data sets opened last; the folder to return to.
+    /// The most recently opened data sets; holds the folder to return to.
     Recent(PathBuf),
 }
 
-/// What a reader brought.
+/// The result of reading a folder.
 struct ReadResult {
     entries: Result<Vec<Entry>, String>,
 }
@@ -59,15 +58,15 @@ pub struct Home {
     show_hidden: bool,
     /// `None` while the folder is being read.
     entries: Option<Result<Vec<Entry>, String>>,
-    /// Rows shown: numbers of entries, best match first.
+    /// The rows shown: indexes of entries, best match first.
     shown: Vec<usize>,
     list: ListState,
     filter: TextField,
     actions: ListState,
-    /// The entry to select once the folder is read: where we came from.
+    /// The entry to select once the folder is read: where the user came from.
     came_from: Option<PathBuf>,
     looks: HashMap<PathBuf, EntryFacts>,
-    /// What was looked at before something may have changed.
+    /// Paths whose facts may be out of date.
     stale: HashSet<PathBuf>,
     reader: Latest<PaneContent, ReadResult>,
     looker: Stream<PathBuf, (PathBuf, EntryFacts)>,
@@ -80,7 +79,7 @@ pub struct Home {
     jobs_running: usize,
 }
 
-/// Where things were drawn last.
+/// Where things were last drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Areas {
     filter: Rect,
@@ -89,7 +88,7 @@ struct Areas {
 }
 
 impl Home {
-    /// The home screen on a folder; on the current one without. Nothing is read on this thread.
+    /// Creates the home screen on a folder, or on the current folder for `None`. Nothing is read on this thread.
     pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
         let dir = std::path::absolute(&dir).unwrap_or(dir);
@@ -140,7 +139,7 @@ impl Home {
         self.read();
     }
 
-    /// The folder that is listed, or that Esc returns to.
+    /// Returns the folder that is listed, or that Esc returns to.
     fn folder(&self) -> &Path {
         match &self.place {
             PaneContent::Folder(dir) | PaneContent::Recent(dir) => dir,
@@ -187,7 +186,7 @@ impl Home {
         self.list.select(row.unwrap_or(0));
     }
 
-    /// Asks what the entries in view are, the selected one first.
+    /// Requests the facts about the entries in view, the selected one first.
     fn want_looks(&mut self) {
         let height = usize::from(self.areas.list.height.max(24));
         let window = self.list.clone().window(height);
@@ -213,7 +212,7 @@ impl Home {
         self.read();
     }
 
-    /// What is known stays on the screen until it is looked at again.
+    /// Marks all facts as out of date; they stay on the screen until they are read again.
     fn doubt_everything(&mut self) {
         self.stale = self.looks.keys().cloned().collect();
         self.want_looks();
@@ -243,7 +242,7 @@ impl Home {
         }
     }
 
-    /// Esc: out of the filter, then the filter's text, then out of the recent list.
+    /// Handles Esc: leaves the filter, then clears its text, then leaves the recent list.
     fn close(&mut self) {
         if self.focus != Focus::List {
             self.focus = Focus::List;
@@ -326,7 +325,7 @@ impl Home {
         Vec::new()
     }
 
-    /// Selects what was clicked on.
+    /// Selects the clicked line.
     fn select_line(&mut self, pane: Focus, line: usize) {
         match pane {
             Focus::Filter => {}
@@ -346,7 +345,7 @@ impl Home {
     }
 
     fn take_entries(&mut self, read: ReadResult) {
-        // Read again, the folder keeps its selection: also one made while it was being read.
+        // When the folder is read again, the selection is kept, including one made while it was being read.
         let selected = self.came_from.take().or_else(|| self.selected().map(|e| e.path.clone()));
         self.entries = Some(read.entries);
         self.refilter();
@@ -358,14 +357,14 @@ impl Home {
     }
 }
 
-/// Whether an entry shows that the folder it lies in is a data set: the folder itself is offered then.
+/// Whether an entry indicates that its folder is a data set; the folder itself is then offered.
 fn is_sign_of_data_set(entry: &Entry) -> bool {
     let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
     let is_media = || gristmill_media::kind::type_by_extension(&entry.name).is_some();
     entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
 }
 
-/// Reads what a place lists; on the reader's thread.
+/// Reads what a place lists; runs on the reader's thread.
 fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
         PaneContent::Folder(dir) => {
@@ -386,7 +385,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
                 bytes: 0,
                 path,
             };
-            // What is gone is not offered; what cannot be asked for now may be there again later, and what is begun will be.
+            // Deleted data sets are not offered. Those that cannot be checked now may be available later, and unfinished outputs will be.
             let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
             let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true) || is_begun(path);
             ReadResult { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
@@ -394,7 +393,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     }
 }
 
-/// Kind and state in one line: `WebDataset, not prepared`.
+/// Returns kind and state in one line: `WebDataset, not prepared`.
 fn headline(seen: &EntryFacts) -> String {
     match seen.word() {
         "" => seen.title().to_owned(),
@@ -448,7 +447,7 @@ impl Screen for Home {
         }
         let running = self.env.jobs.running();
         if running != self.jobs_running {
-            // A job that began or ended changes what its data set is.
+            // A job that started or ended changes the state of its data set.
             self.jobs_running = running;
             self.reload();
             changed = true;

@@ -1,4 +1,4 @@
-//! What lies below a folder, within a budget of names, levels and time; and what a shard begins with.
+//! A walk below a folder within a budget of names, levels and time; and the start of a shard.
 
 use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
@@ -10,11 +10,11 @@ use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Names looked at below one folder, at most.
+/// Maximum number of names examined below one folder.
 const MAX_NAMES: usize = 20_000;
-/// Levels of folders below the one that is looked at.
+/// Maximum number of folder levels below the first.
 const MAX_DEPTH: usize = 2;
-/// Time for one folder.
+/// Time limit for one folder.
 const MAX_TIME: Duration = Duration::from_millis(700);
 
 /// Counts shards below a folder until the budget is used up.
@@ -25,12 +25,12 @@ pub(super) struct Walk {
     pub(super) bytes: u64,
     pub(super) media: u64,
     pub(super) media_bytes: u64,
-    /// Prepared data sets below, and indexed JSONL files.
+    /// Number of prepared data sets below, and of indexed JSONL files.
     pub(super) members: u64,
     pub(super) texts: u64,
     pub(super) text_bytes: u64,
     pub(super) more: bool,
-    /// The first plain shard by name.
+    /// The first uncompressed shard by name.
     pub(super) first: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ impl Walk {
         }
     }
 
-    /// Looks at a folder, so many levels below the first.
+    /// Walks a folder that is `depth` levels below the first.
     pub(super) fn folder(&mut self, dir: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(dir) else { return };
         let mut folders = Vec::new();
@@ -81,7 +81,7 @@ impl Walk {
                 }
             }
             self.count_file(&entry);
-            // Links to folders may lead anywhere, in circles too: the walker does not follow them.
+            // Links to folders are not followed: they may lead anywhere, also in circles.
             if !is_link && entry.file_type().is_ok_and(|t| t.is_dir()) {
                 folders.push(path);
             }
@@ -95,7 +95,7 @@ impl Walk {
         }
     }
 
-    /// What a file that is no shard counts for.
+    /// Counts a file that is not a shard.
     fn count_file(&mut self, entry: &DirEntry) {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return };
@@ -104,7 +104,7 @@ impl Walk {
             self.texts += 1;
             self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
         }
-        // Where there are shards, what lies beside them is not asked about.
+        // If there are shards, media files next to them are not counted.
         if self.shards == 0 && type_by_extension(name).is_some() {
             if let Ok(facts) = entry.metadata() {
                 self.media += u64::from(facts.is_file());
@@ -114,19 +114,19 @@ impl Walk {
     }
 }
 
-/// The part names of a shard's first sample; empty when there is none.
+/// Returns the part names of a shard's first sample; empty if it has none.
 pub(super) fn first_parts(path: &Path) -> Vec<String> {
     let shard =
         Shard { name: String::new(), path: path.to_owned(), stamp: FileStamp::default(), mode: 0, is_tgz: false };
     let mut sink = FirstSample::default();
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    // It ends with the error that the sink stops it with, or with the shard.
+    // The scan ends with the error by which the sink stops it, or at the end of the shard.
     let _ = scan_shard(&shard, &mut sink, &handles);
     sink.parts
 }
 
-/// Names of parts that are kept.
+/// Maximum number of part names that are kept.
 const MAX_PARTS: usize = 64;
 
 #[derive(Default)]
@@ -149,12 +149,12 @@ impl ScanSink for FirstSample {
     }
 }
 
-/// Whether it is a shard by its name.
+/// Whether the path names a shard.
 pub(super) fn is_shard_name(path: &Path) -> bool {
     matches!(path.extension().and_then(OsStr::to_str), Some("tar" | "tgz"))
 }
 
-/// Whether this `.nv-meta` is that of a prepared data set.
+/// Whether this `.nv-meta` folder is that of a prepared data set.
 pub(super) fn is_prepared(meta: &Path) -> bool {
     [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file())
 }

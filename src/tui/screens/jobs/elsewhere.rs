@@ -1,5 +1,5 @@
-//! Runs that are not of this process: those that were left to finish, those of another terminal, and those that were stopped. Found
-//! by the folders that they leave beside data sets and outputs that were used lately, by a worker: a disk may be slow.
+//! Runs that do not belong to this process: those of another process, and those interrupted earlier. A worker finds them, since a disk
+//! may be slow, by the folders that they leave next to recently used data sets and outputs.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
@@ -15,46 +15,46 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often it is looked again.
+/// Interval between two searches.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// A run of another process, or one that was stopped.
+/// A run of another process, or an interrupted one.
 #[derive(Clone, Debug)]
 pub struct OtherRun {
-    /// In the person's words: `pack tokens`. May come from the data.
+    /// A short title in the user's terms: `pack tokens`. May come from the data.
     pub title: String,
-    /// The data set, or the output.
+    /// The data set or the output.
     pub path: PathBuf,
-    /// One line under the title: where it is.
+    /// The location, shown in one line under the title.
     pub place: String,
-    /// How it stands, in whole sentences.
+    /// The state of the run, in whole sentences.
     pub told: Vec<String>,
-    /// What can be done about it.
+    /// How the user can continue it.
     pub way: Option<String>,
     run: Run,
 }
 
 #[derive(Clone, Debug)]
 enum Run {
-    /// Another process works on it.
+    /// Another process is working on it.
     Works,
     /// An interrupted prepare, with its answers.
     Prepare,
-    /// A prepare that was stopped at its very end: whoever opens the data set ends it.
+    /// A prepare that was interrupted while publishing: opening the data set completes it.
     Published,
     /// An interrupted pack or dedup.
     Begun(Arc<InterruptedRun>),
-    /// Nothing can be done from here.
+    /// It cannot be resumed from here.
     Lost,
 }
 
 impl OtherRun {
-    /// Whether somebody works on it.
+    /// Whether a process is working on it.
     pub fn is_running(&self) -> bool {
         matches!(self.run, Run::Works)
     }
 
-    /// Why it cannot be gone on with from here; `None` where it can.
+    /// Returns why the run cannot be resumed from here; `None` if it can.
     pub fn why_not_again(&self) -> Option<String> {
         match &self.run {
             Run::Works => Some("another process works on it".into()),
@@ -63,7 +63,7 @@ impl OtherRun {
         }
     }
 
-    /// Opens what goes on with it.
+    /// Opens the screen that resumes the run.
     pub fn again(&self, env: &UiEnv) -> Vec<Effect> {
         match &self.run {
             Run::Prepare => vec![Effect::ResumePath(self.path.clone())],
@@ -77,7 +77,7 @@ impl OtherRun {
     }
 }
 
-/// Looks for such runs again and again.
+/// Searches for such runs periodically.
 pub struct ProcessWatcher {
     worker: Latest<(), Vec<OtherRun>>,
     asked: Instant,
@@ -85,7 +85,7 @@ pub struct ProcessWatcher {
 }
 
 impl ProcessWatcher {
-    /// Starts looking.
+    /// Starts the search.
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();
         let mut worker = Latest::start("jobs", env.wake.clone(), move |()| look(&asker));
@@ -93,7 +93,7 @@ impl ProcessWatcher {
         Self { worker, asked: Instant::now(), found: Vec::new() }
     }
 
-    /// Takes what was found meanwhile, and looks again when it is time. Returns whether something came.
+    /// Takes the results, and starts the next search when it is due. Returns whether there were new results.
     pub fn follow(&mut self) -> bool {
         let found = self.worker.take();
         let came = found.is_some();
@@ -107,13 +107,13 @@ impl ProcessWatcher {
         came
     }
 
-    /// What was found last, without the runs on paths that jobs of this process are about.
+    /// Returns the runs found last, without those on the paths in `own`, which have jobs in this process.
     pub fn others(&self, own: &[PathBuf]) -> Vec<OtherRun> {
         self.found.iter().filter(|run| !own.contains(&absolute(&run.path))).cloned().collect()
     }
 }
 
-/// A path that can be compared with others.
+/// Makes a path absolute so that it can be compared.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -121,7 +121,7 @@ pub fn absolute(path: &Path) -> PathBuf {
 fn look(env: &UiEnv) -> Vec<OtherRun> {
     let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
     let lately = recent::load(&env.state_dir);
-    // What cannot be looked into has no runs that could be shown; `gristmill jobs` tells why.
+    // If the search fails, no runs are shown; `gristmill jobs` reports the reason.
     let found = unfinished::known(&here, &lately).unwrap_or_default();
     found.into_iter().map(|run| tell(run, env)).collect()
 }
@@ -165,7 +165,7 @@ fn tell(run: Unfinished, env: &UiEnv) -> OtherRun {
     OtherRun { title: format!("{verb} {name}"), path, place, told, way, run }
 }
 
-/// How to go on, by the key and without a screen.
+/// Describes how to continue, by key and on the command line.
 fn way_on(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();

@@ -1,4 +1,4 @@
-//! The lines of the panel: what stands in the list of one job, and what below it.
+//! The lines of the panel: those of one job in the list, and those of the lower pane.
 
 use super::elsewhere::OtherRun;
 use crate::tui::jobs::JobView;
@@ -20,7 +20,7 @@ fn state_word(view: &JobView, ui: &Ui) -> (String, Style) {
     }
 }
 
-/// What a job is doing, in a person's words.
+/// Returns a short user-facing word for what a job is doing.
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
@@ -33,13 +33,13 @@ pub fn phase_word(phase: Phase) -> &'static str {
     }
 }
 
-/// Title, state and time of a job.
+/// Formats title, state and time of a job.
 pub(super) fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let time = format!("  {}", duration(view.status.elapsed));
     title_and_state(&view.title, state_word(view, ui), &time, columns, ui)
 }
 
-/// The same of a run of another process: nobody knows how long it has been at work.
+/// Formats the title line of a run of another process, whose elapsed time is unknown.
 pub(super) fn elsewhere_line(run: &OtherRun, columns: usize, ui: &Ui) -> Line<'static> {
     let word = if run.is_running() {
         (format!("{} runs elsewhere", ui.spinner()), ui.theme.accent)
@@ -63,7 +63,7 @@ fn title_and_state(title: &str, (word, style): (String, Style), time: &str, colu
 
 pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let p = view.status.progress;
-    // In the order of what is missed most where there is no room for all.
+    // Ordered by importance: the last ones are dropped if there is no room.
     let mut facts: Vec<String> = Vec::new();
     let is_running = view.status.state == JobState::Running;
     if let Some(left) = view.status.remaining.filter(|_| is_running) {
@@ -72,7 +72,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     let noun = view.status.item;
     match (p.items_done, p.items_total) {
         (0, 0) => {}
-        // The figures of the last phase, which one who was not there cannot make sense of.
+        // The figures of the last phase mean little once the job is done.
         (done, total) if view.status.state == JobState::Done && done < total => {}
         _ if view.status.state == JobState::Done && view.status.phase == Phase::Publish => {}
         (done, 0) => facts.push(count(done, noun)),
@@ -106,7 +106,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     Line::from(spans)
 }
 
-/// Facts one after the other, whole ones only.
+/// Joins as many facts as fit in `room` columns; none is cut.
 fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
     let mut line = String::new();
     for fact in facts {
@@ -120,7 +120,7 @@ fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
     line
 }
 
-/// What is known of a run of another process, for the lower pane.
+/// Returns the lines about a run of another process for the lower pane.
 pub(super) fn elsewhere_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let told = run.told.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
     let way = run.way.iter().flat_map(|line| text::wrap(line, columns));

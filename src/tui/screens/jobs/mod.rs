@@ -1,5 +1,5 @@
-//! Jobs: a list with bars, and the log or the problems of the selected one. Those of this process come first, then what other
-//! processes do and what was stopped ([`elsewhere`]).
+//! Jobs: a list with bars, and the log or the problems of the selected one. The jobs of this process come first, then the runs of other
+//! processes and interrupted runs ([`elsewhere`]).
 
 pub mod elsewhere;
 pub mod lines;
@@ -22,26 +22,26 @@ use elsewhere::{absolute, OtherRun, ProcessWatcher};
 use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
 use problems::JobProblems;
 
-/// The panel of `J`.
+/// The panel opened by `J`.
 pub struct JobsPanel {
     env: UiEnv,
     views: Vec<JobView>,
     lookout: ProcessWatcher,
     others: Vec<OtherRun>,
     list: ListState,
-    /// The lower pane shows problems in place of the log.
+    /// Whether the lower pane shows problems instead of the log.
     problems: bool,
     /// The list of problems of the selected job.
     table: JobProblems,
-    /// Lines of the lower pane away from where it starts: the end of the log, the first problem.
+    /// Scroll offset of the lower pane in lines, from its initial position: the end of the log, or the first problem.
     scrolled: usize,
     details_height: usize,
-    /// The rows of jobs in view, as the list drew them.
+    /// The rows of jobs in view at the last drawing.
     rows: ListState,
     places: Places<Pane>,
 }
 
-/// What the mouse can point at.
+/// A part of the panel that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pane {
     Jobs,
@@ -55,11 +55,11 @@ enum Row<'a> {
     Other(&'a OtherRun),
 }
 
-/// Lines that one job takes in the list.
+/// Number of lines per job in the list.
 const JOB_LINES: usize = 2;
 
 impl JobsPanel {
-    /// The panel, the newest job selected.
+    /// Creates the panel with the newest job selected.
     pub fn new(env: UiEnv) -> Self {
         let views = env.jobs.views();
         let mut list = ListState::new(views.len());
@@ -88,12 +88,12 @@ impl JobsPanel {
         self.list.get().and_then(|at| self.row(at))
     }
 
-    /// The selected job, if it is one of this process.
+    /// Returns the selected job, if it belongs to this process.
     fn selected_own(&self) -> Option<&JobView> {
         self.list.get().and_then(|at| self.views.get(at))
     }
 
-    /// Takes new readings. Whoever has selected a run keeps it when jobs of this process come before it.
+    /// Takes new readings. A selected run stays selected when jobs of this process are inserted before it.
     fn refresh(&mut self) {
         let selected = self.selected().and_then(|row| match row {
             Row::Own(_) => None,
@@ -109,7 +109,7 @@ impl JobsPanel {
         }
     }
 
-    /// Starts the selected job again, or goes on with the selected run.
+    /// Starts the selected job again, or resumes the selected run.
     fn again(&mut self) -> Vec<Effect> {
         let started = match self.selected() {
             Some(Row::Other(run)) => return run.again(&self.env),
@@ -136,7 +136,7 @@ impl JobsPanel {
 
     /// Scrolls the lower pane towards its end or its beginning.
     fn scroll(&mut self, down: bool, lines: usize) {
-        // A log is read from its end.
+        // A log is shown from its end, so it scrolls in the opposite direction.
         let from_the_top = self.selected_own().is_none();
         if down == from_the_top {
             self.scrolled = self.scrolled.saturating_add(lines);
@@ -245,7 +245,7 @@ impl JobsPanel {
         self.details_height = usize::from(inner.height);
         let most = lines.len().saturating_sub(self.details_height);
         self.scrolled = self.scrolled.min(most);
-        // The newest lines of a log are at its end; all else is read from the first line on.
+        // The newest lines of a log are at its end; everything else starts at the first line.
         let skip = if is_log { most - self.scrolled } else { self.scrolled };
         if skip > 0 {
             frame.buffer_mut().set_string(inner.right().saturating_sub(1), inner.y, ui.glyphs.more_up, ui.theme.muted);

@@ -15,9 +15,9 @@ use ratatui::Frame;
 pub struct JobProblems {
     /// The list.
     pub table: ProblemTable,
-    /// The job that it is of, and whether that had ended when it was listed.
+    /// The job it belongs to, and whether that job had ended when it was listed.
     of: Option<(JobId, bool)>,
-    /// The keys go to the list.
+    /// Whether the list has the focus.
     is_entered: bool,
     problem_editor: Option<ProblemEditor>,
 }
@@ -39,7 +39,7 @@ impl JobProblems {
         self.of = of;
     }
 
-    /// Gives the list the keys; not before the job has ended.
+    /// Moves the focus to the list, if the job has ended.
     fn enter(&mut self, view: &JobView, env: &UiEnv) {
         if !has_ended(view) || self.table.is_empty() {
             return;
@@ -50,22 +50,22 @@ impl JobProblems {
         }
     }
 
-    /// Gives the keys back to the list of jobs. Returns whether they were here.
+    /// Moves the focus back to the list of jobs. Returns whether it was on this list.
     pub fn leave(&mut self) -> bool {
         std::mem::take(&mut self.is_entered)
     }
 
-    /// Whether the keys go to the list.
+    /// Whether the list has the focus.
     pub fn has_cursor(&self) -> bool {
         self.is_entered
     }
 
-    /// Picks up what was found out about the problems.
+    /// Applies the results of looking up the problems. Returns whether the drawing changes.
     pub fn follow(&mut self, effects: &mut Vec<Effect>) -> bool {
         self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.follow(&mut self.table, effects))
     }
 
-    /// Does what a key of the list means.
+    /// Executes an action of the list.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
         match self.problem_editor.as_mut().filter(|_| self.is_entered) {
             Some(problem_editor) => problem_editor.act(action, &mut self.table),
@@ -73,7 +73,7 @@ impl JobProblems {
         }
     }
 
-    /// Why a key of the list does nothing now.
+    /// Returns why an action of the list is not available now.
     pub fn why_not(&self, action: Action) -> Option<String> {
         match ProblemTable::takes(action) && !self.is_entered {
             true => Some("no problem is selected".to_owned()),
@@ -81,22 +81,22 @@ impl JobProblems {
         }
     }
 
-    /// Whether something is looked up that is waited for.
+    /// Whether a lookup that the user waits for is running.
     pub fn is_busy(&self) -> bool {
         self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
     }
 
-    /// Changes to splits that are not written, as a sentence.
+    /// Returns a sentence about the unwritten changes to splits, if there are any.
     pub fn unwritten(&self) -> Option<String> {
         self.problem_editor.as_ref().and_then(ProblemEditor::unwritten)
     }
 
-    /// The same as a notice.
+    /// Returns the sentence of [`unwritten`](Self::unwritten) as a notice.
     pub fn unwritten_notice(&self) -> Vec<Effect> {
         self.unwritten().map(|words| Effect::Toast(Toast::new(Level::Info, words))).into_iter().collect()
     }
 
-    /// Keeps the changes that are not written as a draft.
+    /// Saves the unwritten changes as a draft.
     pub fn closing(&self) {
         if let Some(problem_editor) = &self.problem_editor {
             problem_editor.closing();
@@ -105,19 +105,19 @@ impl JobProblems {
 }
 
 impl JobsPanel {
-    /// Lists the problems of the selected job, where they are shown.
+    /// Lists the problems of the selected job, if they are on display.
     pub(super) fn show_problems(&mut self) {
         if !self.problems {
             return;
         }
-        // A job that is gone, or of which the keys were: they go back to the list of jobs.
+        // If the job is gone, the focus returns to the list of jobs.
         match self.list.get().and_then(|at| self.views.get(at)) {
             Some(view) => self.table.show(view),
             None => self.table = JobProblems::default(),
         }
     }
 
-    /// What Enter does: shows the problems of the selected job, and once it has ended gives them the keys.
+    /// Handles Enter: shows the problems of the selected job and, once it has ended, moves the focus to them.
     pub(super) fn open_problems(&mut self) {
         self.problems = true;
         self.scrolled = 0;
@@ -125,7 +125,7 @@ impl JobsPanel {
         self.enter_problems();
     }
 
-    /// Gives the list of problems the keys.
+    /// Moves the focus to the list of problems.
     pub(super) fn enter_problems(&mut self) {
         if let Some(view) = self.list.get().and_then(|at| self.views.get(at)) {
             self.table.enter(view, &self.env);

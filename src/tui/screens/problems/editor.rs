@@ -1,4 +1,4 @@
-//! What a list of problems of a run needs besides its state: where the problems lead, and the splits that `x` changes.
+//! The actions of a list of problems of a run: looks up the targets of the problems, and owns the splits that `x` changes.
 
 use super::find::{find, find_unlisted, ProblemTargets};
 use super::rows::OpenTarget;
@@ -15,25 +15,25 @@ use gristmill_ops::engine::splits::Edit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A kind, and what its problems are about that are not listed.
+/// A kind of problem, and the targets of its unlisted problems.
 type UnlistedTargets = (ProblemKind, Outcome<Vec<NotedTarget>>);
 
-/// Carries out what is asked of the list of problems of one run that has ended.
+/// Carries out the actions of the list of problems of one run that has ended.
 pub struct ProblemEditor {
     env: UiEnv,
     root: PathBuf,
     finder: Stoppable<Vec<Problem>, ProblemTargets>,
-    /// Finds what the problems of a kind are about that are not listed.
+    /// Finds the targets of the unlisted problems of a kind.
     unlisted_finder: Stoppable<(ProblemKind, UnlistedProblems), UnlistedTargets>,
     marker: Marker,
     session: Option<SplitSession>,
     groups: Option<Arc<Groups>>,
-    /// The version of the splits that the marks were asked for last.
+    /// The version of the splits for which the marks were last requested.
     marked: Option<u64>,
 }
 
 impl ProblemEditor {
-    /// Begins to look the listed problems up. `root` is the data set that names of shards in them belong to.
+    /// Starts looking up the listed problems. `root` is the data set that the shard names in them belong to.
     pub fn new(root: PathBuf, table: &mut ProblemTable, env: &UiEnv) -> Self {
         let place = root.clone();
         let mut finder = Stoppable::start("problems", env.wake.clone(), move |problems: Vec<Problem>, cancel| {
@@ -43,14 +43,14 @@ impl ProblemEditor {
         let unlisted_finder = Stoppable::start("unlisted", env.wake.clone(), move |(kind, unlisted), cancel| {
             (kind, find_unlisted(&place, kind, &unlisted, cancel))
         });
-        // Asked at once: a screen on which nothing goes on is not called again before an answer comes.
+        // Requested here: an idle screen is not ticked before a worker has an answer.
         finder.ask(table.rows().reported().to_vec());
         table.why_no_edit = Some(Arc::from("the splits are still being read"));
         let (env, marker) = (env.clone(), marker(&env.wake));
         Self { env, root, finder, unlisted_finder, marker, session: None, groups: None, marked: None }
     }
 
-    /// Picks up what the workers brought. Returns whether something to be drawn changed.
+    /// Applies the results of the workers. Returns whether the drawing changes.
     pub fn follow(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
@@ -87,7 +87,7 @@ impl ProblemEditor {
         changed
     }
 
-    /// Does what a key of the list means.
+    /// Executes an action of the list.
     pub fn act(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
@@ -95,7 +95,7 @@ impl ProblemEditor {
                     let start = browse::Start::Subject(subject);
                     vec![Effect::Push(browse::open_shared(path.clone(), start, self.session_of(&path), &self.env))]
                 }
-                // Only the browser's own list has such rows.
+                // Only rows of the browser's own list have this target.
                 Ok(OpenTarget::Sample(_)) => Vec::new(),
                 Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
             },
@@ -110,23 +110,23 @@ impl ProblemEditor {
         effects
     }
 
-    /// The splits of a data set, where it is the one that is edited here.
+    /// Returns the split session if it belongs to the data set at `path`.
     pub fn session_of(&self, path: &Path) -> Option<SplitSession> {
         self.session.clone().filter(|session| session.root() == path)
     }
 
-    /// Whether something is looked up that is waited for.
+    /// Whether a lookup that the user waits for is running.
     pub fn is_busy(&self) -> bool {
         let is_looking = self.finder.is_waiting() || self.unlisted_finder.is_waiting();
         is_looking || self.marker.is_waiting() || self.session.as_ref().is_some_and(SplitSession::is_busy)
     }
 
-    /// What would be left undone if the UI ended now.
+    /// Returns a description of the changes that would be lost if the UI ended now.
     pub fn unwritten(&self) -> Option<String> {
         self.session.as_ref().and_then(SplitSession::unwritten)
     }
 
-    /// Keeps the changes that are not written as a draft.
+    /// Saves the unwritten changes as a draft.
     pub fn closing(&self) {
         if let Some(session) = &self.session {
             session.keep_now();
@@ -141,7 +141,7 @@ fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
     }
 }
 
-/// Changes the splits as a key of the list says.
+/// Changes the splits by an action of the list.
 pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable) -> Vec<Effect> {
     match action {
         Action::ExcludeProblem => apply(session, table.exclude()),

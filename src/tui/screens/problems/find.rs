@@ -1,4 +1,4 @@
-//! Finds out where the problems of a run lead. Reads, so it runs on a worker.
+//! Finds the targets of the problems of a run. Reads files, so it runs on a worker.
 
 use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, ProblemTarget, Target};
 use super::table::{note, NotedTarget};
@@ -12,15 +12,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What was found out.
+/// The result of a search.
 pub struct ProblemTargets {
-    /// Where each problem leads, in the order of the question.
+    /// The target of each problem, in the order of the input.
     pub ways: Vec<ProblemTarget>,
-    /// The shards of the data set, where it has excludes; else why not.
+    /// The shards of the data set, if it supports excludes; otherwise the reason why not.
     pub edit: Result<Arc<Groups>, Arc<str>>,
 }
 
-/// Looks each problem up in the data set at `root` that the run was about.
+/// Looks up each problem in the data set at `root` that the run processed.
 pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTargets {
     let kind = kind_of(root);
     let catalog = match &kind {
@@ -40,7 +40,7 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTarget
     ProblemTargets { ways, edit }
 }
 
-/// What the problems of a kind are about that a run does not list: each sample or shard once, in the prepared data set at `root`.
+/// Returns the targets of the unlisted problems of a kind: each sample or shard once, in the prepared data set at `root`.
 pub fn find_unlisted(
     root: &Path,
     kind: ProblemKind,
@@ -79,7 +79,7 @@ struct Finder<'a> {
     catalog: Option<Arc<dyn Catalog>>,
     edit: &'a Result<Arc<Groups>, Arc<str>>,
     cancel: &'a Cancel,
-    /// Whether paths can be browsed; many problems name the same one.
+    /// Whether paths can be browsed, cached because many problems name the same one.
     openable: HashMap<PathBuf, Result<(), Arc<str>>>,
 }
 
@@ -91,7 +91,7 @@ impl Finder<'_> {
         ProblemTarget { open, exclude }
     }
 
-    /// The data set or file to look at.
+    /// Returns the data set or file to open.
     fn path_of(&mut self, problem: &Problem) -> Result<PathBuf, Arc<str>> {
         let subject = &problem.subject;
         if subject.shard.is_some() || subject.key.is_some() && subject.path.is_none() {
@@ -100,7 +100,7 @@ impl Finder<'_> {
         }
         let path = PathBuf::from(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
         let Err(why) = self.can_open(&path) else { return Ok(path) };
-        // A medium is shown among the others of its folder.
+        // A medium is shown among the other files of its folder.
         match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && path.is_file() {
             true => Ok(self.root.to_owned()),
             false => Err(why),

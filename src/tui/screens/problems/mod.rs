@@ -1,7 +1,7 @@
 //! The list of problems with a cursor: Enter opens what a problem is about, `x` excludes it, `X` all of its kind.
 //!
-//! [`ProblemTable`] is pure and shown by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemEditor`] finds out
-//! for a run where its problems lead, and holds the splits that `x` changes.
+//! [`ProblemTable`] is pure and used by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemEditor`] looks up the
+//! targets of the problems of a run, and owns the splits that `x` changes.
 
 mod editor;
 mod find;

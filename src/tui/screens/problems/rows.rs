@@ -1,4 +1,4 @@
-//! The rows of a list of problems: those that a run reported, or those that the browser knows.
+//! The rows of a list of problems: those reported by a run, or those found by the browser.
 
 use gristmill_core::{Problem, ProblemKind, Severity, Subject};
 use gristmill_ops::engine::browse::{Groups, ProblemList, SampleAt};
@@ -17,7 +17,7 @@ pub enum OpenTarget {
         /// The place.
         subject: Box<Subject>,
     },
-    /// A sample of the data set that the browser shows already.
+    /// A sample of the data set that the browser already shows.
     Sample(SampleAt),
 }
 
@@ -26,13 +26,13 @@ pub enum OpenTarget {
 pub struct Target {
     /// The number of the shard in the data set.
     pub group: u32,
-    /// Its name.
+    /// The name of the shard.
     pub shard: Arc<str>,
-    /// The key of the sample; `None` is the whole shard.
+    /// The key of the sample; `None` for the whole shard.
     pub key: Option<Arc<str>>,
 }
 
-/// Where a problem leads; where it does not, why.
+/// The targets of a problem; where there is none, the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProblemTarget {
     /// What Enter opens.
@@ -46,13 +46,13 @@ pub struct ProblemTarget {
 pub struct Reported {
     problems: Vec<Problem>,
     texts: Vec<String>,
-    /// Where each leads, once that was found out.
+    /// The target of each problem; empty until they have been looked up.
     ways: Vec<ProblemTarget>,
-    /// Bytes of the folder that all texts begin with.
+    /// Length in bytes of the folder path that all texts begin with.
     shared: usize,
 }
 
-/// The problems of the data set in the browser. Rows are made when they are asked for: there may be very many.
+/// The problems of the data set in the browser. Rows are built on demand: there may be very many.
 #[derive(Clone, Debug, Default)]
 pub struct KnownRows {
     list: Arc<ProblemList>,
@@ -65,7 +65,7 @@ pub struct KnownRows {
 pub enum Rows {
     /// Those of a run.
     Reported(Reported),
-    /// Those that the browser knows.
+    /// Those found by the browser.
     Known(KnownRows),
 }
 
@@ -76,7 +76,7 @@ impl Default for Rows {
 }
 
 impl Reported {
-    /// The problems of a run in order: the worst first, then by place, since workers find them in any order.
+    /// Sorts the problems of a run by descending severity, then by place, since workers find them in any order.
     pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_cached_key(|p| {
             let Subject { path, shard, line, byte_offset, .. } = p.subject.clone();
@@ -89,7 +89,7 @@ impl Reported {
 }
 
 impl KnownRows {
-    /// The problems of a data set with these groups.
+    /// Lists the problems of a data set with these groups.
     pub fn new(list: Arc<ProblemList>, groups: Arc<Groups>) -> Self {
         let order = list.iter().map(|(at, _)| at).collect();
         Self { list, order, groups }
@@ -139,7 +139,7 @@ impl KnownRows {
 }
 
 impl Rows {
-    /// How many there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Reported(rows) => rows.problems.len(),
@@ -147,12 +147,12 @@ impl Rows {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The problem of a row.
+    /// Returns the problem of a row.
     pub fn problem(&self, row: usize) -> Option<Problem> {
         match self {
             Self::Reported(rows) => rows.problems.get(row).cloned(),
@@ -160,7 +160,7 @@ impl Rows {
         }
     }
 
-    /// What the problem of a row is about.
+    /// Returns the kind of the problem of a row.
     pub fn kind(&self, row: usize) -> Option<ProblemKind> {
         match self {
             Self::Reported(rows) => rows.problems.get(row).map(|problem| problem.kind),
@@ -171,7 +171,7 @@ impl Rows {
         }
     }
 
-    /// Where the problem of a row leads; `None` while that is being looked up.
+    /// Returns the target of the problem of a row; `None` while it is being looked up.
     pub fn way(&self, row: usize) -> Option<ProblemTarget> {
         match self {
             Self::Reported(rows) => rows.ways.get(row).cloned(),
@@ -179,7 +179,7 @@ impl Rows {
         }
     }
 
-    /// Severity and text of a row, without what all rows begin with.
+    /// Returns severity and text of a row, without the folder path that all rows share.
     pub(super) fn text(&self, row: usize) -> Option<(Severity, String)> {
         match self {
             Self::Reported(rows) => {
@@ -190,7 +190,7 @@ impl Rows {
         }
     }
 
-    /// The problems of a run, in the order of the rows.
+    /// Returns the problems of a run in row order; empty for problems of the browser.
     pub(super) fn reported(&self) -> &[Problem] {
         match self {
             Self::Reported(rows) => &rows.problems,
@@ -198,7 +198,7 @@ impl Rows {
         }
     }
 
-    /// Takes what was found out about the problems of a run.
+    /// Takes the targets of the problems of a run.
     pub(super) fn take_ways(&mut self, ways: Vec<ProblemTarget>) {
         if let Self::Reported(rows) = self {
             if ways.len() == rows.problems.len() {
@@ -207,12 +207,12 @@ impl Rows {
         }
     }
 
-    /// Whether there were more than are listed.
+    /// Whether there are more problems than are listed.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self, Self::Known(rows) if rows.list.is_cut())
     }
 
-    /// How many rows there are of each kind.
+    /// Returns the number of rows of each kind.
     pub(super) fn kinds(&self) -> BTreeMap<ProblemKind, u64> {
         let mut kinds = BTreeMap::new();
         for kind in (0..self.len()).filter_map(|row| self.kind(row)) {
@@ -222,19 +222,19 @@ impl Rows {
     }
 }
 
-/// Whether a problem of a shard concerns all of it: it names no place in it. A key that is twice in the data set is no reason to
-/// leave a shard out.
+/// Whether a problem concerns a whole shard, that is, names no place in it. A key that occurs twice in the data set is no reason to
+/// exclude a shard.
 pub(super) fn is_about_whole_shard(problem: &Problem) -> bool {
     let Subject { shard, key, byte_offset, .. } = &problem.subject;
     shard.is_some() && key.is_none() && byte_offset.is_none() && problem.kind != ProblemKind::DuplicateKey
 }
 
-/// Why nothing is excluded for damage between samples.
+/// Returns why nothing can be excluded for damage between samples.
 pub(super) fn no_sample_there(shard: &str) -> Arc<str> {
     Arc::from(format!("no sample of {shard} holds that place; the list of shards in the browser excludes whole shards"))
 }
 
-/// Why a problem without a place leads nowhere.
+/// Returns why a problem without a place has no target.
 pub(super) fn no_place(subject: &Subject) -> Arc<str> {
     Arc::from(match (&subject.shard, &subject.path, &subject.field) {
         (Some(shard), ..) => format!("{shard} is not in the data set"),
@@ -244,7 +244,7 @@ pub(super) fn no_place(subject: &Subject) -> Arc<str> {
     })
 }
 
-/// Length of the path of a folder that all rows begin with, which tells nothing in a list; 0 where there is none.
+/// Returns the length in bytes of the folder path that all rows begin with, which is omitted in the list; 0 if there is none.
 fn shared_folder(rows: &[String]) -> usize {
     let Some((first, others)) =
         rows.split_first().filter(|(first, others)| first.starts_with('/') && !others.is_empty())
@@ -255,7 +255,7 @@ fn shared_folder(rows: &[String]) -> usize {
     let shared = others
         .iter()
         .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
-    // Of bytes: what is shared may end within a character.
+    // Compared as bytes: the common prefix may end within a character.
     let path = first.as_bytes().get(..shared).unwrap_or_default();
     path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
 }

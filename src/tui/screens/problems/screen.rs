@@ -1,4 +1,4 @@
-//! The list of problems over the browser: what is chosen there is shown in the browser.
+//! The list of problems over the browser: the browser shows the chosen sample.
 
 use super::editor::edit;
 use super::rows::{KnownRows, OpenTarget, Rows};
@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What the browser knows at this moment; it goes on looking while the list is open.
+/// The browser's current knowledge; it continues to search while the list is open.
 #[derive(Clone, Default)]
 pub struct Feed {
     /// The problems.
@@ -27,24 +27,24 @@ pub struct Feed {
     pub marks: Arc<Marks>,
     /// Why nothing can be excluded now.
     pub why_no_edit: Option<String>,
-    /// The splits, where there are some.
+    /// The splits, if there are any.
     pub session: Option<SplitSession>,
 }
 
-/// The screen.
+/// The screen of the list.
 pub struct ProblemScreen {
     feed: Rc<RefCell<Feed>>,
-    /// Where the sample that is chosen is put.
+    /// Receives the chosen sample.
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
     table: ProblemTable,
-    /// The problems that are listed now.
+    /// The problems that are currently listed.
     shown: Option<Arc<ProblemList>>,
     places: Places<()>,
 }
 
 impl ProblemScreen {
-    /// The list of what the browser knows, with the problem of this sample selected, or the next one.
+    /// Creates the screen with the problem of sample `here` selected, or the next one.
     pub fn new(
         feed: Rc<RefCell<Feed>>,
         chosen: Rc<Cell<Option<SampleAt>>>,
@@ -59,7 +59,7 @@ impl ProblemScreen {
         screen
     }
 
-    /// Takes what the browser has found meanwhile. Returns whether that is something new.
+    /// Takes the browser's current knowledge. Returns whether it changed.
     fn refresh(&mut self) -> bool {
         let feed = self.feed.borrow();
         let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));

@@ -1,4 +1,4 @@
-//! The state of the list: which problem is selected, and what a key does with it. Pure.
+//! The state of the list: the selected problem, and the effect of each key. Pure.
 
 use super::rows::{OpenTarget, Reported, Rows, Target};
 use crate::tui::keymap::Action;
@@ -11,12 +11,12 @@ use ratatui::layout::Rect;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Characters of a problem that become the note of its exclude, at most.
+/// Maximum number of characters of a problem that become the note of its exclude.
 const MAX_NOTE_CHARS: usize = 160;
-/// Excludes of one edit; many edits are made by a worker.
+/// Number of excludes per edit; a worker applies several edits.
 const TOGETHER: usize = 50;
 
-/// What a problem is about, and the note of its exclude.
+/// The target of an exclude and its note.
 pub struct NotedTarget {
     /// What `x` excludes.
     pub target: Target,
@@ -30,26 +30,26 @@ pub struct ProblemTable {
     /// Selection and view.
     pub list: ListState,
     rows: Rows,
-    /// Rows of each kind.
+    /// Number of rows of each kind.
     kinds: BTreeMap<ProblemKind, u64>,
-    /// What the run counted of each kind, where it counted more than it keeps.
+    /// Number of problems of each kind that the run counted, which may exceed the number it keeps.
     counted: BTreeMap<ProblemKind, u64>,
-    /// What the run found beyond the rows.
+    /// Problems of the run that have no row.
     unlisted: UnlistedProblems,
-    /// What is excluded by now.
+    /// What is currently excluded.
     pub marks: Arc<Marks>,
     /// Why nothing can be excluded now.
     pub why_no_edit: Option<Arc<str>>,
-    /// Changes that are not written.
+    /// Number of unwritten changes.
     pub pending: usize,
-    /// The key that writes them, as it was when the list was drawn last.
+    /// The key that writes them, as of the last drawing.
     pub(super) write_key: String,
-    /// Where the rows were drawn last.
+    /// Where the rows were last drawn.
     pub area: Rect,
 }
 
 impl ProblemTable {
-    /// Lists the problems of a run; those that are listed already stay as they are.
+    /// Lists the problems of a run; rows are rebuilt only if their number changed or the run is over.
     pub fn report(
         &mut self,
         problems: &[Problem],
@@ -67,47 +67,47 @@ impl ProblemTable {
         }
     }
 
-    /// Lists other rows; the selection stays as near as it can.
+    /// Replaces the rows; the selection stays at its index if possible.
     pub fn set_rows(&mut self, rows: Rows) {
         self.kinds = rows.kinds();
         self.list.set_len(rows.len());
         self.rows = rows;
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// The same, to be filled.
+    /// Returns the rows for modification.
     pub(super) fn rows_mut(&mut self) -> &mut Rows {
         &mut self.rows
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The selected problem.
+    /// Returns the selected problem.
     pub fn selected(&self) -> Option<Problem> {
         self.rows.problem(self.list.get()?)
     }
 
-    /// How many problems of a kind there are: those whose places are known, listed or not, and all.
+    /// Returns the number of problems of a kind with known places, listed or not, and the number of all problems of that kind.
     pub(super) fn of_kind(&self, kind: ProblemKind) -> (u64, u64) {
         let known = self.kinds.get(&kind).copied().unwrap_or(0) + self.unlisted.count(kind);
         let counted = self.counted.get(&kind).copied().unwrap_or(0);
         (known, counted.max(known))
     }
 
-    /// The kind of the selected problem, where the run found more of it than is listed, and these.
+    /// Returns the kind of the selected problem and the unlisted problems, if there are unlisted ones of that kind.
     pub(super) fn unlisted_of_kind(&self) -> Option<(ProblemKind, UnlistedProblems)> {
         let kind = self.rows.kind(self.list.get()?)?;
         (self.unlisted.count(kind) > 0).then(|| (kind, self.unlisted.clone()))
     }
 
-    /// The changes that are not written, for the title line.
+    /// Returns the number of unwritten changes and the key that writes them, for the title line.
     pub fn status(&self) -> Option<String> {
         (self.pending > 0).then(|| format!("{} not written ({})", count(self.pending as u64, "change"), self.write_key))
     }
@@ -118,7 +118,7 @@ impl ProblemTable {
         matches!(action, A::OpenProblem | A::ExcludeProblem | A::ExcludeKind | A::Undo | A::Redo | A::Write)
     }
 
-    /// Why an action of the list cannot be done now.
+    /// Returns why an action of the list is not available now.
     pub fn why_not(&self, action: Action) -> Option<String> {
         let no_edit = || self.why_no_edit.as_deref().map(str::to_owned);
         match action {
@@ -136,21 +136,21 @@ impl ProblemTable {
         }
     }
 
-    /// What Enter opens.
+    /// Returns what Enter opens.
     pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
         let way = self.rows.way(row).ok_or(LOOKING)?;
         way.open.map_err(|why| why.to_string())
     }
 
-    /// What `x` excludes.
+    /// Returns what `x` excludes.
     fn target(&self) -> Result<Target, String> {
         let row = self.list.get().ok_or(NONE)?;
         let way = self.rows.way(row).ok_or(LOOKING)?;
         way.exclude.map_err(|why| why.to_string())
     }
 
-    /// Whether what a row is about is excluded.
+    /// Whether the target of a row is excluded.
     pub(super) fn is_row_excluded(&self, row: usize) -> bool {
         self.rows.way(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
     }
@@ -160,7 +160,7 @@ impl ProblemTable {
         self.marks.is_shard_excluded(target.group) || target.key.as_ref().is_some_and(named)
     }
 
-    /// The change that `x` makes: excludes what the selected problem is about, or takes it back in.
+    /// Returns the edit of `x`: excludes the target of the selected problem, or removes its exclude.
     pub fn exclude(&self) -> Result<Edit, String> {
         let target = self.target()?;
         let is_whole = self.marks.is_shard_excluded(target.group);
@@ -174,14 +174,14 @@ impl ProblemTable {
         Ok(Edit::Exclude { items: vec![item(&target).with_note(note)] })
     }
 
-    /// The change that `X` makes: excludes what all problems of the selected kind are about, as one step. `unlisted` is what those are
-    /// about that are not listed.
+    /// Returns the edit of `X`: excludes the targets of all problems of the selected kind in one step. `unlisted` holds the targets of
+    /// the unlisted problems.
     pub fn exclude_kind(&self, unlisted: Vec<NotedTarget>) -> Result<Edit, String> {
         let row = self.list.get().ok_or(NONE)?;
         self.exclude_all(self.rows.kind(row).ok_or(NONE)?, unlisted)
     }
 
-    /// [`exclude_kind`](Self::exclude_kind) of a kind.
+    /// Returns the edit of [`exclude_kind`](Self::exclude_kind) for a given kind.
     pub(super) fn exclude_all(&self, kind: ProblemKind, unlisted: Vec<NotedTarget>) -> Result<Edit, String> {
         let (mut seen, mut items, mut is_looking, mut why) = (HashSet::new(), Vec::new(), false, None);
         let (mut shards, mut samples) = (0u64, 0u64);
@@ -220,7 +220,7 @@ impl ProblemTable {
             }
         };
         let title = format!("exclude {}: {}{rest}", what.join(" and "), kind.title());
-        // The notice of a change of one part names that part, not the title.
+        // The notice of an edit with one part names that part instead of the title.
         let size = if items.len() <= TOGETHER { 1 } else { TOGETHER };
         let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
         Ok(Edit::Many { title, edits })
@@ -237,7 +237,7 @@ fn item(target: &Target) -> ExcludeItem {
     }
 }
 
-/// The problem as the comment of an exclude: one line, safe to print.
+/// Formats a problem as the comment of an exclude: one line, safe to print.
 pub(super) fn note(problem: &Problem) -> String {
     let safe = display_safe(&problem.message);
     match safe.char_indices().nth(MAX_NOTE_CHARS) {

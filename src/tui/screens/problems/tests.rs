@@ -26,7 +26,7 @@ fn sample(group: u32, key: &str) -> ProblemTarget {
     ProblemTarget { open: Ok(OpenTarget::Sample(SampleAt { group, index: 0 })), exclude: Ok(target) }
 }
 
-/// Two broken samples, one of them told twice, an empty shard and a problem of the plan.
+/// Returns a table with two broken samples, one of them reported twice, an empty shard and a problem of the plan.
 fn table() -> ProblemTable {
     let mut table = ProblemTable::default();
     let problems = vec![
@@ -145,7 +145,7 @@ fn the_list_as_it_is_drawn() {
     });
 }
 
-/// The list over the browser, and what is told of it to the browser.
+/// Returns the list over the browser, and the cell that receives the chosen sample.
 fn over_browser(list: ProblemList) -> (ProblemScreen, Rc<std::cell::Cell<Option<SampleAt>>>) {
     let feed = Feed { problems: Arc::new(list), groups: groups(), ..Feed::default() };
     let chosen = Rc::default();

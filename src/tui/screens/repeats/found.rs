@@ -1,4 +1,4 @@
-//! What repeats in the files of a folder, or in one: looked for by a worker, and then all in memory.
+//! Repeats in one file or all files of a folder: searched for by a worker, then held in memory.
 
 use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::Target;
@@ -17,38 +17,38 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Minimum lengths that one steps through, in bytes.
+/// Minimum lengths, in bytes, that the keys step through.
 const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
-/// Bytes of text that are held at most, and at least.
+/// Maximum and minimum number of bytes of text held in memory.
 const MAX_TEXT: u64 = 512 << 20;
 const LEAST_TEXT: u64 = 16 << 20;
-/// The part of the memory that the text may take: what is found in it takes some, too.
+/// Divisor of the memory limit that gives the share of the text: the repeats found in it need memory, too.
 const SHARE: u64 = 4;
 
-/// What is looked for, and where.
+/// What is searched for, and where.
 #[derive(Clone)]
 pub(super) struct Asked {
     target: Target,
-    /// The other files of the folder count, too.
+    /// Whether the other files of the folder are searched, too.
     is_whole_folder: bool,
     plan: DedupPlan,
     pub(super) length: u64,
     most_text: usize,
 }
 
-/// See the module.
+/// Repeats found by a worker and held in memory.
 pub struct Found {
     env: UiEnv,
     pub(super) asked: Asked,
-    /// What was found; `None` while it is looked for.
+    /// The result; `None` while the search runs.
     pub(super) seen: Option<Outcome<Repeats>>,
     worker: Stoppable<(Asked, Arc<AtomicU64>), Outcome<Repeats>>,
-    /// Bytes of text read so far.
+    /// Number of bytes of text read so far.
     pub(super) read: Arc<AtomicU64>,
 }
 
 impl Found {
-    /// What repeats in a target by the rules of a plan; the documents are read at once.
+    /// Starts the search in a target by the rules of a plan.
     pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
         let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MAX_TEXT);
         let asked = Asked {
@@ -71,14 +71,14 @@ impl Found {
         self.worker.ask((self.asked.clone(), Arc::clone(&self.read)));
     }
 
-    /// What was found, once it is there and well.
+    /// Returns the result if the search has succeeded.
     fn repeats(&self) -> Option<&Repeats> {
         self.seen.as_ref()?.as_ref().ok()
     }
 }
 
 impl Asked {
-    /// The next longer or shorter of the lengths that are stepped through.
+    /// Returns the next longer or shorter minimum length of [`LENGTHS`].
     fn next_length(&self, longer: bool) -> Option<u64> {
         match longer {
             true => LENGTHS.into_iter().find(|length| *length > self.length),
@@ -93,7 +93,7 @@ impl Asked {
         }
     }
 
-    /// The file that is looked at alone, if one is.
+    /// Returns the file if only one file is examined.
     fn lone_file(&self) -> Option<&Path> {
         match &self.target {
             Target::File(file, _) if !self.is_whole_folder => Some(file),
@@ -101,7 +101,7 @@ impl Asked {
         }
     }
 
-    /// Lists the files, reads them and looks for what repeats.
+    /// Lists the files, reads them and searches for repeats.
     fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
         let files = match self.lone_file() {
             Some(file) => texts::list(&[file.to_owned()], Selection::default(), PackFormat::Modalities, cancel)?.files,
@@ -120,7 +120,7 @@ impl Asked {
 }
 
 impl Ranges for Found {
-    /// The number of a document among all.
+    /// The index of a document among all documents.
     type At = usize;
     const COPY: &'static str = "the copy that stays";
 
@@ -228,7 +228,7 @@ impl Ranges for Found {
             },
             action => {
                 self.asked.is_whole_folder ^= action == Action::Toggle;
-                // Documents have other numbers then.
+                // The documents get other numbers with the new target.
                 *spot = None;
             }
         }

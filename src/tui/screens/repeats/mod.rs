@@ -1,8 +1,8 @@
-//! What repeats, drawn on the text of the documents: as a finished run found it ([`open_run`]), or found for looking only, in memory
-//! ([`open`]). Nothing is written.
+//! Repeats, marked in the text of the documents: those of a finished run ([`open_run`]), or of a search in memory that only serves the
+//! display ([`open`]). Writes nothing.
 //!
-//! One page of lists and text ([`RangesPage`](state::RangesPage): where one is, its keys, its drawing) over what it is filled from
-//! ([`Ranges`](ranges::Ranges)): [`Found`](found::Found) has all in memory, [`RunRanges`](run::RunRanges) asks workers that read.
+//! [`RangesPage`](state::RangesPage) holds the lists and the text (position, keys, drawing). Its data source is a
+//! [`Ranges`](ranges::Ranges): [`Found`](found::Found) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
 
 mod found;
 mod ranges;
@@ -20,27 +20,27 @@ use gristmill_ops::engine::dedup::removed;
 use state::RangesPage;
 use std::path::{Path, PathBuf};
 
-/// What is looked at.
+/// What is examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// All files below a folder, in the order in which dedup reads them.
     Folder(PathBuf),
-    /// One file, and the byte at which the line begins that is shown first.
+    /// One file, and the byte offset of the line to show first.
     File(PathBuf, u64),
 }
 
-/// The documents of a target with what repeats in them by the rules of a plan; without a minimum length by the usual one.
+/// Opens the documents of a target with their repeats by the rules of a plan; a plan without a minimum length uses the default.
 pub fn open(target: Target, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(RangesPage::new(found::Found::new(target, plan, env)))
 }
 
-/// What the run removed that made the folder of this path, or the folder in which it lies; `None` where no run left its ranges there.
+/// Opens what the run removed that wrote the folder at `path` or the one that contains it; `None` without stored ranges of a run.
 pub fn open_run(path: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
     let (ranges, name) = removed::beside(path)?;
     Some(Box::new(RangesPage::new(run::RunRanges::new(ranges, name, env.clone()))))
 }
 
-/// The same of a folder that a run made as a whole.
+/// Opens what the run removed that wrote `folder` as a whole; `None` without stored ranges of a run.
 pub fn open_whole_run(folder: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
     removed::beside(folder).filter(|(_, name)| name.is_empty())?;
     open_run(folder, env)

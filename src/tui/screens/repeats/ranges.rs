@@ -1,4 +1,4 @@
-//! What a page of ranges is filled from ([`Ranges`]), and the words that both speak.
+//! The data source of a page of ranges ([`Ranges`]) and the types it shares with the page.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
@@ -7,46 +7,46 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is listed.
+/// Which list is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListKind {
     /// Documents that have ranges.
     #[default]
     Documents,
-    /// The passages that repeat most.
+    /// The passages that repeat most often.
     Passages,
-    /// Files, before and after.
+    /// Files, with sizes before and after.
     Files,
 }
 
 /// A row of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row<'a> {
-    /// A document: the name of its file, raw, its line, counted from 1, and the bytes in its ranges.
+    /// A document: the raw name of its file, its line, counted from 1, and the number of bytes in its ranges.
     Document(&'a str, u64, u64),
-    /// A passage: how often it occurs, its length in bytes, and how it begins, raw.
+    /// A passage: the number of its occurrences, its length in bytes, and its raw beginning.
     Passage(u64, u64, &'a str),
-    /// A file: its name, raw, the bytes of text in it, and of those in ranges.
+    /// A file: its raw name, the number of bytes of text in it, and the number of those in ranges.
     File(&'a str, u64, u64),
 }
 
-/// What is told in place of lists.
+/// What is shown in place of the lists.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instead<'a> {
-    /// They are worked out: what is being done.
+    /// The lists are being computed: a description of the current step.
     Waits(String),
-    /// They cannot be had.
+    /// The lists cannot be computed.
     Fails(&'a Failure),
-    /// There is nothing to be listed, and what could not be read, raw.
+    /// The lists are empty: a message, and the raw descriptions of what could not be read.
     Nothing(String, &'a [String]),
 }
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlace<'a> {
-    /// The name of the file in its set, raw.
+    /// The raw name of the file in its set.
     pub name: &'a str,
-    /// Where the file is.
+    /// The path of the file.
     pub path: PathBuf,
     /// The line, counted from 1.
     pub line: u64,
@@ -55,18 +55,18 @@ pub struct FilePlace<'a> {
 /// A copy of a passage that is shown in place of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyShown {
-    /// Where it begins in the text, in bytes.
+    /// The byte offset in the text at which the copy begins.
     pub from: usize,
-    /// The text that it is a copy of; empty where only the length is known.
+    /// The text it is a copy of; empty where only the length is known.
     pub of: Arc<str>,
-    /// Its length, at most, in bytes.
+    /// Its maximum length in bytes.
     pub length: usize,
-    /// What it is.
+    /// A description of the copy.
     pub what: &'static str,
 }
 
 impl CopyShown {
-    /// Its bytes in a text: as far as both are the same, cut to whole characters.
+    /// Returns the byte range of the copy in `text`: as far as both texts agree, cut to whole characters.
     pub fn range(&self, text: &str) -> Range<usize> {
         let mut from = self.from.min(text.len());
         while !text.is_char_boundary(from) {
@@ -85,99 +85,99 @@ impl CopyShown {
     }
 }
 
-/// What is shown of the text.
+/// The document and range on display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownRange<At> {
     /// The document.
     pub at: At,
-    /// Which of its ranges one is at; one that is not there stands for the last.
+    /// The index of the current range; an index out of bounds means the last range.
     pub range: usize,
-    /// A copy that is shown in place of a range.
+    /// The copy shown in place of a range, if any.
     pub copy: Option<CopyShown>,
 }
 
 impl<At> ShownRange<At> {
-    /// A document, at its first range.
+    /// Returns the first range of a document.
     pub fn of(at: At) -> Self {
         Self { at, range: 0, copy: None }
     }
 }
 
-/// The text of a document, raw, and its ranges, which lie between characters.
+/// The raw text of a document and its ranges, whose ends are on character boundaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text<'a> {
     /// The text.
     pub text: &'a str,
-    /// In order.
+    /// The ranges, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// What came since one looked last.
+/// What has become available since the last call.
 pub enum News<At> {
-    /// The lists; they may be other ones than before.
+    /// The lists; they may differ from the previous ones.
     Lists,
     /// Rows of the list of documents.
     Rows,
-    /// The document that was to be read.
+    /// The document that was being read.
     Text,
-    /// Where the copy begins that was looked for: its document, and the byte of its text; or why there is none.
+    /// The start of the requested copy: its document and the byte offset in its text; or why there is none.
     Copy(Result<(At, usize), String>),
 }
 
-/// What a page of ranges is filled from. All of it answers at once: what is not known yet is had worked out meanwhile, and
-/// [`tick`](Self::tick) tells that it came.
+/// The data source of a page of ranges. No call blocks: what is not available yet is computed in the background, and
+/// [`tick`](Self::tick) reports it once it is.
 pub trait Ranges {
-    /// How a document is named.
+    /// The identifier of a document.
     type At: Copy + PartialEq;
-    /// What the place is that [`copy_of`](Self::copy_of) gives.
+    /// A description of the place that [`copy_of`](Self::copy_of) returns.
     const COPY: &'static str;
 
-    /// What is told in place of the lists; `None` once they are there.
+    /// Returns what to show in place of the lists; `None` once the lists are available.
     fn instead(&self) -> Option<Instead<'_>>;
-    /// What one range is called in a count.
+    /// Returns the noun for one range in a count.
     fn range_word(&self) -> &'static str;
 
-    /// Rows of a list.
+    /// Returns the number of rows of a list.
     fn len(&self, listed: ListKind) -> usize;
-    /// A row of a list, once it is known.
+    /// Returns a row of a list; `None` if it is not available yet.
     fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>>;
-    /// What a row of a list shows of the text, if anything.
+    /// Returns the document and range that a row of a list shows, if any.
     fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<Self::At>>;
-    /// What one came for: a document, and the row of its file.
+    /// Returns the document to open first and the row of its file.
     fn first(&self) -> Option<(Self::At, usize)>;
-    /// The row of a document, or of the next one with ranges; `None` where neither is known.
+    /// Returns the row of a document, or of the next one with ranges; `None` if neither is known.
     fn row_of(&self, at: Self::At) -> Option<usize>;
-    /// Where a document is, once that is known.
+    /// Returns the file and line of a document; `None` while they are not known.
     fn place(&self, at: Self::At) -> Option<FilePlace<'_>>;
-    /// Its text, or why it cannot be read; `None` while it is read.
+    /// Returns the text of a document, or why it cannot be read; `None` while it is being read.
     fn text(&self, at: Self::At) -> Option<Result<Text<'_>, &Failure>>;
-    /// Where the copy of a range begins that stays: its document, and the byte of its text. `None` where that is looked for now.
+    /// Returns the document and byte offset at which the kept copy of a range begins; `None` while it is being searched for.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no such copy.
     fn copy_of(&mut self, at: Self::At, range: usize) -> Result<Option<(Self::At, usize)>, &'static str>;
 
-    /// These rows of documents are in view.
+    /// Reports that these rows of the list of documents are in view.
     fn need(&mut self, _rows: Range<usize>) {}
-    /// This document is shown from now on.
+    /// Reports that this document is now on display.
     fn read(&mut self, _at: Self::At) {}
-    /// Nobody waits for a copy any more. Whether one was looked for.
+    /// Cancels the search for a copy. Returns whether one was running.
     fn stop(&mut self) -> bool {
         false
     }
-    /// Does what a key means that changes what is looked at. What is shown is forgotten where documents will have other names.
+    /// Executes an action that changes what is examined. Sets `spot` to `None` if the documents are about to get other identifiers.
     fn act(&mut self, action: Action, spot: &mut Option<ShownRange<Self::At>>) -> Vec<Effect>;
-    /// What came.
+    /// Collects the results of the background work.
     fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<Self::At>>;
-    /// Whether something is worked out.
+    /// Whether background work is running.
     fn is_busy(&self) -> bool;
 
-    /// What is looked at, as a path that people read; raw.
+    /// Returns the raw path of what is examined, for display.
     fn title(&self) -> String;
-    /// What was found in all, and how; or what is being done.
+    /// Returns a summary of the result and how it was obtained, or the current step.
     fn status(&self) -> Option<String>;
-    /// What a key is called here, where that is not the usual.
+    /// Returns the label of a key on this page, if it differs from the usual one.
     fn label(&self, action: Action) -> Option<&'static str>;
-    /// Why a key does nothing here.
+    /// Returns why a key has no effect here.
     fn why_disabled(&self, action: Action) -> Option<&'static str>;
 }

@@ -1,6 +1,6 @@
-//! What a finished run removed, or listed, in the text as it was: out of the ranges that the run left beside its report, so at any size of
-//! the text. Rows and documents are read by workers as they are looked at; nothing is searched but the first place of a copy, and
-//! that only when it is asked for.
+//! What a finished run removed, or listed, in the original text. Reads the ranges that the run stored next to its report, so the text may
+//! have any size. Workers read rows and documents as they are viewed; the only search is the one for the first place of a copy, on
+//! request.
 
 use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
 use super::{open, Target};
@@ -17,39 +17,39 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Rows that are kept, and asked for together.
+/// Maximum number of rows that are cached, and number of rows per request.
 const MAX_KEPT_ROWS: usize = 4_096;
 const TOGETHER: usize = 128;
 
-/// Which document.
+/// Identifies a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// By its number among those with ranges.
+    /// Its index among the documents with ranges.
     Number(u64),
-    /// By its file, where its line begins, and the number of the line from 0.
+    /// Its file, the byte offset of its line, and the number of the line, counted from 0.
     Line(usize, u64, u64),
 }
 
-/// A passage whose first place is looked for, and the bytes that were read for it.
+/// A passage whose first place is searched for, and the number of bytes read for it so far.
 type Sought = (Arc<Removed>, Search, Arc<AtomicU64>);
 
-/// See the module.
+/// Ranges of a finished run, read by workers.
 pub struct RunRanges {
     env: UiEnv,
-    /// The file with the ranges, and the name of the file or folder in the set that is shown first.
+    /// The file of the ranges, and the name in the set of the file or folder to show first.
     ranges: PathBuf,
     first: String,
-    /// The ranges; `None` while they are opened.
+    /// The ranges; `None` while they are being opened.
     removed: Option<Outcome<Arc<Removed>>>,
-    /// Documents that are known, by their numbers.
+    /// The cached documents, by number.
     pub(super) rows: BTreeMap<u64, Document>,
-    /// Rows that were asked for.
+    /// The first row and the number of rows requested last.
     asked: Option<(u64, usize)>,
-    /// The document that was read last.
+    /// The document read last.
     page: Option<(At, Outcome<Page>)>,
-    /// What is being read.
+    /// The document being read.
     reading: Option<At>,
-    /// Bytes that were read for a first copy, and how many that may be at most.
+    /// Bytes read in the search for a first copy, and the total to read at most.
     sought: (Arc<AtomicU64>, u64),
     opener: Latest<PathBuf, Outcome<Removed>>,
     row_reader: Latest<(Arc<Removed>, u64, usize), Outcome<Vec<Document>>>,
@@ -58,7 +58,7 @@ pub struct RunRanges {
 }
 
 impl RunRanges {
-    /// The ranges in a file; the first document is shown that has some, of the file or folder of the set with the name `first`.
+    /// Opens a file of ranges and shows the first document with ranges in the file or folder of the set with the name `first`.
     pub fn new(ranges: PathBuf, first: String, env: UiEnv) -> Self {
         let wake = || env.wake.clone();
         let mut run = Self {
@@ -95,7 +95,7 @@ impl RunRanges {
         self.opener.ask(self.ranges.clone());
     }
 
-    /// The ranges, once they are there and well.
+    /// Returns the ranges if they have been opened without error.
     fn removed(&self) -> Option<&Arc<Removed>> {
         self.removed.as_ref()?.as_ref().ok()
     }
@@ -104,12 +104,12 @@ impl RunRanges {
         self.removed().map(|removed| removed.directory())
     }
 
-    /// A document, once it was read.
+    /// Returns the document if it is the one read last.
     fn page(&self, at: At) -> Option<&Outcome<Page>> {
         self.page.as_ref().filter(|(there, _)| *there == at).map(|(_, page)| page)
     }
 
-    /// The file of a document, among those of the earlier set and behind them those of the set, and its line from 0.
+    /// Returns the index of a document's file, with the files of the earlier set before those of the set, and its line, counted from 0.
     fn whereabouts(&self, at: At) -> Option<(usize, u64)> {
         match (at, self.page(at)) {
             (_, Some(Ok(page))) => Some((page.source, page.line)),
@@ -121,12 +121,12 @@ impl RunRanges {
         }
     }
 
-    /// The folder that the run made: `OUTPUT.gristmill/ranges` is of OUTPUT.
+    /// Returns the folder that the run wrote: `OUTPUT` for `OUTPUT.gristmill/ranges`.
     fn output(&self) -> PathBuf {
         self.ranges.parent().map(|own| own.with_extension("")).unwrap_or_default()
     }
 
-    /// Looks for what repeats in what the run made.
+    /// Opens a search for repeats in the output of the run.
     fn look_anew(&self) -> Vec<Effect> {
         let Some(directory) = self.directory() else { return Vec::new() };
         let output = self.output();
@@ -140,11 +140,11 @@ impl RunRanges {
         vec![Effect::Push(open(target, &plan, self.env.clone()))]
     }
 
-    /// Where the first copy is that was looked for, or why there is none.
+    /// Returns the place of the first copy found, or why there is none.
     fn found(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(At, usize), String> {
         let copy = copy.map_err(|failure| failure.to_string())?;
         let copy = copy.ok_or("no place before this one has the same text")?;
-        // The document that is shown keeps the name that it has.
+        // A document on display keeps its identifier.
         let is_it = |page: &Page| (page.source, page.start) == (copy.source, copy.start);
         let shown = self.page.as_ref().filter(|(_, page)| page.as_ref().is_ok_and(is_it));
         let at = shown.map_or(At::Line(copy.source, copy.start, copy.line), |(at, _)| *at);
@@ -159,7 +159,7 @@ fn page(removed: &Removed, at: At, cancel: &Cancel) -> Outcome<Page> {
     }
 }
 
-/// A number of rows; more than can be counted are as many as can be.
+/// Converts a number of rows; saturates at `usize::MAX`.
 fn rows(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -268,7 +268,7 @@ impl Ranges for RunRanges {
             return Err("there is no range here");
         };
         let Some(range) = page.ranges.get(range) else { return Err("there is no range here") };
-        // The window that begins there; the range may hold passages of several places.
+        // Only the window that begins there is searched for: the range may hold passages of several places.
         let mut to = range.start.saturating_add(rows(removed.directory().min_length)).min(range.end);
         while !page.text.is_char_boundary(to) {
             to -= 1;
@@ -284,7 +284,7 @@ impl Ranges for RunRanges {
         let Some(removed) = self.removed().cloned() else { return };
         let Some(first) = view.clone().find(|row| !self.rows.contains_key(&(*row as u64))) else { return };
         let missing = (first.saturating_sub(TOGETHER / 4) as u64, TOGETHER.max(view.len()));
-        // What could not be read is not asked for again and again.
+        // Rows that could not be read are not requested over and over.
         if self.asked != Some(missing) {
             self.asked = Some(missing);
             self.row_reader.ask((removed, missing.0, missing.1));

@@ -1,4 +1,4 @@
-//! The page as a screen: keys, the mouse, and what came of what was asked for.
+//! The page as a screen: keys, the mouse, and the results of background work.
 
 use super::ranges::{FilePlace, Instead, ListKind, News, Ranges};
 use super::state::{RangesPage, ScreenArea};
@@ -17,7 +17,7 @@ impl<R: Ranges> RangesPage<R> {
             Action::Left | Action::Right | Action::Toggle | Action::Reload => self.ranges.act(action, &mut self.spot),
             Action::CopyPath => self.copy_place(),
             action => {
-                // Whoever goes elsewhere does not want to be taken away from there.
+                // A copy that is found later must not move the view after the user has navigated elsewhere.
                 self.ranges.stop();
                 let told = self.act(action).err();
                 told.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
@@ -25,7 +25,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// The file and the line that are shown.
+    /// Copies the file and line on display.
     fn copy_place(&self) -> Vec<Effect> {
         let place = self.spot.as_ref().and_then(|spot| self.ranges.place(spot.at));
         let Some(FilePlace { path, line, .. }) = place else { return Vec::new() };

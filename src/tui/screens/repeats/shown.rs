@@ -1,4 +1,4 @@
-//! The text of a document as it is drawn: made safe, with what repeats marked so that it is seen without colours, too.
+//! The text of a document prepared for drawing: sanitized, with brackets that make repeats visible without colours.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -10,19 +10,19 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::ops::Range;
 
-/// Bytes of a document that are drawn at a time.
+/// Maximum number of bytes of a document that are drawn at a time.
 const WINDOW: usize = 64 << 10;
-/// Bytes before the place that one looks at.
+/// Number of bytes shown before the place in focus.
 const BEFORE: usize = 8 << 10;
 
-/// What a piece of the text is.
+/// The kind of a marked piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It repeats.
+    /// A repeat.
     Repeat,
-    /// It repeats, and it is the one that one is at.
+    /// The repeat that is the current range.
     Here,
-    /// The copy that stays, or a place of a passage.
+    /// The copy that is kept, or an occurrence of a passage.
     Kept,
 }
 
@@ -48,16 +48,16 @@ impl Mark {
 /// A text ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Safe, with brackets around what is marked.
+    /// The sanitized text with brackets around marked pieces.
     pub text: String,
-    /// Which bytes of it are marked, brackets included; in order.
+    /// The marked byte ranges of [`text`](Self::text), brackets included, in order.
     pub marks: Vec<(Range<usize>, Mark)>,
-    /// The first byte of what one looks at.
+    /// The byte offset in focus.
     pub focus: usize,
 }
 
-/// Makes a text ready: the part of it around `focus` (a byte of it) where it is long. `marks` are in order and do not overlap, except
-/// that [`Mark::Kept`] wins over others.
+/// Prepares a text for drawing: only the part around byte `focus` if it is long. `marks` are in order and do not overlap, except
+/// that [`Mark::Kept`] takes precedence over others.
 pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> Shown {
     let window = window(text, focus);
     let mut cuts: Vec<usize> = vec![window.start, window.end];
@@ -81,7 +81,7 @@ pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bo
         }
         let mark = mark_of(from);
         let brackets = mark.as_ref().map(|(_, mark)| mark.brackets(ascii));
-        // A bracket stands where the marked range begins or ends, not where another one or the window cuts it.
+        // Brackets are drawn only where the marked range itself begins or ends, not where another mark or the window cuts it.
         if let (Some((range, _)), Some((open, _))) = (&mark, brackets) {
             if range.start == from {
                 out.text.push_str(open);
@@ -102,7 +102,7 @@ pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bo
     out
 }
 
-/// The part of a text that is drawn, between two characters.
+/// Returns the range of a text to draw, cut at character boundaries.
 fn window(text: &str, focus: usize) -> Range<usize> {
     if text.len() <= WINDOW {
         return 0..text.len();
@@ -118,19 +118,19 @@ fn window(text: &str, focus: usize) -> Range<usize> {
     from..boundary(from + WINDOW)
 }
 
-/// Where one is in a text that is scrolled.
+/// Scroll position of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scroll {
-    /// First line in view.
+    /// The first line in view.
     pub top: usize,
-    /// Rows in view.
+    /// The number of rows in view.
     pub height: usize,
-    /// The view goes to what one looks at when it is drawn next.
+    /// Whether the next drawing scrolls to the place in focus.
     pub follows: bool,
 }
 
 impl Scroll {
-    /// Moves as a key says.
+    /// Scrolls by an action.
     pub fn act(&mut self, moving: Action) {
         let page = self.height.max(2) - 1;
         self.top = match moving {
@@ -148,12 +148,12 @@ impl Scroll {
 }
 
 impl Shown {
-    /// Draws what is in view.
+    /// Draws the lines in view.
     pub fn draw(&self, scroll: &mut Scroll, frame: &mut Frame, inner: Rect, ui: &Ui) {
         let (lines, at) = self.lines(usize::from(inner.width));
         scroll.height = usize::from(inner.height);
         if std::mem::take(&mut scroll.follows) {
-            // A few lines before it say where one is.
+            // Keeps a few lines of context above the line in focus.
             scroll.top = at.saturating_sub(scroll.height / 4);
         }
         scroll.top = scroll.top.min(lines.len().saturating_sub(scroll.height));
@@ -167,14 +167,14 @@ impl Shown {
         }
     }
 
-    /// Its lines at a width, as byte ranges, and the line that one looks at.
+    /// Returns the byte ranges of the lines at a width of `columns`, and the index of the line in focus.
     pub fn lines(&self, columns: usize) -> (Vec<Range<usize>>, usize) {
         let lines = wrap_ranges(&self.text, columns);
         let at = lines.partition_point(|line| line.start <= self.focus).saturating_sub(1);
         (lines, at)
     }
 
-    /// A line, drawn.
+    /// Returns a styled line.
     pub fn line(&self, range: Range<usize>, ui: &Ui) -> Line<'static> {
         let first = self.marks.partition_point(|(mark, _)| mark.end <= range.start);
         let mut spans = Vec::new();

@@ -1,4 +1,4 @@
-//! Where one is in documents with ranges: three lists, the text, and jumps that can be taken back.
+//! State of the page of documents with ranges: three lists, the text, and a history of jumps.
 
 use super::ranges::{CopyShown, ListKind, Ranges, ShownRange, Text};
 use super::shown::{Mark, Scroll};
@@ -7,10 +7,10 @@ use crate::tui::widgets::{ListState, Places};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Jumps that can be taken back.
+/// Maximum number of jumps that can be undone.
 const JUMPS: usize = 100;
 
-/// What lies at a place of the screen.
+/// A part of the screen that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenArea {
     /// The rows of the list.
@@ -19,17 +19,17 @@ pub enum ScreenArea {
     Text,
 }
 
-/// The rows of what can be listed.
+/// Selection and scroll position of each list.
 #[derive(Debug, Default)]
 pub struct Lists {
-    /// Of documents.
+    /// The list of documents.
     pub documents: ListState,
     passages: ListState,
     files: ListState,
 }
 
 impl Lists {
-    /// The rows of one list.
+    /// Returns the state of one list.
     pub fn of(&mut self, listed: ListKind) -> &mut ListState {
         match listed {
             ListKind::Documents => &mut self.documents,
@@ -39,27 +39,27 @@ impl Lists {
     }
 }
 
-/// A list of documents, passages or files, and the text with what repeats marked; filled from `ranges`.
+/// A list of documents, passages or files, and the text with the repeats marked; its data is provided by `ranges`.
 pub struct RangesPage<R: Ranges> {
-    /// What it is filled from.
+    /// The data source.
     pub ranges: R,
-    /// What is listed.
+    /// The list on display.
     pub listed: ListKind,
-    /// Where one is in the lists.
+    /// Selection and scroll position of the lists.
     pub lists: Lists,
-    /// What is shown of the text; `None` where there is nothing.
+    /// The document and range on display; `None` if there is none.
     pub spot: Option<ShownRange<R::At>>,
-    /// The text has the keys.
+    /// Whether the text has the focus.
     pub in_text: bool,
-    /// Where one is in the text.
+    /// Scroll position of the text.
     pub scroll: Scroll,
-    /// Where things were drawn last.
+    /// Where the parts of the page were last drawn.
     pub places: Places<ScreenArea>,
     jumps: Vec<ShownRange<R::At>>,
 }
 
 impl<R: Ranges> RangesPage<R> {
-    /// A page whose lists are empty until they come.
+    /// Creates a page whose lists are empty until the data source provides them.
     pub fn new(ranges: R) -> Self {
         Self {
             ranges,
@@ -73,7 +73,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Takes lists that came. The document is shown that was shown before, or the one that one came for, or that of the selected row.
+    /// Takes new lists. Keeps the document on display; otherwise shows the first one of [`Ranges::first`], or that of the selected row.
     pub fn take_lists(&mut self) {
         self.jumps.clear();
         for listed in [ListKind::Documents, ListKind::Passages, ListKind::Files] {
@@ -94,7 +94,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Takes the text that came of the document that is shown.
+    /// Takes the text of the document on display.
     pub fn take_text(&mut self) {
         let ranges = self.text().map(|text| text.ranges.len());
         if let (Some(spot), Some(ranges)) = (self.spot.as_mut(), ranges) {
@@ -111,26 +111,26 @@ impl<R: Ranges> RangesPage<R> {
         self.take_text();
     }
 
-    /// The text that is shown, once it is there and well.
+    /// Returns the text on display, if it has been read without error.
     pub fn text(&self) -> Option<Text<'_>> {
         self.ranges.text(self.spot.as_ref()?.at)?.ok()
     }
 
-    /// The rows of what is listed.
+    /// Returns the state of the list on display.
     pub fn rows(&mut self) -> &mut ListState {
         self.lists.of(self.listed)
     }
 
-    /// Lists something else; what is listed already makes way for the documents.
+    /// Switches to another list; if it is on display already, to the documents.
     fn list(&mut self, listed: ListKind) {
         self.listed = if self.listed == listed { ListKind::Documents } else { listed };
         self.in_text = false;
         self.follow_rows();
     }
 
-    /// The selected row decides what is shown.
+    /// Shows the document or passage of the selected row.
     fn follow_rows(&mut self) {
-        // Until the lists are there it is remembered what was shown before.
+        // Before the lists arrive, the previous document is kept for `take_lists`.
         if self.ranges.len(ListKind::Documents) > 0 {
             let row = self.rows().selected;
             let spot = self.ranges.spot(self.listed, row);
@@ -138,7 +138,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Lists documents, the row selected of this one.
+    /// Switches to the list of documents and selects the row of `at`.
     fn list_document(&mut self, at: R::At) {
         self.listed = ListKind::Documents;
         if let Some(row) = self.ranges.row_of(at) {
@@ -146,7 +146,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// What is marked in the text that is shown, and the byte that one looks at.
+    /// Returns the marked byte ranges of the text on display, and the byte offset in focus.
     pub fn marks(&self) -> (Vec<(Range<usize>, Mark)>, usize) {
         let (Some(spot), Some(text)) = (&self.spot, self.text()) else { return (Vec::new(), 0) };
         let here = |index: usize| if spot.copy.is_none() && index == spot.range { Mark::Here } else { Mark::Repeat };
@@ -160,16 +160,16 @@ impl<R: Ranges> RangesPage<R> {
         (marks, focus)
     }
 
-    /// Goes to the next or the previous range, over the borders of documents. Says why not.
+    /// Goes to the next or previous range, across documents. The error is the reason why it cannot.
     fn step(&mut self, forward: bool) -> Result<(), &'static str> {
         let (row, rows) = (self.lists.documents.selected, self.ranges.len(ListKind::Documents));
         let Some(document) = self.ranges.spot(ListKind::Documents, row) else { return Err("no range is known") };
         let is_here = self.listed == ListKind::Documents;
         let here = self.spot.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
-        // None are known of a document that is still read: whoever does not wait goes on to the next one.
+        // The ranges of a document that is still being read are unknown: a step leaves it for the next document.
         let ranges = self.text().map_or(0, |text| text.ranges.len());
         let (row, range) = match (here, forward) {
-            // From a copy one comes back to the range that led there.
+            // From a copy, a step returns to the range whose jump led there.
             (None, _) => {
                 let led = self.jumps.last().filter(|spot| spot.at == document.at);
                 (row, led.map_or(0, |spot| spot.range))
@@ -188,7 +188,7 @@ impl<R: Ranges> RangesPage<R> {
         Ok(())
     }
 
-    /// Goes to the copy that stays of the range that one is at, or has it looked for. Says why not.
+    /// Goes to the kept copy of the current range, or starts a search for it. The error is the reason why it cannot.
     fn jump(&mut self) -> Result<(), &'static str> {
         let Some((at, range)) = self.spot.as_ref().map(|spot| (spot.at, spot.range)) else {
             return Err("there is no range here");
@@ -205,7 +205,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Goes to the copy of the range that one is at. Says why not.
+    /// Goes to the copy of the current range, at byte `from` of document `at`. The error is the reason why it cannot.
     pub fn arrive(&mut self, at: R::At, from: usize) -> Result<(), &'static str> {
         let (Some(spot), Some(text)) = (self.spot.clone(), self.text()) else { return Ok(()) };
         let Some(range) = text.ranges.get(spot.range).cloned() else { return Ok(()) };
@@ -222,7 +222,7 @@ impl<R: Ranges> RangesPage<R> {
         Ok(())
     }
 
-    /// Goes back to where the last jump came from.
+    /// Undoes the last jump.
     fn jump_back(&mut self) -> Result<(), &'static str> {
         let Some(spot) = self.jumps.pop() else { return Err("there was no jump") };
         self.list_document(spot.at);
@@ -230,12 +230,12 @@ impl<R: Ranges> RangesPage<R> {
         Ok(())
     }
 
-    /// Whether a jump can be taken back.
+    /// Whether a jump can be undone.
     pub fn has_jumped(&self) -> bool {
         !self.jumps.is_empty()
     }
 
-    /// One step back: from the copy, from the text, from another list. `false` when there is none.
+    /// Leaves the copy, the text or the current list, in that order. Returns `false` if there is nothing to leave.
     pub fn close(&mut self) -> bool {
         let is_jump = self.listed == ListKind::Documents && self.spot.as_ref().is_some_and(|spot| spot.copy.is_some());
         if is_jump && self.jump_back().is_ok() || std::mem::take(&mut self.in_text) {
@@ -248,7 +248,7 @@ impl<R: Ranges> RangesPage<R> {
         is_other
     }
 
-    /// Does what a key means. Says why it did nothing.
+    /// Executes an action. The error is the reason why it had no effect.
     pub fn act(&mut self, action: Action) -> Result<(), &'static str> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),
@@ -274,7 +274,7 @@ impl<R: Ranges> RangesPage<R> {
         Ok(())
     }
 
-    /// Selects the row that was clicked.
+    /// Selects the row at a clicked line.
     pub fn click(&mut self, line: usize) {
         self.in_text = false;
         if let Some(row) = self.rows().row_at(line) {
@@ -283,7 +283,7 @@ impl<R: Ranges> RangesPage<R> {
         }
     }
 
-    /// Turns the wheel over the list or the text.
+    /// Scrolls the list or the text by the mouse wheel.
     pub fn turn(&mut self, place: ScreenArea, rows: isize) {
         match place {
             ScreenArea::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),

@@ -1,4 +1,4 @@
-//! Draws documents with ranges: a list, and the text with what repeats marked.
+//! Draws documents with ranges: a list, and the text with the repeats marked.
 
 use super::ranges::{Instead, ListKind, Ranges, Row};
 use super::shown::shown;
@@ -13,16 +13,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// Below this width the list and the text take turns.
+/// Width in columns below which only one of list and text is drawn.
 const BOTH_FROM: u16 = 72;
-/// Troubles that are told where nothing else is.
+/// Maximum number of read problems shown when there is nothing else to show.
 const TROUBLES: usize = 8;
-/// Characters of a passage that a row may show.
+/// Maximum number of characters of a passage in a row.
 const BEGIN: usize = 200;
-/// Columns that the name of a file gets at least.
+/// Minimum number of columns for the name of a file.
 const NAME: usize = 8;
 
-/// Draws everything.
+/// Draws the page.
 pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
     page.places.clear();
     let columns = usize::from(area.width).saturating_sub(4);
@@ -45,12 +45,12 @@ pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, 
     }
 }
 
-/// Where the list and the text are drawn.
+/// Returns the areas of the list and the text.
 fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
     if area.width < BOTH_FROM {
         return if in_text { (None, Some(area)) } else { (Some(area), None) };
     }
-    // Figures of files take more room, and less of the text is looked at.
+    // The list of files has more figures, and the text matters less there.
     let columns = match listed {
         ListKind::Files => area.width * 3 / 5,
         _ => (area.width * 2 / 5).clamp(34, 60),
@@ -59,7 +59,7 @@ fn areas(listed: ListKind, in_text: bool, area: Rect) -> (Option<Rect>, Option<R
     (Some(Rect { width: columns, ..area }), Some(text))
 }
 
-/// Draws a frame, and gives what is inside of it.
+/// Draws a frame and returns its inner area.
 fn framed(title: &str, focused: bool, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let block = panel(title, focused, ui);
     let inner = block.inner(area);
@@ -67,7 +67,7 @@ fn framed(title: &str, focused: bool, frame: &mut Frame, area: Rect, ui: &Ui) ->
     inner
 }
 
-/// An area without its first and its last column.
+/// Returns an area without its first and last column.
 fn indented(area: Rect) -> Rect {
     Rect { x: area.x.saturating_add(1), width: area.width.saturating_sub(2), ..area }
 }
@@ -95,7 +95,7 @@ fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     if listed == ListKind::Documents {
         page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
     }
-    // Signs that there are more rows stand in the last column.
+    // The scroll indicators occupy the last column.
     let sign = usize::from(count > usize::from(inner.height));
     let (ranges, list) = (&page.ranges, page.lists.of(listed));
     draw_list(frame.buffer_mut(), inner, list, focused, ui, |row, columns| {
@@ -127,7 +127,7 @@ fn line(row: Row, columns: usize, ui: &Ui) -> Line<'static> {
     }
 }
 
-/// A name, which gets `least` columns at least, and figures behind it.
+/// Formats a name in at least `least` columns, followed by figures.
 fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> Line<'static> {
     let room = columns.saturating_sub(text::width(&figures)).max(least);
     let name = text::pad_end(&text::fit_middle(name, room, ui.glyphs), room);
@@ -152,7 +152,7 @@ fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect,
     draw_lines(frame.buffer_mut(), inner, lines);
 }
 
-/// Why a row has no text.
+/// Returns the lines that explain why a row has no text.
 fn no_text_lines<R: Ranges>(page: &mut RangesPage<R>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let row = page.rows().selected;
     match page.ranges.row(page.listed, row) {
@@ -167,7 +167,7 @@ fn no_text_lines<R: Ranges>(page: &mut RangesPage<R>, columns: usize, ui: &Ui) -
     }
 }
 
-/// Where one is, in so many columns; the name makes way first.
+/// Returns the title of the text pane, at most `columns` wide; the name is shortened first.
 fn title<R: Ranges>(page: &RangesPage<R>, columns: usize, ui: &Ui) -> String {
     let Some(spot) = &page.spot else { return String::new() };
     let (dot, place) = (ui.glyphs.dot, page.ranges.place(spot.at));

@@ -1,4 +1,4 @@
-//! A job that a screen started and follows: how it stands, what came of it, its problems and its log.
+//! A job that a screen started and follows: its state, result, problems and log.
 //!
 //! [`RunState`] is pure and shared by the run step of the guided prepare and by [`RunScreen`], which shows every other job.
 
@@ -17,10 +17,10 @@ use crate::tui::widgets::ListState;
 use gristmill_core::{Problem, ProblemKind, Severity};
 use gristmill_ops::job::{JobState, JobStatus};
 
-/// What is shown below the bar.
+/// A tab, shown below the bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
-    /// Piece by piece; the summary once it is done.
+    /// The progress of each piece; the summary once the run is done.
     #[default]
     Overview,
     /// Problems and notes.
@@ -29,73 +29,73 @@ pub enum Tab {
     Log,
 }
 
-/// What a person asks of a run.
+/// A request of the user that the screen has to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunAsk {
-    /// Ask it to stop.
+    /// Stop the run.
     Cancel,
-    /// Leave it to itself.
+    /// Leave the screen while the run continues.
     Background,
-    /// Leave what has ended.
+    /// Leave the screen after the run has ended.
     Leave,
-    /// Start the same again.
+    /// Start the run again.
     Retry,
-    /// Copy what the end offers.
+    /// Copy what the ended run offers.
     Copy,
-    /// Look at what was made.
+    /// View the output.
     Browse,
-    /// Edit the splits of what was made.
+    /// Edit the splits of the output.
     Splits,
-    /// Do this with the list of problems.
+    /// Execute an action of the list of problems.
     Problems(Action),
-    /// A key that would have stopped it came when it had just ended.
+    /// Report that a key press meant to stop the run arrived after its end.
     TooLate,
 }
 
-/// How a run stands, and what of it is on the screen.
+/// The state of a run and of its display.
 #[derive(Clone, Debug, Default)]
 pub struct RunState {
-    /// A run was started.
+    /// Whether a run was started.
     pub started: bool,
-    /// The newest reading.
+    /// The latest reading.
     pub status: Option<JobStatus>,
-    /// What came of it.
+    /// The result; `None` while the run is active.
     pub result: Option<JobResult>,
-    /// What is shown below the bar.
+    /// The tab on display.
     pub tab: Tab,
-    /// What the log took the place of.
+    /// The tab to return to when the log is closed.
     before_log: Tab,
-    /// The problems; once it has ended, with a cursor.
+    /// The problems; with a cursor once the run has ended.
     pub problems: ProblemTable,
-    /// Rows in view below the bar.
+    /// Selection and scroll position of the rows below the bar.
     pub list: ListState,
-    /// The log stays at its end when lines are added.
+    /// Whether the log stays scrolled to its end when lines are added.
     pub follows: bool,
-    /// Whether stopping was asked for once.
+    /// Whether the question about stopping is open.
     pub asks_cancel: bool,
-    /// A stop was asked for; it takes a moment.
+    /// Whether stopping was requested and the run has not ended yet.
     pub is_stopping: bool,
-    /// It ended while stopping was being asked for: the next press of that key is not meant for the problems.
+    /// Whether the run ended while the user was stopping it: the next press of that key is then not an action on the problems.
     ended_meanwhile: bool,
 }
 
 impl RunState {
-    /// Begins to follow a new run.
+    /// Resets the state for a new run.
     pub fn begin(&mut self) {
         *self = Self { started: true, ..Self::default() };
     }
 
-    /// Whether a run is under way.
+    /// Whether a run is active.
     pub fn is_running(&self) -> bool {
         self.started && self.result.is_none()
     }
 
-    /// Whether it ended well.
+    /// Whether the run succeeded.
     pub fn is_done(&self) -> bool {
         self.result.as_ref().is_some_and(JobResult::is_ok)
     }
 
-    /// Whether it ended badly, or was stopped.
+    /// Whether the run failed or was stopped.
     pub fn has_failed(&self) -> bool {
         self.result.as_ref().is_some_and(|r| !r.is_ok())
     }
@@ -123,7 +123,7 @@ impl RunState {
         }
     }
 
-    /// Its problems, the first of each severity, and how many there are in all.
+    /// Returns the problems, the first ones of each severity, and the total counts.
     fn found(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         match (self.result.as_ref().map(JobResult::report), &self.status) {
             (Some(Ok(report)), _) => (report.problems(), report.counts()),
@@ -132,7 +132,7 @@ impl RunState {
         }
     }
 
-    /// Where keys are pressed.
+    /// Returns the key context.
     pub fn context(&self) -> Context {
         if self.has_cursor() {
             Context::RunProblems
@@ -141,7 +141,7 @@ impl RunState {
         }
     }
 
-    /// Whether the list of problems takes keys of its own: while it runs, they stop it.
+    /// Whether the list of problems has a cursor. Not while the run is active: the keys of the list then stop it.
     pub fn has_cursor(&self) -> bool {
         self.tab == Tab::Problems && self.result.is_some() && !self.problems.is_empty()
     }
@@ -163,7 +163,7 @@ impl RunState {
         });
     }
 
-    /// The person asked to stop: the first time it is only a question.
+    /// Handles the stop key: the first press opens the question, the second one requests the stop.
     fn cancel(&mut self) -> Option<RunAsk> {
         if !self.is_running() || self.is_stopping {
             return None;
@@ -176,7 +176,7 @@ impl RunState {
         Some(RunAsk::Cancel)
     }
 
-    /// Does what a key means; what goes beyond the screen is asked for.
+    /// Executes an action; returns a request if the screen has to act.
     pub fn follow(&mut self, action: Action) -> Option<RunAsk> {
         if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
             return None;
@@ -209,7 +209,7 @@ impl RunState {
         None
     }
 
-    /// What the key of the log does, in the bottom bar.
+    /// Returns the label of the log key in the bottom bar.
     pub fn log_label(&self) -> &'static str {
         match self.tab {
             Tab::Log => "close log",
@@ -217,7 +217,7 @@ impl RunState {
         }
     }
 
-    /// Why an action on a run cannot be done now.
+    /// Returns why an action on a run is not available now.
     pub fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
             Action::Background if !self.is_running() => Some("nothing runs".into()),
@@ -225,7 +225,7 @@ impl RunState {
             Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
-            // `follow` gives the notice.
+            // Enabled so that `follow` can return [`RunAsk::TooLate`].
             Action::ExcludeProblem if self.ended_meanwhile => None,
             Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
             action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),

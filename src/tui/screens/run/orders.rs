@@ -1,4 +1,4 @@
-//! Jobs that are started without a form, and how their ends are told.
+//! Jobs that start without a form, and the texts about their ends.
 
 use super::screen::Start;
 use super::view::RunTexts;
@@ -16,7 +16,7 @@ fn name_of(path: &Path) -> String {
     text::safe(&name)
 }
 
-/// A path as an argument that is never taken for a flag.
+/// Quotes a path as an argument that cannot be parsed as a flag.
 fn argument(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.starts_with('-') {
@@ -25,25 +25,25 @@ fn argument(path: &Path) -> String {
     }
 }
 
-/// An order that leads to one screen back and has nothing to look at; whoever has more to say says so.
+/// Returns a request with defaults: one screen to close, no output to view. Callers override what differs.
 fn order(crumb: &str, name: &str, words: RunTexts, command: String, start: Start) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
     JobRequest { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
 }
 
-/// How `what` ended: each ending goes on after its name.
+/// Returns the texts about the end of `what`: its name followed by each ending.
 fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
     let told = |ending: &str| format!("{what} {ending}");
     let (ready, done, idle) = (told(ready), told(done), told(idle));
     RunTexts { ready, done, idle, overview: "Overview", back, keeps_work: false }
 }
 
-/// Indexing a JSONL file.
+/// Returns the request to index a JSONL file.
 pub fn jsonl(path: &Path) -> JobRequest {
     lines(PreparePlan::new(path.to_string_lossy()), path)
 }
 
-/// Indexing a copy of a JSONL file without its bad lines; where it has none, the file itself.
+/// Returns the request to index a copy of a JSONL file without its bad lines; without bad lines, the file itself is indexed.
 pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
     let plan = PreparePlan { skip_bad_lines: true, ..PreparePlan::new(path.to_string_lossy()) };
     let order = lines(plan, path);
@@ -62,7 +62,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     }
 }
 
-/// Checking a metadataset down to its members, and indexing its joins.
+/// Returns the request to check a metadataset including its members and to index its joins.
 pub fn metadataset(path: &Path) -> JobRequest {
     let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
@@ -74,7 +74,7 @@ pub fn metadataset(path: &Path) -> JobRequest {
     }
 }
 
-/// Describing media.
+/// Returns the request to describe media.
 pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
     let path = PathBuf::from(&plan.path);
     let name = name_of(&path);
@@ -88,14 +88,14 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
     }
 }
 
-/// Packing tokens.
+/// Returns the request to pack tokens.
 pub fn pack(plan: PackPlan, command: String) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
     let formats = plan.formats();
-    // Of several formats each has a folder of its own.
+    // With several formats, each is written to a folder of its own.
     let looked_at: Vec<PathBuf> = match formats.as_slice() {
-        // A single file of another name is not known for what it is.
+        // The format of a single file is not recognized without the usual extension.
         [PackFormat::Modalities] => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
         [_] => vec![path.clone()],
         _ => formats.iter().map(|format| path.join(format.word())).collect(),
@@ -114,11 +114,11 @@ pub fn pack(plan: PackPlan, command: String) -> JobRequest {
     }
 }
 
-/// Whether a plan for Modalities alone makes a file that is named like one, or a folder of them.
+/// Whether the output of a plan for Modalities alone will be recognized: a `.pbin` file, or a folder of them.
 fn is_known(plan: &PackPlan) -> bool {
     let output = Path::new(&plan.output);
     let several = plan.inputs.len() > 1 || plan.inputs.iter().any(|input| Path::new(input).is_dir());
-    // A folder with other files beside them is not known for its tokens.
+    // A folder that also holds other files is not recognized as packed tokens.
     let is_mixed = output.is_dir() && packed_files(output).is_none() && !is_empty(output);
     let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || output.is_dir();
     !is_mixed && (is_folder || output.extension().is_some_and(|end| end == "pbin"))
@@ -128,7 +128,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Deduplicating.
+/// Returns the request to deduplicate.
 pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
     let path = PathBuf::from(plan.visible_output());
     let name = name_of(&path);
@@ -147,7 +147,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
     }
 }
 
-/// Writing a mixture index.
+/// Returns the request to write a mixture index.
 pub fn mixture(plan: IndexPlan, command: String) -> JobRequest {
     let name = name_of(&plan.output);
     let ends = ["is ready to train on", "is written", "was there already"];

@@ -1,4 +1,4 @@
-//! The files that a run writes: how far each of them is, and what an unsuccessful run leaves on disk.
+//! The files that a run writes: the progress of each, and what an unsuccessful run leaves on disk.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::page::wrapped;
@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 /// Columns of the state and the size of a file.
 const FIGURES: usize = 22;
 
-/// The files in their order; none where the run does not list them.
+/// Returns one line per file, in order; empty if the run does not list its files.
 pub fn lines(status: &JobStatus, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let outputs = &status.outputs;
     let has_ended = status.state != JobState::Running;

@@ -1,4 +1,4 @@
-//! A whole screen for one job: started here, followed, stopped, tried again.
+//! A screen for one job: starts it, follows it, stops it, retries it.
 
 use super::view::{draw_frame, draw_page, RunTexts};
 use super::{outputs, summary, RunAsk, RunState, Tab};
@@ -17,35 +17,35 @@ use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
-/// Starts the job and puts it on the list of jobs.
+/// Starts the job and adds it to the list of jobs.
 pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
 
-/// What is to be done, and how it is told about.
+/// A job to run, and the texts that describe it.
 pub struct JobRequest {
     /// The title line: `["prepare", "corpus.jsonl"]`. May come from the data.
     pub crumbs: Vec<String>,
-    /// How its end is told.
+    /// The texts about its end.
     pub words: RunTexts,
-    /// The same as a command, quoted for a shell.
+    /// The equivalent command, quoted for a shell.
     pub command: String,
-    /// What to do next, shown below the summary; may come from the data.
+    /// The next steps, shown below the summary; may come from the data.
     pub next: Vec<String>,
-    /// Starts it.
+    /// Starts the job.
     pub start: Start,
-    /// How many screens are left when it is done or goes on in the background: this one, and those that led here.
+    /// The number of screens to close when the job is done or continues in the background: this one, and those that led here.
     pub depth: usize,
-    /// What can be looked at when it is done.
+    /// The output that can be viewed when the job is done.
     pub browse: Option<JobOutput>,
-    /// The answers that led here, kept until it has succeeded.
+    /// The draft of the answers that led here; it is kept until the job succeeds.
     pub draft: Option<PathBuf>,
 }
 
-/// What can be looked at of what a job made.
+/// Output of a job that can be viewed.
 #[derive(Clone, Debug)]
 pub enum JobOutput {
     /// Samples.
     Samples(PathBuf),
-    /// What repeated in the documents that were deduplicated, which stay as they are.
+    /// The repeats in the documents that were deduplicated, which remain unchanged.
     Repeats(Box<DedupPlan>),
 }
 
@@ -60,7 +60,7 @@ impl JobOutput {
     }
 }
 
-/// The notice where a key that would have stopped a run came too late.
+/// Returns the notice for a key press that was meant to stop a run that had just ended.
 pub fn too_late() -> Effect {
     Effect::Toast(Toast::new(Level::Info, "the run has ended; nothing is excluded by that key press"))
 }
@@ -71,13 +71,13 @@ pub struct RunScreen {
     order: JobRequest,
     job: Option<JobId>,
     run: RunState,
-    /// Looks after the list of problems, once it is shown and the run has ended.
+    /// Serves the list of problems, once it is on display and the run has ended.
     problem_editor: Option<ProblemEditor>,
     places: Places<()>,
 }
 
 impl RunScreen {
-    /// A screen whose job starts as soon as it is on the screen.
+    /// Creates a screen whose job starts when the screen is first shown.
     pub fn new(order: JobRequest, env: UiEnv) -> Self {
         let run = RunState::default();
         Self { env, order, job: None, run, problem_editor: None, places: Places::default() }
@@ -85,7 +85,7 @@ impl RunScreen {
 
     fn begin(&mut self) -> Outcome<()> {
         let id = (self.order.start)(&self.env)?;
-        // What this run does itself is gone on with, when it is tried again.
+        // A retry resumes the work of this run.
         self.env.options.restart = false;
         if let Some(draft) = &self.order.draft {
             self.env.jobs.forget_when_done(id, draft.clone());
@@ -104,7 +104,7 @@ impl RunScreen {
         }
     }
 
-    /// Lets the list of problems find out where its rows lead.
+    /// Starts looking up the targets of the problems.
     fn look_problems_up(&mut self) {
         if self.problem_editor.is_none() && self.run.has_cursor() {
             let view = self.job.and_then(|id| self.env.jobs.view(id));
@@ -112,7 +112,7 @@ impl RunScreen {
         }
     }
 
-    /// Picks up what was found out about them.
+    /// Applies the results of looking up the problems.
     fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
         self.look_problems_up();
         self.problem_editor
@@ -120,7 +120,7 @@ impl RunScreen {
             .is_some_and(|problem_editor| problem_editor.follow(&mut self.run.problems, effects))
     }
 
-    /// Opens what was made; with the splits that are edited here, where they are its own.
+    /// Opens the output of the job, with the split session of the list of problems if it belongs to the same data set.
     fn open_made(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
@@ -132,7 +132,7 @@ impl RunScreen {
         Some(Effect::Push(made.open(session, &self.env)))
     }
 
-    /// Away from this screen, and from those that led to it.
+    /// Closes this screen and those that led to it.
     fn leave(&self) -> Vec<Effect> {
         (0..self.order.depth.max(1)).map(|_| Effect::Pop).collect()
     }
@@ -150,7 +150,7 @@ impl RunScreen {
             return match () {
                 () if self.run.is_running() => self.background(),
                 () if self.run.is_done() => self.leave(),
-                // What failed goes back to its answers.
+                // After a failure, Esc returns to the answers.
                 () => vec![Effect::Pop],
             };
         }
@@ -239,7 +239,7 @@ impl Screen for RunScreen {
                 }
                 Vec::new()
             }
-            // Any key but the one that stops takes the question back.
+            // Any key except the one that stops withdraws the question.
             Input::Key(_) => {
                 self.run.asks_cancel = false;
                 Vec::new()

@@ -1,4 +1,4 @@
-//! What a job made, in a few lines.
+//! Summarizes the output of a job in a few lines.
 
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
@@ -16,7 +16,7 @@ use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::OutputFile;
 use ratatui::text::{Line, Span};
 
-/// The lines of a job that ended well; none for one that did not.
+/// Returns the lines of a job that succeeded; empty for any other job.
 pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Ok(report) = result.report() else { return Vec::new() };
     let mut lines = told(facts(result, ui), columns, ui);
@@ -30,12 +30,12 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     lines
 }
 
-/// Sentences, each on as many lines as it needs.
+/// Wraps each sentence to the width.
 fn told(sentences: Vec<String>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     sentences.iter().flat_map(|words| wrapped(words, columns, ui.theme.text)).collect()
 }
 
-/// Files of which most was taken that are listed, and passages.
+/// Maximum number of listed files (those with the most removed) and of listed passages.
 const DEDUP_ROWS: usize = 200;
 
 fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -100,7 +100,7 @@ fn mixture(report: &IndexReport, dot: &str) -> Vec<String> {
     std::iter::once(all).chain(there).collect()
 }
 
-/// Files of one format that are listed.
+/// Maximum number of listed files per format.
 const FILES_EACH: usize = 8;
 
 fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -161,7 +161,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
         JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
-        // Told with its files.
+        // Shown together with the files.
         JobResult::Pack(_) | JobResult::Dedup(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
@@ -230,7 +230,7 @@ fn jsonl(report: &JsonlReport, dot: &str) -> Vec<String> {
     lines
 }
 
-/// Files with their sizes.
+/// Lists files with their sizes.
 fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! Draws what every run shows alike: how far it is, its problems, its log, and why it failed.
+//! Draws the parts common to all runs: progress, problems, log, and the reason of a failure.
 
 use super::{outputs, RunState, Tab};
 use crate::tui::keymap::{Action, Context};
@@ -14,24 +14,24 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The words in which one kind of run differs from another.
+/// The texts that differ between kinds of runs.
 #[derive(Clone, Debug)]
 pub struct RunTexts {
-    /// It went well: `coco is ready to train on`.
+    /// Success: `coco is ready to train on`.
     pub ready: String,
-    /// It went well, and there is something to look at: `coco is prepared`.
+    /// Success with output to view: `coco is prepared`.
     pub done: String,
-    /// There was nothing to do: `coco was prepared like this already`.
+    /// Nothing to do: `coco was prepared like this already`.
     pub idle: String,
-    /// What the first tab is called while it runs: `Shards`.
+    /// Label of the first tab while the run is active: `Shards`.
     pub overview: &'static str,
     /// Where Esc leads after a failure: `the answers`.
     pub back: &'static str,
-    /// A second try does not begin at the start again.
+    /// Whether a retry reuses the work done so far.
     pub keeps_work: bool,
 }
 
-/// What a phase does, in a person's words.
+/// Describes a phase for the user.
 fn phase_words(phase: Phase, item: &str) -> String {
     match phase {
         Phase::Open => "opening".into(),
@@ -44,7 +44,7 @@ fn phase_words(phase: Phase, item: &str) -> String {
     }
 }
 
-/// Divides the pane of a run, draws what all runs have, and returns the place and the words of the rest: the overview.
+/// Splits the pane of a run, draws the common parts, and returns the area and the texts of the rest: the overview.
 pub fn draw_frame(
     step: &mut RunState,
     frame: &mut Frame,
@@ -79,14 +79,14 @@ pub fn draw_frame(
     None
 }
 
-/// How it stands, how far it is, and what was asked of it.
+/// Returns the lines with the state, the progress and a pending question.
 pub fn head_lines(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Some(status) = &step.status else {
         return vec![Line::from(format!("{} starting", ui.spinner()))];
     };
     let mut lines = vec![state_line(step, status, words, columns, ui)];
     if step.result.is_none() {
-        // A total that is not known gets no bar: it would be made up.
+        // No bar is drawn while the total is unknown.
         if let Some(share) = status.share {
             let words = text::pad_start(&format!("{} %", percent(share)), 8);
             let bar = progress_bar(share, columns.saturating_sub(8), ui.glyphs);
@@ -122,7 +122,7 @@ fn state_line(step: &RunState, status: &JobStatus, words: &RunTexts, columns: us
             let key = ui.key(Context::Run, Action::ShowProblems);
             let with = text::fit_middle(&with, columns, ui.glyphs);
             let left = columns.saturating_sub(text::width(&with));
-            // A sentence that does not fit is left out whole: the bar has the key too.
+            // A sentence that does not fit is omitted entirely: the key bar shows the key, too.
             let after = [format!("   in {took}; {key} shows them"), format!("   in {took}")];
             let after = after.into_iter().find(|words| text::width(words) <= left).unwrap_or_default();
             Line::from(vec![Span::styled(with, ui.theme.warn), Span::styled(after, ui.theme.muted)])
@@ -167,13 +167,13 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// The three tabs, and where there is room the keys that switch.
+/// Returns the line with the three tabs and, if there is room, the keys that switch them.
 fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
         step.found().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
     let bad = counted(Severity::Problem);
-    // The same number as the line above tells; what needs no action is counted apart.
+    // The same number as in the line above; notes, which need no action, are counted separately.
     let problems = match counted(Severity::Note) - bad {
         0 => format!("Problems {}", grouped(bad)),
         notes => format!("Problems {}, {}", grouped(bad), count(notes, "note")),
@@ -199,11 +199,11 @@ fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'sta
     Line::from(spans)
 }
 
-/// Draws lines of which a list shows a window.
+/// Draws the lines in view, by the scroll position of the list.
 pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
     let height = usize::from(area.height);
     let last = lines.len().saturating_sub(height);
-    // The selection is where the page begins: moving it scrolls.
+    // The selection is the first line of the page: moving it scrolls.
     step.list.set_len(last + 1);
     if step.follows {
         step.list.select(last);
@@ -211,7 +211,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
     draw_scrolled(frame, area, &mut step.list.selected, lines, ui);
 }
 
-/// Why it failed, and the ways on.
+/// Draws the reason of a failure and the possible next steps.
 pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure: &Failure, words: &RunTexts, ui: &Ui) {
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
@@ -224,7 +224,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     lines.push(Line::default());
     let retry = ui.key(Context::Run, Action::Retry);
     let back = ui.key(Context::Run, Action::Close);
-    // What the data refuses will be refused again until an answer changes, so nothing is kept for it.
+    // An error in the data repeats until an answer changes, so no work is kept for it.
     let tries = match failure.class {
         ExitClass::Environment | ExitClass::Interrupted if words.keeps_work => {
             " tries again; what was scanned is not scanned twice."
@@ -244,7 +244,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
 fn draw_log(step: &mut RunState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let log: Vec<String> = step.status.as_ref().map(|s| s.log.clone()).unwrap_or_default();
     let columns = usize::from(area.width);
-    // Newest last, as in the panel of jobs; the page begins at the end.
+    // Newest last, as in the panel of jobs; the initial position is the end.
     let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
     draw_page(step, frame, area, lines, ui);
 }

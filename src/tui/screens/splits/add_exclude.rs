@@ -1,4 +1,4 @@
-//! Excluding what is typed: a shard, a sample, or a range; whether it is there is said while it is typed.
+//! The dialog that excludes a typed shard, sample or range; reports while typing whether it exists.
 
 use super::session::SplitSession;
 use super::typed::failure_lines;
@@ -22,26 +22,26 @@ pub struct AddExclude {
     item: TextField,
     note: TextField,
     is_on_note: bool,
-    /// What the item comes to, and which item.
+    /// What the item matches, and the item that was looked up.
     found: Option<(String, Outcome<Preview>)>,
-    /// It matches nothing, and that was said.
+    /// Whether the user was warned that the item matches nothing.
     was_warned: bool,
     worker: Stoppable<Question, (String, Outcome<Preview>)>,
-    /// The rows of item and note, for the mouse: whether it is the note.
+    /// The rows of item and note, for the mouse; true is the note.
     places: Places<bool>,
 }
 
-/// What an item comes to.
+/// What an item would exclude.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preview {
-    /// It is there already.
+    /// It is excluded already.
     Known,
-    /// A new one.
+    /// It is a new exclude.
     New(ExcludeView),
 }
 
 impl Preview {
-    /// Looks an item up; the failure of one that cannot be written.
+    /// Looks an item up; fails if it cannot be written to the file.
     pub fn of(mut editor: SplitEditor, item: &str, cancel: &Cancel) -> Outcome<Self> {
         let before = editor.excludes().len();
         editor.apply(Edit::Exclude { items: vec![ExcludeItem::written(item)] })?;
@@ -51,7 +51,7 @@ impl Preview {
         let Some(new) = editor.excludes().last().map(|view| std::sync::Arc::clone(&view.item)) else {
             return Ok(Self::Known);
         };
-        // Without an index it stays unknown whether samples are there.
+        // Without an index it stays unknown whether the samples exist.
         if let Ok(found) = check_items(editor.root(), &[new], cancel) {
             editor.take_checked(found);
         }
@@ -60,7 +60,7 @@ impl Preview {
 }
 
 impl AddExclude {
-    /// Empty fields.
+    /// Creates the dialog with empty fields.
     pub fn new(session: SplitSession) -> Self {
         let worker = Stoppable::start("exclude", session.env().wake, |(editor, item): Question, cancel| {
             let found = Preview::of(editor, &item, cancel);
@@ -187,7 +187,7 @@ impl Screen for AddExclude {
     }
 }
 
-/// Draws the dialog: the item, the note, and what the item comes to. Returns where item and note are.
+/// Draws the dialog: the item, the note, and what the item matches. Returns the areas of item and note.
 pub fn draw(
     (item, note): (&TextField, &TextField),
     is_on_note: bool,

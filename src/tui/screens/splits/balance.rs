@@ -1,4 +1,4 @@
-//! Balancing the splits: ratios are typed, and what they come to is shown before anything is moved.
+//! The dialog that balances the splits: the user types ratios, and the result is shown before anything is moved.
 
 use super::session::SplitSession;
 use super::typed::{failure_lines, LookedUp, Rows, Typed};
@@ -13,10 +13,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// The dialog's columns and the most rows it takes, its border included.
+/// Width of the dialog in columns and its maximum height in rows, including its border.
 const SIZE: (u16, u16) = (80, 20);
 
-/// The dialog, with the ratios that the splits have now, rounded.
+/// Opens the dialog with the current ratios of the splits, rounded.
 pub fn dialog(session: SplitSession) -> Typed<Balance> {
     let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
     Typed::new(session, "balance", &ratios, |editor, typed| {
@@ -48,10 +48,10 @@ impl LookedUp for Balance {
     }
 }
 
-/// The ratios of the splits as whole numbers that come near them: tenths, or else the smallest, or parts of a hundred where small
-/// numbers say too little.
+/// Returns the ratios of the splits as whole numbers close to them: tenths if they fit, else the smallest numbers that do, else parts of a
+/// hundred.
 fn ratios_now(editor: &SplitEditor) -> String {
-    /// How far a share may be from what its number says.
+    /// Maximum difference between a share and what its whole number represents.
     const NEAR: f64 = 0.015;
     let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();
     let by = |parts: f64| shares.iter().map(|share| (share * parts).round()).collect::<Vec<f64>>();
@@ -113,7 +113,7 @@ pub fn draw(
     });
 }
 
-/// A bar for each split after the moves, and how it stood before.
+/// Returns a bar for each split after the moves, and its share before them.
 fn balance_lines(balance: &Balance, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let names =
         balance.shares.iter().map(|share| text::width(&text::safe(&share.name))).max().unwrap_or(0).clamp(4, 14);

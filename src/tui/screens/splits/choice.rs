@@ -1,4 +1,4 @@
-//! A popup from which one thing is chosen: the split to move to, what to do about a draft or a changed file.
+//! A popup that offers a choice: the split to move to, or what to do about a draft or a changed file.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -9,10 +9,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// One thing that can be chosen. Its texts may come from the data: they are made safe.
+/// One choice. Its texts may come from the data: they are made safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// What it is called.
+    /// Label of the choice.
     pub label: String,
     /// What it means, or what is known of it.
     pub note: String,
@@ -21,12 +21,12 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// An offer.
+    /// Creates an offer that can be chosen.
     pub fn new(label: impl Into<String>, note: impl Into<String>) -> Self {
         Self { label: label.into(), note: note.into(), why_not: None }
     }
 
-    /// An offer that cannot be chosen, and why.
+    /// Disables the offer if there is a reason.
     #[must_use]
     pub fn unless(mut self, why_not: Option<String>) -> Self {
         self.why_not = why_not;
@@ -34,10 +34,10 @@ impl Offer {
     }
 }
 
-/// What happens when the offer of a number is chosen; the popup is taken away first.
+/// Called with the number of the chosen offer; the popup is closed first.
 type OnChosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
 
-/// The popup. Esc takes it away and does nothing.
+/// The popup. Esc closes it without a choice.
 pub struct Choice {
     title: String,
     lines: Vec<String>,
@@ -47,11 +47,11 @@ pub struct Choice {
     places: Places<()>,
 }
 
-/// The widest that the popup becomes, its border left out.
+/// Maximum width of the popup in columns, without its border.
 const MAX_COLUMNS: usize = 72;
 
 impl Choice {
-    /// A popup with the first offer selected. `lines` stand above the offers and are wrapped.
+    /// Creates a popup with the first offer selected. `lines` are shown above the offers and are wrapped.
     pub fn new(
         title: &str,
         lines: Vec<String>,
@@ -82,7 +82,7 @@ impl Choice {
 
     fn line(&self, row: usize, columns: usize, label_columns: usize, ui: &Ui) -> Line<'static> {
         let Some(offer) = self.offers.get(row) else { return Line::default() };
-        // Nine digits are there to choose by.
+        // Only the first nine offers have a digit to choose them by.
         let digit = if row < 9 { format!("{} ", row + 1) } else { "  ".to_owned() };
         let label = text::pad_end(&text::fit_middle(&offer.label, label_columns, ui.glyphs), label_columns);
         let note = offer.why_not.as_ref().unwrap_or(&offer.note);

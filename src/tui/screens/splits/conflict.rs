@@ -1,4 +1,4 @@
-//! The file was changed by somebody else since it was opened: three ways out, each shown as a diff before it is taken.
+//! The popup shown when another process changed the file after it was opened: three ways out, each shown as a diff before it is taken.
 
 use super::choice::{Choice, Offer};
 use super::session::SplitSession;
@@ -7,7 +7,7 @@ use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::count;
 use gristmill_ops::job::splits::ThreeWay;
 
-/// Lines of what they changed that are counted.
+/// Counts the lines that the other process added and removed.
 fn changed_lines(three: &ThreeWay) -> (u64, u64) {
     use gristmill_ops::engine::splits::{diff_of, DiffKind};
     let (base, theirs) = (String::from_utf8_lossy(&three.base), String::from_utf8_lossy(&three.theirs));
@@ -16,7 +16,7 @@ fn changed_lines(three: &ThreeWay) -> (u64, u64) {
     (of(DiffKind::Added), of(DiffKind::Removed))
 }
 
-/// The popup that asks.
+/// Opens the popup.
 pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
     let (added, removed) = changed_lines(&three);
     let mut lines = vec![if three.theirs.is_empty() {

@@ -9,26 +9,26 @@ use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A draft larger than this was not written by us.
+/// Maximum size of a draft in bytes; a larger file was not written by this program.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A draft that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDraft {
-    /// The changes, and what they were made on.
+    /// The changes, and the file version they were made on.
     pub draft: Draft,
-    /// How long ago it was kept.
+    /// Time since it was saved.
     pub age: Duration,
 }
 
-/// Where the draft of a data set is kept: named by a hash of its absolute path, and of the name of its split file.
+/// Returns the path of a data set's draft, which is named by a hash of the data set's absolute path.
 pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
     let absolute = dataset.canonicalize().unwrap_or_else(|_| dataset.to_path_buf());
     let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
     state_dir.join("drafts").join(format!("{hash:032x}.splits.json"))
 }
 
-/// The draft at a place. One that cannot be read is none: it is a convenience, not data.
+/// Reads the draft at a path. An unreadable draft is ignored: it is a convenience, not data.
 pub fn load(place: &Path) -> Option<FoundDraft> {
     let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
     let draft: Draft = serde_json::from_slice(&bytes)
@@ -41,7 +41,7 @@ pub fn load(place: &Path) -> Option<FoundDraft> {
     Some(FoundDraft { draft, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
 }
 
-/// Keeps changes; none forgets the draft.
+/// Saves a draft; `None` removes it.
 pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
     let Some(draft) = draft else {
         forget(place);
@@ -54,14 +54,14 @@ pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
     write_file(&RealFs, place, &text, 0o600)
 }
 
-/// As [`save`]; the failure is for the sentence that tells of what is not written.
+/// Calls [`save`], logs a failure and returns it for the message about changes that are not written.
 pub fn keep(place: &Path, draft: Option<&Draft>) -> Option<Failure> {
     let failure = save(place, draft).err()?;
     tracing::warn!(%failure, "the draft of splits could not be kept");
     Some(failure)
 }
 
-/// Forgets a draft.
+/// Removes a draft.
 pub fn forget(place: &Path) {
     if place.exists() {
         if let Err(failure) = RealFs.remove_file(place) {

@@ -1,4 +1,4 @@
-//! The leak check: started from the editor, its findings listed, each ended by one key.
+//! The leak check: started from the editor; lists its findings, each of which one key can end.
 
 use super::choice::{Choice, Offer};
 use super::screen::choose_split;
@@ -22,7 +22,7 @@ use ratatui::Frame;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What `L` does: asks how to look, or shows what was found before.
+/// Handles `L`: asks how to look for leaks; also offers the last check.
 pub fn ask(session: &SplitSession) -> Vec<Effect> {
     let mut offers = vec![
         Offer::new("by name", "same key or file name in two splits: takes seconds"),
@@ -64,7 +64,7 @@ fn layout_of(editor: &SplitEditor) -> SplitLayout {
     }
 }
 
-/// Where shards are and what is excluded now, to tell which leaks are ended.
+/// The current splits of shards and the current excludes, which determine the leaks that are ended.
 #[derive(Clone, Debug, Default)]
 pub struct ShardHomes {
     homes: HashMap<Arc<str>, Vec<u32>>,
@@ -72,7 +72,7 @@ pub struct ShardHomes {
 }
 
 impl ShardHomes {
-    /// As an editor has it.
+    /// Creates it from the state of an editor.
     pub fn of(editor: &SplitEditor) -> Self {
         let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
         for (at, split) in (0u32..).zip(columns(editor)).filter(|(_, split)| !split.name.is_empty()) {
@@ -84,7 +84,7 @@ impl ShardHomes {
         Self { homes, excluded }
     }
 
-    /// Whether at least two splits still have it. Places that are not listed are taken to be as they were.
+    /// Whether at least two splits still hold the leaked item. A leak with unlisted places is always open.
     pub fn is_open(&self, leak: &Leak) -> bool {
         if leak.more > 0 {
             return true;
@@ -108,7 +108,7 @@ pub struct LeakScreen {
     standing: ShardHomes,
     seen: Option<u64>,
     places: Places<()>,
-    /// The key that writes, as it was when the screen was drawn last.
+    /// The key that writes, as of the last draw.
     write_key: String,
 }
 
@@ -186,7 +186,7 @@ impl LeakScreen {
         choose_split(&self.session, vec![Arc::clone(&last.shard)], Some(&last.split))
     }
 
-    /// All ways to end the selected leak.
+    /// Offers all ways to end the selected leak.
     fn choose(&mut self) -> Vec<Effect> {
         let Some(leak) = self.selected() else { return Vec::new() };
         if leak.repairs.is_empty() {
@@ -200,7 +200,7 @@ impl LeakScreen {
         vec![Effect::Push(Box::new(Choice::new(leak.kind.title(), lines, offers, chosen)))]
     }
 
-    /// Ends all leaks that are still there, each by its best way, as one step.
+    /// Ends all open leaks that are certain, each by its best repair, as one step.
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
         let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.standing.is_open(leak));
@@ -215,7 +215,7 @@ impl LeakScreen {
     }
 }
 
-/// Many repairs as few changes: one for all excludes, one for each split that shards go to.
+/// Combines many repairs into few edits: one for all excludes, one for each split that receives shards.
 fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
     let mut excluded = Vec::new();
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
@@ -230,7 +230,7 @@ fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
     moves.chain(excludes).collect()
 }
 
-/// `train  shard_0000.tar/000001`, raw.
+/// Returns a place as `train  shard_0000.tar/000001`, raw.
 fn place_words(place: &LeakPlace) -> String {
     let key = place.key.as_ref().map(|key| format!("/{key}")).unwrap_or_default();
     let part = place.part.as_ref().map(|part| format!(".{part}")).unwrap_or_default();
@@ -392,7 +392,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
     draw_lines(frame.buffer_mut(), inner, lines);
 }
 
-/// Draws the list of leaks, and the places of the selected one. Returns where the list is.
+/// Draws the list of leaks, and the places of the selected one. Returns the area of the list.
 pub fn draw_leaks(
     report: &LeakReport,
     standing: &ShardHomes,
@@ -424,7 +424,7 @@ pub fn draw_leaks(
     draw_lines(frame.buffer_mut(), inner, [line(&looked)]);
     let selected = list.get().and_then(|row| found.leaks.get(row));
     let places = selected.map_or(0, |leak| leak.places.len().min(6) + 2);
-    // The places of the selected leak, where there is room for more than the list.
+    // The places of the selected leak are drawn if there is room for more than the list.
     let rows = inner.height.saturating_sub(1);
     let below = u16::try_from(places).unwrap_or(u16::MAX).min(rows.saturating_sub(6));
     let list_area = Rect { y: inner.y + 1.min(inner.height), height: rows - below, ..inner };
@@ -460,7 +460,7 @@ fn leak_line(leak: &Leak, standing: &ShardHomes, columns: usize, ui: &Ui) -> Lin
         (true, false) => ("?", ui.theme.text),
     };
     let kind = text::pad_end(leak.kind.title(), 12);
-    // One place of each of two splits: that they share it is what the row says.
+    // One place of each of two splits: the row says that they share the item.
     let first = leak.places.first();
     let other = leak.places.iter().find(|place| first.is_some_and(|first| first.split != place.split));
     let words: Vec<String> = first.into_iter().chain(other.or(leak.places.get(1))).map(place_words).collect();

@@ -1,4 +1,4 @@
-//! Splits and excludes: the changes to them ([`SplitSession`]), their editor, and what both ask on the way.
+//! Splits and excludes: their changes ([`SplitSession`]), their editor, and the dialogs of both.
 //!
 //! The browser holds a session, too: `x` and `s` change it, [`SplitSession::write`] reviews and writes it.
 

@@ -1,4 +1,4 @@
-//! Moving or excluding shards by a pattern: what it matches is shown while it is typed.
+//! The dialog that moves or excludes shards by a pattern; shows the matches while the user types.
 
 use super::screen::choose_target;
 use super::session::SplitSession;
@@ -16,20 +16,20 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
 
-/// The dialog's columns and the most rows it takes, its border included.
+/// Width of the dialog in columns and its maximum height in rows, including its border.
 const SIZE: (u16, u16) = (76, 18);
 
 /// What a pattern matches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matched {
-    /// The shards, in the order of the data set, and their samples.
+    /// The shards in the order of the data set, and the number of samples of each.
     pub shards: Vec<(Arc<str>, u64)>,
-    /// How many of them are in each split.
+    /// Number of matched shards in each split.
     pub by_split: Vec<(String, usize)>,
 }
 
 impl Matched {
-    /// What a pattern matches; the failure of one that cannot be used or matches nothing.
+    /// Returns the matches of a pattern; fails if it is invalid or matches nothing.
     pub fn of(editor: &SplitEditor, pattern: &str) -> Outcome<Self> {
         let found = matching(editor, pattern)?;
         let all = editor.shards();
@@ -43,7 +43,7 @@ impl Matched {
     }
 }
 
-/// The dialog, with an empty pattern.
+/// Opens the dialog with an empty pattern.
 pub fn dialog(session: SplitSession) -> Typed<Matched> {
     Typed::new(session, "pattern", "", Matched::of)
 }

@@ -8,10 +8,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-/// What is done with the text; the popup is taken away first. The error says why the text cannot be used: the popup stays.
+/// Called with the text; the popup is closed first. The error says why the text cannot be used: the popup stays open.
 type Accept = Box<dyn FnMut(&str) -> Result<Vec<Effect>, String>>;
 
-/// The popup. Esc takes it away and does nothing.
+/// The popup. Esc closes it without a result.
 pub struct Prompt {
     title: String,
     line: String,
@@ -21,11 +21,11 @@ pub struct Prompt {
     refusal: Option<String>,
 }
 
-/// The widest that the popup becomes.
+/// Maximum width of the popup in columns.
 const MAX_COLUMNS: u16 = 70;
 
 impl Prompt {
-    /// A popup; `line` stands above the field and may come from the data. The field holds `value` at first.
+    /// Creates a popup; `line` is shown above the field and may come from the data. The field starts with `value`.
     pub fn new(
         title: &str,
         line: impl Into<String>,

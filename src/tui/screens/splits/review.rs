@@ -1,4 +1,4 @@
-//! The changes as a diff, asked about once, written, and what was written.
+//! The review screen: shows the changes as a diff, asks for confirmation once, writes, and shows what was written.
 
 use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
@@ -16,22 +16,22 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
 
-/// Problems that are told below the diff.
+/// Maximum number of problems shown below the diff.
 const PROBLEMS: usize = 3;
 
-/// What the diff says.
+/// The changes that are under review.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// The lines.
+    /// The lines of the diff.
     pub lines: Vec<DiffLine>,
-    /// The changes in words.
+    /// The changes as text.
     pub titles: Vec<String>,
-    /// What would spoil a training with the splits as they would be written.
+    /// Problems that would spoil a training run with the splits as they would be written.
     pub problems: Vec<Problem>,
 }
 
 impl Changes {
-    /// The changes of an editor that are not written.
+    /// Returns the changes of an editor that are not written.
     pub fn of(editor: &SplitEditor) -> Self {
         let is_grave =
             |problem: &Problem| matches!(problem.kind, ProblemKind::ShardInTwoSplits | ProblemKind::BadBraces);
@@ -41,7 +41,7 @@ impl Changes {
     }
 }
 
-/// The screen.
+/// The review screen.
 pub struct Review {
     session: SplitSession,
     changes: Option<Changes>,
@@ -52,7 +52,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// The review of what a session has not written.
+    /// Creates the review of the unwritten changes of a session.
     pub fn new(session: SplitSession) -> Self {
         let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| Changes::of(&editor));
         let mut review =
@@ -83,7 +83,7 @@ impl Review {
         Vec::new()
     }
 
-    /// Why the changes cannot be written now. What is not on the screen is not written.
+    /// Returns why the changes cannot be written now. Changes that are not on the screen are never written.
     fn why_not_yet(&self) -> Option<String> {
         let is_shown =
             self.changes.is_some() && !self.worker.is_waiting() && self.asked == Some(self.session.version());
@@ -223,7 +223,7 @@ pub fn draw_changes(
     });
 }
 
-/// Draws what is wrong with the splits at the bottom of an area. Returns what is left of it.
+/// Draws the problems of the splits at the bottom of an area. Returns the remaining area.
 fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
     let told = problems.iter().take(PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
@@ -232,7 +232,7 @@ fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -
     at_bottom(told.chain(more).collect(), frame, area)
 }
 
-/// Draws lines at the bottom of an area, in half of it at most. Returns what is left of it.
+/// Draws lines at the bottom of an area, in at most half of it. Returns the remaining area.
 fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height / 2);
     let left = Rect { height: area.height - rows, ..area };
@@ -241,7 +241,7 @@ fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
     left
 }
 
-/// Draws why nothing was written at the bottom of an area. Returns what is left of it.
+/// Draws why nothing was written at the bottom of an area. Returns the remaining area.
 fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
     let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
@@ -262,7 +262,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
         let words = format!("{} {}", ui.glyphs.ellipsis, line.text);
         return Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style));
     }
-    // Narrow terminals need the room for the line itself.
+    // Narrow terminals need the width for the line itself.
     let numbers = if columns >= 50 {
         let number = |n: Option<u32>| text::pad_start(&n.map(|n| n.to_string()).unwrap_or_default(), digits);
         format!("{} {} ", number(line.old), number(line.new))

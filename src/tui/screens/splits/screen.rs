@@ -1,4 +1,4 @@
-//! The split editor: columns of shards, the excludes below, and what each key does to them.
+//! The split editor: columns of shards, the excludes below, and the handling of keys.
 
 use super::add_exclude::AddExclude;
 use super::choice::{Choice, Offer};
@@ -20,23 +20,23 @@ use ratatui::Frame;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The split editor of a data set. Nothing is read on this thread.
+/// Opens the split editor of a data set. Nothing is read on this thread.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let session = SplitSession::open(&path, &env);
     Box::new(SplitsScreen::new(session, true))
 }
 
-/// The split editor on changes that another screen holds, too.
+/// Opens the split editor on the session of another screen.
 pub fn open_shared(session: SplitSession) -> Box<dyn Screen> {
     Box::new(SplitsScreen::new(session, false))
 }
 
-/// A popup that asks to which split shards go, and moves them. `from` is the split that they are in.
+/// Opens a popup that asks for a target split, and moves the shards there. `from` is the split that they are in.
 pub fn choose_split(session: &SplitSession, shards: Vec<Arc<str>>, from: Option<&str>) -> Vec<Effect> {
     choose_target(session, shards, from, false)
 }
 
-/// As [`choose_split`]; excluding the shards may be offered, too.
+/// As [`choose_split`]; can also offer to exclude the shards.
 pub fn choose_target(
     session: &SplitSession,
     shards: Vec<Arc<str>>,
@@ -66,7 +66,7 @@ pub fn choose_target(
     if offers_exclude {
         offers.push(Offer::new("exclude them", "they stay in their splits, and are not read"));
     }
-    // The next one after the split they are in is what is meant most often.
+    // The split after the current one is the most frequent target.
     let next = names.iter().position(|name| from == Some(name)).map_or(0, |at| (at + 1) % offers.len());
     drop(editor);
     let session = session.clone();
@@ -85,7 +85,7 @@ pub fn choose_target(
     vec![Effect::Push(Box::new(Choice::new(&format!("Move {what} to"), Vec::new(), offers, chosen).selecting(next)))]
 }
 
-/// Asks for the name of a new split; shards that are given go there.
+/// Asks for the name of a new split; the given shards are moved there.
 fn ask_new_split(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen> {
     let line = match shards.len() {
         0 => "The name of the new split:".to_owned(),
@@ -102,7 +102,7 @@ fn ask_new_split(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen
     }))
 }
 
-/// A name that no split has yet.
+/// Returns the trimmed name; the error says why it cannot be used for a new split.
 fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
     let name = name.trim();
     let Some(editor) = session.editor() else { return Err("the splits are still being read".to_owned()) };
@@ -115,7 +115,7 @@ fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
     }
 }
 
-/// Asks for a note, and does with it what `then` says; an empty one is none.
+/// Asks for a note and passes it to `then`; an empty note is none.
 pub fn ask_note(
     title: &str,
     line: String,
@@ -132,20 +132,20 @@ fn say(level: Level, words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(level, words))]
 }
 
-/// The screen.
+/// The split editor screen.
 pub struct SplitsScreen {
     session: SplitSession,
     state: State,
-    /// The session is its own: leaving the screen leaves the changes.
+    /// Whether the session belongs to this screen: closing it then also leaves the changes, and asks if some are not written.
     is_own: bool,
     seen: Option<u64>,
     places: Places<ScreenArea>,
-    /// The key that writes, as it was when the screen was drawn last.
+    /// The key that writes, as of the last draw.
     write_key: String,
 }
 
 impl SplitsScreen {
-    /// The screen of a session; `is_own` says whether leaving it leaves the changes, too.
+    /// Creates the screen of a session; `is_own` says whether closing it also leaves the changes.
     pub fn new(session: SplitSession, is_own: bool) -> Self {
         let mut screen = Self {
             session,
@@ -159,7 +159,7 @@ impl SplitsScreen {
         screen
     }
 
-    /// Takes notice of changes, whoever made them.
+    /// Updates the state after a change by any screen that shares the session.
     fn follow(&mut self) -> bool {
         let version = self.session.version();
         if self.seen == Some(version) {
@@ -265,7 +265,7 @@ impl SplitsScreen {
         vec![Effect::Push(ask_note("Note", line, &value, then))]
     }
 
-    /// Excludes the selected shards with a note; the note of one that is excluded already is changed.
+    /// Excludes the selected shards with a note; for a shard that is excluded already, changes its note.
     fn exclude_with_note(&mut self) -> Vec<Effect> {
         let Some(editor) = self.session.editor() else { return Vec::new() };
         let shards = self.state.shards(&editor);
@@ -310,14 +310,14 @@ impl SplitsScreen {
         }
     }
 
-    /// The split in focus; none where the shards of no split are, or the excludes.
+    /// Returns the split in focus; `None` if the shards without a split or the excludes have the focus.
     fn split_in_focus(&self) -> Option<Arc<str>> {
         let editor = self.session.editor()?;
         let view = column(&editor, self.state.at).filter(|_| !self.state.is_on_excludes)?;
         (!view.name.is_empty()).then(|| Arc::clone(&view.name))
     }
 
-    /// Everything about the selected row, and everything that is odd.
+    /// Shows all details of the selected row, and all problems.
     fn details(&self) -> Vec<Effect> {
         let Some(editor) = self.session.editor() else { return Vec::new() };
         let mut lines = selected_lines(&self.state, &editor);
@@ -375,13 +375,13 @@ impl SplitsScreen {
     }
 }
 
-/// `3 changes are`, for a sentence.
+/// Returns `3 changes are`, for use in a sentence.
 fn were(pending: usize) -> String {
     let is = agree(pending as u64, "is", "are");
     format!("{} {is}", count(pending as u64, "change"))
 }
 
-/// What is known of the selected row.
+/// Returns the details of the selected row.
 fn selected_lines(state: &State, editor: &SplitEditor) -> Vec<PageLine> {
     let mut lines = Vec::new();
     let mut tell =
@@ -511,7 +511,7 @@ impl Screen for SplitsScreen {
     }
 }
 
-/// Whether an action does nothing without the splits.
+/// Whether an action requires the splits to be open.
 fn needs_editor(action: Action) -> bool {
     use Action as A;
     matches!(

@@ -1,8 +1,7 @@
 //! The splits and excludes of one data set while they are edited: shared by the browser and the split editor.
 //!
-//! A [`SplitSession`] is a handle; its clones share the same changes. It reads and writes on worker threads. Whichever
-//! screens hold it call [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the one
-//! that they drew last.
+//! A [`SplitSession`] is a handle; its clones share the same changes. It reads and writes on worker threads. Screens that hold it call
+//! [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the revision they last drew.
 
 mod answers;
 mod inner;
@@ -22,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A change of more edits than these is made by a worker.
+/// Maximum number of edits in a change that is made without a worker.
 const EDITS_AT_ONCE: usize = 100;
 
-/// A change of more shards or excludes than these is made by a worker.
+/// Maximum number of shards or excludes in a change that is made without a worker.
 const NAMES_AT_ONCE: usize = 1_000;
 
-/// Whether a change is too large to be made between a key press and its frame.
+/// Whether a change is too large to be made between a key press and the next frame.
 fn is_large(edit: &Edit) -> bool {
     match edit {
         Edit::Many { edits, .. } => edits.len() > EDITS_AT_ONCE || edits.iter().any(is_large),
@@ -47,42 +46,42 @@ struct Inner {
     failure: Option<Failure>,
     problems: Arc<Vec<Problem>>,
     revision: u64,
-    /// Grows whenever another editor takes the place: versions of two editors say nothing about each other.
+    /// Increases whenever the editor is replaced, because versions of two editors cannot be compared.
     epoch: u64,
-    /// The state of the changes that was asked to be kept last.
+    /// The version whose draft was last passed on for saving.
     kept: Option<u64>,
-    /// Why they could not be kept.
+    /// Why the draft could not be saved.
     keep_failure: Option<Failure>,
-    /// The state of the changes that was checked last.
+    /// The version that was last passed on for checking.
     checked: Option<u64>,
     is_writing: bool,
     is_reworking: bool,
     written: Option<Arc<SplitFile>>,
     /// Why the last write wrote nothing.
     write_failure: Option<Failure>,
-    /// The index cannot be asked whether excludes are there.
+    /// Whether the index cannot be used to look up excludes.
     cannot_look_up: bool,
     /// The text that is open in an editor.
     text: Option<PathBuf>,
     /// A text that is to be opened again, and at which line.
     again: Option<(PathBuf, Option<u64>)>,
     marks: Arc<Marks>,
-    /// The leak check that was started last.
+    /// The most recently started leak check.
     leak_job: Option<JobId>,
-    /// Versions of the splits and of the groups for which the marks were asked last.
+    /// Versions of the splits and of the groups for which marks were last requested.
     marked: Option<(u64, u64)>,
     workers: Workers,
     cancel: Cancel,
 }
 
-/// The splits of one data set while they are edited. Clones share it.
+/// The splits of one data set while they are edited. Clones share the same state.
 #[derive(Clone)]
 pub struct SplitSession {
     inner: Rc<RefCell<Inner>>,
 }
 
 impl SplitSession {
-    /// Opens the splits of a data set, in the background. A draft that was left is offered by [`tick`](Self::tick).
+    /// Opens the splits of a data set in the background. [`tick`](Self::tick) offers a draft from an earlier session.
     pub fn open(root: &Path, env: &UiEnv) -> Self {
         let mut workers = start_workers(env);
         workers.open.ask((root.to_owned(), env.state_dir.clone()));
@@ -114,68 +113,68 @@ impl SplitSession {
         Self { inner: Rc::new(RefCell::new(inner)) }
     }
 
-    /// The data set.
+    /// Returns the path of the data set.
     pub fn root(&self) -> PathBuf {
         self.inner.borrow().root.clone()
     }
 
-    /// What the data set is called; raw.
+    /// Returns the name of the data set; raw.
     pub fn name(&self) -> String {
         let inner = self.inner.borrow();
         let name = inner.root.file_name().map_or_else(|| inner.root.to_string_lossy(), |n| n.to_string_lossy());
         name.into_owned()
     }
 
-    /// The surroundings that it was opened in.
+    /// Returns the environment that the session was opened in.
     pub fn env(&self) -> UiEnv {
         self.inner.borrow().env.clone()
     }
 
-    /// Splits and excludes as they are now; `None` while they are read, and where they cannot be.
+    /// Returns the current splits and excludes; `None` while they are read, and if they cannot be read.
     ///
-    /// Do not hold it over a call that changes them.
+    /// Do not hold the reference over a call that changes them.
     pub fn editor(&self) -> Option<Ref<'_, SplitEditor>> {
         Ref::filter_map(self.inner.borrow(), |inner| inner.editor.as_ref()).ok()
     }
 
-    /// Why the splits cannot be edited: not prepared, not readable, not understood.
+    /// Returns why the splits cannot be edited: not prepared, not readable, or not understood.
     pub fn failure(&self) -> Option<Failure> {
         self.inner.borrow().failure.clone()
     }
 
-    /// How many changes are not written yet.
+    /// Returns the number of changes that are not written.
     pub fn pending(&self) -> usize {
         self.inner.borrow().editor.as_ref().map_or(0, SplitEditor::pending)
     }
 
-    /// The version of splits and excludes: another one with every change and undo; 0 while they are read.
+    /// Returns the version of splits and excludes: a different one after each change and undo; 0 while they are read.
     pub fn version(&self) -> u64 {
         self.inner.borrow().version()
     }
 
-    /// Another number whenever something that is shown may have changed.
+    /// Returns a number that changes whenever something that is shown may have changed.
     pub fn revision(&self) -> u64 {
         self.inner.borrow().revision
     }
 
-    /// What is odd about splits and excludes, as far as it was looked into.
+    /// Returns the problems of splits and excludes that were found so far.
     pub fn problems(&self) -> Arc<Vec<Problem>> {
         Arc::clone(&self.inner.borrow().problems)
     }
 
-    /// What the last write of this session wrote.
+    /// Returns what the last write of this session wrote.
     pub fn written(&self) -> Option<Arc<SplitFile>> {
         self.inner.borrow().written.clone()
     }
 
-    /// Splits and excludes for the groups of a catalog: those of the newest version that a worker has finished. Ask with every
-    /// [`tick`](Self::tick), or when the groups have changed; [`revision`](Self::revision) tells when newer ones are there.
+    /// Returns splits and excludes for the groups of a catalog, of the newest version that a worker has finished. Call it with each
+    /// [`tick`](Self::tick), or when the groups have changed; a change of [`revision`](Self::revision) signals newer marks.
     pub fn marks(&self, groups: &Arc<Groups>) -> Arc<Marks> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
         let wanted = (inner.version(), groups.version);
         if let Some(editor) = &inner.editor {
-            // What is being worked out is waited for: groups that grow all the time would never be marked.
+            // A running request is not replaced: groups that grow all the time would otherwise never be marked.
             if inner.marked != Some(wanted) && !inner.workers.marks.is_waiting() {
                 inner.marked = Some(wanted);
                 inner.workers.marks.ask((editor.clone(), Arc::clone(groups)));
@@ -184,18 +183,18 @@ impl SplitSession {
         Arc::clone(&inner.marks)
     }
 
-    /// Why the last write wrote nothing; gone with the next one.
+    /// Returns why the last write wrote nothing; reset by the next write.
     pub fn write_failure(&self) -> Option<Failure> {
         self.inner.borrow().write_failure.clone()
     }
 
-    /// Whether a worker reads, writes or checks; the screen wants to be drawn again then.
+    /// Whether a worker reads, applies or writes changes; the screen must then be redrawn.
     pub fn is_busy(&self) -> bool {
         let inner = self.inner.borrow();
         inner.workers.open.is_waiting() || inner.is_reworking || inner.is_writing
     }
 
-    /// What a worker does that a person waits for.
+    /// Returns the work in progress that the user waits for.
     pub fn doing(&self) -> Option<&'static str> {
         let inner = self.inner.borrow();
         match () {
@@ -207,7 +206,7 @@ impl SplitSession {
         }
     }
 
-    /// Why nothing can be changed now.
+    /// Returns why nothing can be changed now.
     pub fn why_not(&self) -> Option<String> {
         let inner = self.inner.borrow();
         match (&inner.editor, &inner.failure) {
@@ -219,7 +218,7 @@ impl SplitSession {
         }
     }
 
-    /// What would be left undone if the UI ended now: the sentence for [`Screen::unwritten`].
+    /// Returns the message for [`Screen::unwritten`]: what would be left unwritten if the UI ended now.
     pub fn unwritten(&self) -> Option<String> {
         let (pending, name) = (self.pending(), self.name());
         (pending > 0).then(|| {
@@ -233,12 +232,12 @@ impl SplitSession {
         })
     }
 
-    /// Why unwritten changes would not be offered again.
+    /// Returns why unwritten changes would not be offered again.
     pub fn why_not_kept(&self) -> Option<String> {
         self.inner.borrow().keep_failure.as_ref().map(|failure| failure.why.clone())
     }
 
-    /// Makes a change. The effects tell what came of it.
+    /// Applies a change. The effects report the result.
     pub fn apply(&self, edit: Edit) -> Vec<Effect> {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
@@ -257,12 +256,12 @@ impl SplitSession {
         vec![Effect::Toast(toast)]
     }
 
-    /// Takes the last change back.
+    /// Undoes the last change.
     pub fn undo(&self) -> Vec<Effect> {
         self.step(SplitEditor::last_edit, Rework::Undo, SplitEditor::undo)
     }
 
-    /// Makes the change again that was taken back last.
+    /// Redoes the last undone change.
     pub fn redo(&self) -> Vec<Effect> {
         self.step(SplitEditor::next_edit, Rework::Redo, SplitEditor::redo)
     }
@@ -287,22 +286,22 @@ impl SplitSession {
         vec![Effect::Toast(stepped(is_undo, title))]
     }
 
-    /// The screen that shows the changes as a diff and writes them.
+    /// Returns the screen that shows the changes as a diff and writes them.
     pub fn review(&self) -> Box<dyn Screen> {
         Box::new(Review::new(self.clone()))
     }
 
-    /// The leak check that was started last.
+    /// Returns the most recently started leak check.
     pub(super) fn leak_job(&self) -> Option<JobId> {
         self.inner.borrow().leak_job
     }
 
-    /// Keeps in mind which leak check was started last.
+    /// Stores the most recently started leak check.
     pub(super) fn set_leak_job(&self, id: JobId) {
         self.inner.borrow_mut().leak_job = Some(id);
     }
 
-    /// What `w` does: the review, or the notice that there is nothing to write.
+    /// Handles `w`: opens the review, or reports that there is nothing to write.
     pub fn write(&self) -> Vec<Effect> {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
@@ -313,7 +312,7 @@ impl SplitSession {
         }
     }
 
-    /// Writes the changes in the background. `overwrite` writes them over what somebody else wrote meanwhile.
+    /// Writes the changes in the background. With `overwrite`, replaces what another process has written since the file was opened.
     pub fn write_now(&self, overwrite: bool) {
         let mut inner = self.inner.borrow_mut();
         let Some(editor) = inner.editor.clone() else { return };
@@ -323,8 +322,8 @@ impl SplitSession {
         inner.workers.write.ask((editor, overwrite));
     }
 
-    /// Opens the text, with its unwritten changes, in the person's editor. The screen calls [`text_returned`](Self::text_returned)
-    /// when the terminal is its own again.
+    /// Opens the text, with its unwritten changes, in the user's editor. The screen calls [`text_returned`](Self::text_returned) when the
+    /// terminal returns to it.
     pub fn edit_text(&self) -> Vec<Effect> {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
@@ -339,8 +338,8 @@ impl SplitSession {
         Vec::new()
     }
 
-    /// Opens a text that was refused again, at a line, with the next [`tick`](Self::tick): the popup that asked must be gone by
-    /// then, since its going looks like the terminal's coming back.
+    /// Opens a rejected text again, at a line, with the next [`tick`](Self::tick): the popup that asked must be closed by then, because its
+    /// closing looks the same as the return of the terminal.
     pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) {
         let mut inner = self.inner.borrow_mut();
         inner.again = Some((file.to_owned(), line));
@@ -348,7 +347,7 @@ impl SplitSession {
         inner.env.wake.wake();
     }
 
-    /// The terminal is ours again: takes the text that was edited, if one was.
+    /// Takes the edited text, if there is one, after the terminal has returned.
     pub fn text_returned(&self) {
         let file = self.inner.borrow_mut().text.take();
         if let Some(file) = file {
@@ -356,7 +355,7 @@ impl SplitSession {
         }
     }
 
-    /// Forgets a text that was edited and not taken.
+    /// Discards a text that was edited and not taken.
     pub(super) fn drop_text(&self, file: &Path) {
         let mut inner = self.inner.borrow_mut();
         let question = file.to_owned();
@@ -371,14 +370,14 @@ impl SplitSession {
         inner.workers.rework.ask((editor, work));
     }
 
-    /// Gives all unwritten changes up.
+    /// Discards all unwritten changes.
     pub fn discard(&self) {
         let mut inner = self.inner.borrow_mut();
         while inner.editor.as_mut().and_then(SplitEditor::undo).is_some() {}
         inner.follow();
     }
 
-    /// Reads the file again. Unwritten changes are made again on it.
+    /// Reads the file again and applies the unwritten changes to it.
     pub fn reload(&self) {
         let mut inner = self.inner.borrow_mut();
         inner.keep_now();
@@ -388,12 +387,12 @@ impl SplitSession {
         inner.revision += 1;
     }
 
-    /// Keeps the draft before it returns: for the end of the UI, when no worker may have the time.
+    /// Saves the draft before it returns: for the end of the UI, when a worker may not have enough time.
     pub fn keep_now(&self) {
         self.inner.borrow_mut().keep_now();
     }
 
-    /// Puts an editor in place: the file as somebody else left it, with the changes made again.
+    /// Replaces the editor: the file as another process left it, with the changes applied to it.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
         inner.put(editor);

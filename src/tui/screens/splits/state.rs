@@ -1,4 +1,4 @@
-//! What the split editor shows and where its keys go. Pure: it looks at the editor and draws nothing.
+//! The state of the split editor: what is shown, and which pane receives the keys. Pure: it reads the editor and draws nothing.
 
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
@@ -8,42 +8,42 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// How the shards in no split are called on the screen.
+/// The name shown for the shards that are in no split.
 pub const NONE: &str = "no split";
 
-/// Columns, panes, selections.
+/// Columns, panes and selections.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// One list per column, in the order of [`columns`].
     pub lists: Vec<ListState>,
-    /// The names of the columns, so that each keeps its list when others come and go.
+    /// The names of the columns, so that each column keeps its list when others are added or removed.
     names: Vec<Arc<str>>,
-    /// The column in focus.
+    /// Index of the column in focus.
     pub at: usize,
-    /// The first column in view.
+    /// Index of the first column in view.
     pub first: usize,
-    /// The excludes have the focus, not the columns.
+    /// Whether the excludes have the focus, instead of the columns.
     pub is_on_excludes: bool,
     /// The list of excludes.
     pub excludes: ListState,
-    /// Where a marked range begins, in the list in focus.
+    /// Where a marked range starts in the list in focus.
     pub mark: Option<usize>,
-    /// What is excluded in all.
+    /// Totals of all excludes.
     pub totals: ExcludeTotals,
 }
 
-/// The columns: the splits in their order, then the shards in no split where there are any.
+/// Returns the columns: the splits in their order, then the shards in no split, if there are any or there are no splits.
 pub fn columns(editor: &SplitEditor) -> impl Iterator<Item = &SplitView> {
     let loose = Some(editor.loose()).filter(|loose| !loose.shards.is_empty() || editor.splits().is_empty());
     editor.splits().iter().chain(loose)
 }
 
-/// A column by its number.
+/// Returns a column by its index.
 pub fn column(editor: &SplitEditor, at: usize) -> Option<&SplitView> {
     columns(editor).nth(at)
 }
 
-/// The name of a column on the screen; raw.
+/// Returns the name of a column on the screen; raw.
 pub fn column_name(view: &SplitView) -> &str {
     if view.name.is_empty() {
         NONE
@@ -53,7 +53,7 @@ pub fn column_name(view: &SplitView) -> &str {
 }
 
 impl State {
-    /// Takes notice of a change.
+    /// Updates the state after a change of the editor.
     pub fn follow(&mut self, editor: &SplitEditor) {
         let mut lists = Vec::new();
         let mut names = Vec::new();
@@ -70,14 +70,14 @@ impl State {
         }
         self.lists = lists;
         self.names = names;
-        // Whoever adds a split wants to see it.
+        // A newly added split gets the focus.
         self.at = added.unwrap_or(self.at).min(self.lists.len().saturating_sub(1));
         self.excludes.set_len(editor.excludes().len());
         self.totals = editor.totals();
         self.mark = None;
     }
 
-    /// The list in focus.
+    /// Returns the list in focus.
     pub fn list(&mut self) -> Option<&mut ListState> {
         if self.is_on_excludes {
             Some(&mut self.excludes)
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// Follows a moving action. Returns whether it was one.
+    /// Applies a movement action. Returns whether the action was one.
     pub fn act(&mut self, action: Action) -> bool {
         match action {
             Action::Left if !self.is_on_excludes => self.go(self.at.saturating_sub(1)),
@@ -113,7 +113,7 @@ impl State {
         }
     }
 
-    /// The rows that an action takes: the marked range, or the selected row.
+    /// Returns the rows that an action applies to: the marked range, or the selected row.
     pub fn rows(&self) -> Option<RangeInclusive<usize>> {
         let list = if self.is_on_excludes { &self.excludes } else { self.lists.get(self.at)? };
         let row = list.get()?;
@@ -121,7 +121,7 @@ impl State {
         Some(from.min(row)..=from.max(row))
     }
 
-    /// The shards that an action takes; none while the excludes have the focus.
+    /// Returns the shards that an action applies to; none while the excludes have the focus.
     pub fn shards<'e>(&self, editor: &'e SplitEditor) -> &'e [ShardView] {
         if self.is_on_excludes {
             return &[];
@@ -130,7 +130,7 @@ impl State {
         found.and_then(|(rows, view)| view.shards.get(rows)).unwrap_or_default()
     }
 
-    /// How many columns fit side by side, and the first of them, so that the one in focus is in view.
+    /// Returns the range of columns that fit next to each other, such that the one in focus is in view.
     pub fn window(&mut self, width: u16) -> std::ops::Range<usize> {
         let fit = usize::from(width / COLUMN_MIN).clamp(1, self.lists.len().max(1));
         self.first = self.first.min(self.at).max((self.at + 1).saturating_sub(fit));
@@ -138,7 +138,7 @@ impl State {
         self.first..(self.first + fit).min(self.lists.len())
     }
 
-    /// Excludes the chosen shards; takes them back in where all of them are excluded.
+    /// Excludes the selected shards; includes them again if all of them are excluded.
     pub fn exclude_shards(&self, editor: &SplitEditor, note: Option<String>) -> Option<Edit> {
         let shards = self.shards(editor);
         let out: Vec<&ShardView> = shards.iter().filter(|s| !s.is_excluded).collect();
@@ -155,16 +155,16 @@ impl State {
         Some(Edit::Exclude { items })
     }
 
-    /// Removes the chosen excludes.
+    /// Removes the selected excludes.
     pub fn remove_excludes(&self) -> Option<Edit> {
         let rows = self.rows().filter(|_| self.is_on_excludes)?;
-        // From the end, so that no position changes before its turn.
+        // From the end, so that earlier removals do not change later positions.
         let edits = rows.clone().rev().map(|index| Edit::RemoveItem { index }).collect();
         Some(together(format!("remove {}", count(rows.count() as u64, "exclude")), edits))
     }
 }
 
-/// The changes that take excluded shards back in: what excludes one of them alone goes, ranges are split.
+/// Returns the edits that include excluded shards again: an exclude of a single one of them is removed, ranges are split.
 fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
     let mut wanted: HashMap<u32, &ShardView> = shards.iter().filter_map(|s| Some((s.id?, s))).collect();
     let mut alone = Vec::new();
@@ -178,17 +178,17 @@ fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
     for (_, id) in &alone {
         wanted.remove(id);
     }
-    // From the end, so that no position changes before its turn.
+    // From the end, so that earlier removals do not change later positions.
     let mut edits: Vec<Edit> = alone.iter().rev().map(|(index, _)| Edit::RemoveItem { index: *index }).collect();
     let left = shards.iter().filter(|s| s.id.is_some_and(|id| wanted.contains_key(&id)));
     edits.extend(left.map(|s| Edit::Include { shard: Arc::clone(&s.name), key: None }));
     edits
 }
 
-/// The narrowest that a column is drawn where there is more than one.
+/// Minimum width of a column, if there is more than one.
 pub const COLUMN_MIN: u16 = 27;
 
-/// One change as it is, several as one step.
+/// Combines edits into one step; a single edit is returned unchanged.
 pub fn together(title: String, mut edits: Vec<Edit>) -> Edit {
     match (edits.len(), edits.pop()) {
         (1, Some(only)) => only,

@@ -1,4 +1,4 @@
-//! Editing the whole text elsewhere: a copy for the person's editor, and what came back of it.
+//! Editing of the whole text in the user's editor: the copy for the editor, and taking the edited text.
 
 use super::choice::{Choice, Offer};
 use super::session::SplitSession;
@@ -14,19 +14,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "taking up the edited text";
-/// A text larger than this is not taken.
+/// Maximum size in bytes of a text that is taken.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A text that was not taken, and where it still is.
+/// A text that was not taken, and where it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// Why.
+    /// Why it was not taken.
     pub failure: Failure,
     /// The copy that was edited.
     pub file: PathBuf,
 }
 
-/// Writes a copy of the text for an editor. Its name ends like the real one, for editors that go by that.
+/// Writes a copy of the text for an editor. Its name ends like the real one, for editors that choose a mode by it.
 pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
     let folder = state_dir.join("edit");
     create_folders(&folder)?;
@@ -36,7 +36,7 @@ pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// Takes the edited text as one change; the copy is removed then. The notice says what was done.
+/// Takes the edited text as one change and removes the copy. The notice reports the change.
 pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refused> {
     let refused = |failure: Failure| Refused { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
@@ -47,7 +47,7 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refu
     let before = editor.text().map_err(refused)?;
     if text.as_bytes() == before {
         remove(file);
-        // Nothing is said: the editor may not have been there at all, and the notice of that must stay.
+        // No notice: the editor may not have run, and the notice about that must stay.
         return Ok(None);
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
@@ -55,7 +55,7 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refu
     Ok(Some(super::work::done(applied)))
 }
 
-/// Removes a copy that is of no use any more.
+/// Removes a copy that is no longer needed.
 pub fn remove(file: &Path) {
     use gristmill_storage::fs::Fs as _;
     if let Err(failure) = RealFs.remove_file(file) {
@@ -63,13 +63,13 @@ pub fn remove(file: &Path) {
     }
 }
 
-/// The person's editor on a file, at a line where the editor is known to take one.
+/// Returns the command of the user's editor for a file, with a line if the editor is known to support one.
 pub fn program(file: &Path, line: Option<u64>) -> TerminalProgram {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     program_of(&named.unwrap_or_else(|| "vi".to_owned()), file, line)
 }
 
-/// An editor may be given with arguments; it is split at spaces and never handed to a shell.
+/// The editor may be set with arguments; it is split at spaces and never passed to a shell.
 fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
     let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
     let name = editor.split_whitespace().next().and_then(|program| Path::new(program).file_name());
@@ -81,11 +81,11 @@ fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
     TerminalProgram { argv }
 }
 
-/// Editors that go to a line by `+LINE` before the file.
+/// Editors that accept `+LINE` before the file.
 const LINE_EDITORS: &[&str] =
     &["vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"];
 
-/// The popup about a text that was not taken.
+/// Opens the popup about a text that was not taken.
 pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
     let Refused { failure, file } = refused;
     let line = failure.subject.line;

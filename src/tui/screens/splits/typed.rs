@@ -1,4 +1,4 @@
-//! A field whose text is looked up while it is typed, and the rows of what it comes to.
+//! A dialog with a field whose text is looked up while the user types, and the rows of its result.
 
 use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
@@ -16,35 +16,35 @@ use ratatui::Frame;
 /// The rows below the field of a dialog.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Which of them is selected, and which are in view.
+    /// Which row is selected, and which are in view.
     pub list: ListState,
-    /// How tall the dialog has become: it does not shrink under the hands of who types.
+    /// Largest height of the dialog so far, in rows: it does not shrink while the user types.
     pub tallest: u16,
-    /// Where they were drawn last, for the mouse.
+    /// Where the rows were last drawn, for the mouse.
     places: Places<()>,
 }
 
 impl Rows {
-    /// So many new ones.
+    /// Sets the number of rows, and resets the selection.
     pub fn set(&mut self, len: usize) {
         self.list = ListState::new(len);
     }
 
-    /// The box of the dialog for `lines` of text and the rows, border included; at most `most`.
+    /// Returns the height of the dialog for `lines` of text and the rows, including the border; at most `most`.
     pub fn height(&mut self, lines: usize, most: u16) -> u16 {
         let wanted = u16::try_from(lines + self.list.len + 2).unwrap_or(u16::MAX).min(most);
         self.tallest = self.tallest.max(wanted);
         self.tallest
     }
 
-    /// Draws them: `row` is asked for the text of one, and told the columns it may take.
+    /// Draws the rows: `row` is called with an index and a width in columns, and returns the row's text.
     pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
         self.places.clear();
         self.places.put(area, ());
         draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
     }
 
-    /// Does what the mouse did: a click selects, the wheel scrolls. Returns whether a row was clicked twice.
+    /// Handles the mouse: a click selects, the wheel scrolls. Returns whether a row was double-clicked.
     pub fn point(&mut self, mouse: MouseEvent) -> bool {
         let Some(gesture) = self.places.gesture(mouse) else { return false };
         match gesture {
@@ -60,33 +60,33 @@ impl Rows {
     }
 }
 
-/// What a text comes to, and what becomes of it.
+/// The result of looking a text up.
 pub(super) trait LookedUp: Send + Sized + 'static {
     /// What Enter does, in the bottom bar.
     const ACCEPT: &'static str;
 
-    /// Rows that it is shown in.
+    /// Returns the number of rows that the result is shown in.
     fn rows(&self) -> usize;
 
-    /// Takes what is found; the dialog goes away. The error says why it cannot be taken: the dialog stays.
+    /// Applies the result; the dialog is closed. The error says why it cannot be applied: the dialog stays open.
     fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String>;
 
     /// Draws the dialog.
     fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui);
 }
 
-/// A dialog: the field, and a worker that looks its text up. `T` is what a text comes to.
+/// A dialog: the field, and a worker that looks its text up. `T` is the result for a text.
 pub struct Typed<T> {
     session: SplitSession,
     pub(super) field: TextField,
     pub(super) rows: Rows,
-    /// What was found, and for which text.
+    /// The result, and the text that it is for.
     found: Option<(String, Outcome<T>)>,
     worker: Latest<(SplitEditor, String), (String, Outcome<T>)>,
 }
 
 impl<T: LookedUp> Typed<T> {
-    /// A field with this text, which is looked up at once. `name` is the worker's.
+    /// Creates a field with a text, which is looked up at once. `name` is the name of the worker.
     pub(super) fn new(
         session: SplitSession,
         name: &'static str,
@@ -115,12 +115,12 @@ impl<T: LookedUp> Typed<T> {
         }
     }
 
-    /// What is found for what stands in the field now.
+    /// Returns the result for the current text of the field.
     pub(super) fn now(&self) -> Option<&Outcome<T>> {
         found_for(&self.found, &self.field)
     }
 
-    /// What a dialog is drawn from: the field, what is found for it, the rows.
+    /// Returns what the dialog is drawn from: the field, its result, the rows.
     pub(super) fn drawn(&mut self) -> (&TextField, Option<&Outcome<T>>, &mut Rows) {
         (&self.field, found_for(&self.found, &self.field), &mut self.rows)
     }
@@ -199,12 +199,12 @@ fn found_for<'a, T>(found: &'a Option<(String, Outcome<T>)>, field: &TextField) 
     found.as_ref().filter(|(typed, _)| typed == field.value()).map(|(_, found)| found)
 }
 
-/// Why a second field cannot be gone to.
+/// Returns why the focus cannot move to a second field.
 pub(super) fn one_field(action: Action) -> Option<String> {
     matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
 }
 
-/// Why a text cannot be used, and the way out.
+/// Returns the lines that say why a text cannot be used, and how to fix it.
 pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let why = text::wrap(&format!("{} {}", ui.glyphs.warn, failure.why), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));

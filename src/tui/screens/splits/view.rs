@@ -14,19 +14,19 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::ops::RangeInclusive;
 
-/// Below so many rows only the pane in focus is drawn whole.
+/// Below this many rows only the pane in focus is drawn in full.
 const SMALL_ROWS: u16 = 14;
 
-/// A place on the screen, for the mouse.
+/// An area of the screen, for the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenArea {
-    /// The inside of a column, by its number.
+    /// The inside of a column, by its index.
     Column(usize),
     /// The inside of the list of excludes.
     Excludes,
 }
 
-/// Draws the editor, and says where what is.
+/// Draws the editor, and stores the areas for the mouse.
 pub fn draw(
     state: &mut State,
     editor: &SplitEditor,
@@ -55,7 +55,7 @@ pub fn draw(
     draw_lines(frame.buffer_mut(), bottom, problems_line(problems, usize::from(bottom.width), ui));
 }
 
-/// The columns above, the excludes below. In a small terminal the one without the keys is one line.
+/// Returns the areas of the columns above and of the excludes below. In a small terminal the one without the focus is one line.
 fn divide(state: &State, area: Rect) -> (Rect, Rect) {
     let excludes = u16::try_from(state.excludes.len).unwrap_or(u16::MAX);
     let rows = match (state.is_on_excludes, area.height < SMALL_ROWS) {
@@ -79,7 +79,7 @@ fn draw_columns(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area
     let mut x = area.x;
     let mut places = Vec::new();
     for (place, index) in window.clone().enumerate() {
-        // What is left over by the division goes to the first columns.
+        // The remainder of the division goes to the first columns.
         let width = width + u16::from(place < usize::from(wider));
         let rect = Rect { x, width, ..area };
         x += width;
@@ -107,7 +107,7 @@ fn draw_columns(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area
     places
 }
 
-/// How many columns lie out of view, said at the edge where they would be.
+/// Returns how many columns are out of view, for the edge at which they would be.
 fn beyond(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
     let (before, after) = (window.start, all - window.end);
     match (is_first && before > 0, is_last && after > 0) {
@@ -118,7 +118,7 @@ fn beyond(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: u
     }
 }
 
-/// `train  16 shards  80.1 %`, as much of it as fits.
+/// Returns `train  16 shards  80.1 %`, as much of it as fits.
 fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
     let shards = view.shards.len() as u64;
     let sign = if view.is_new { "+ " } else { "" };
@@ -141,7 +141,7 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
     best_fit(&name, &[&longest, &long, &short, &share], room, ui)
 }
 
-/// A name with the first of the facts that fits behind it.
+/// Returns a name, followed by the first of the facts that fits.
 fn best_fit(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
     let fitting = facts.iter().find(|fact| text::width(name) + 2 + text::width(fact) <= room);
     match fitting {
@@ -228,12 +228,12 @@ fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui)
         (_, _, true) => ("+", ui.theme.accent),
         _ => (" ", ui.theme.text),
     };
-    // The sign before, a gap and what it comes to behind, and a column for the arrows of the list.
+    // Two columns for the sign, two for the gap before the state, and one for the arrows of the list.
     let room = columns.saturating_sub(text::width(&state) + 5);
     let note = exclude.note.as_deref().unwrap_or_default();
     let item_room = if note.is_empty() { room } else { (room * 3 / 5).max(room.min(12)) };
     let item = text::fit_middle(&exclude.item, item_room, ui.glyphs);
-    // Notes stand below each other where the items are short enough.
+    // Notes are aligned if the items are short enough.
     let item_columns = text::width(&item).max(room * 2 / 5).min(room);
     let note_room = room.saturating_sub(item_columns + 2);
     let note = if note_room > 3 { text::fit_end(note, note_room, ui.glyphs) } else { String::new() };
@@ -246,7 +246,7 @@ fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui)
     ])
 }
 
-/// What an exclude comes to, in a word or two.
+/// Returns what an exclude matches, in a word or two.
 pub fn exclude_words(exclude: &ExcludeView) -> String {
     match (exclude.names, exclude.matches) {
         (Names::Broken, _) => "braces cannot be read".to_owned(),
@@ -261,7 +261,7 @@ pub fn exclude_words(exclude: &ExcludeView) -> String {
     }
 }
 
-/// The columns on one line, where there is no room for them.
+/// Returns the columns on one line, for areas without room for them.
 fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'static> {
     let parts: Vec<String> =
         columns(editor).map(|view| format!("{} {}", column_name(view), grouped(view.shards.len() as u64))).collect();
@@ -269,14 +269,14 @@ fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'sta
     Line::from(Span::styled(text::fit_end(&words, columns_wide, ui.glyphs), ui.theme.muted))
 }
 
-/// The excludes on one line, where there is no room for them.
+/// Returns the excludes on one line, for areas without room for them.
 fn excludes_line(state: &State, columns: usize, ui: &Ui) -> Line<'static> {
     let words = format!(" Excluded  {}", excluded_words(state));
     let style = if state.totals.idle > 0 { ui.theme.warn } else { ui.theme.muted };
     Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style))
 }
 
-/// The worst problem, and how many more there are.
+/// Returns the worst problem, and how many more there are.
 fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'static>> {
     let worst = problems.iter().rev().max_by_key(|p| p.severity)?;
     let (sign, style) = severity_sign(worst.severity, ui);
@@ -292,7 +292,7 @@ fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'
     ]))
 }
 
-/// A problem in one sentence; raw. Splits and excludes are named in the message, shards are not.
+/// Returns a problem in one sentence; raw. The message names splits and excludes, but not shards.
 pub fn problem_words(problem: &Problem) -> String {
     match &problem.subject.shard {
         Some(shard) => format!("{shard}: {}", problem.message),
@@ -300,7 +300,7 @@ pub fn problem_words(problem: &Problem) -> String {
     }
 }
 
-/// Draws what is to be said while there is nothing to edit.
+/// Draws the message shown while there is nothing to edit.
 pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let block = panel("Splits", true, ui);
     let inner = block.inner(area);

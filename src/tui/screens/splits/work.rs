@@ -1,4 +1,4 @@
-//! The workers of a session: what takes its time, and what came of it.
+//! The workers of a session for slow operations, and their results.
 
 use super::draft::{self, FoundDraft};
 use super::text_edit::{self, Refused};
@@ -16,87 +16,87 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What opening brings.
+/// The result of opening.
 pub struct Opened {
     /// The splits, or why they cannot be edited.
     pub editor: Outcome<SplitEditor>,
-    /// Changes that were left unwritten.
+    /// Changes of an earlier session that were not written.
     pub found: Option<FoundDraft>,
-    /// Where such changes are kept.
+    /// Path where such changes are kept.
     pub place: PathBuf,
 }
 
-/// Work on the whole text, which may take its time.
+/// Slow work on the whole text.
 pub enum Rework {
-    /// The text as it was edited elsewhere.
+    /// Takes the text that was edited elsewhere.
     Text(PathBuf),
-    /// Changes of a draft, to be made again.
+    /// Applies the changes of a draft.
     Draft(Vec<Edit>),
-    /// A change of many parts.
+    /// Applies a change of many parts.
     Edit(Edit),
-    /// Such a change is taken back.
+    /// Undoes such a change.
     Undo,
-    /// Such a change is made again.
+    /// Redoes such a change.
     Redo,
 }
 
-/// What came of it.
+/// The result of a [`Rework`].
 pub struct Reworked {
-    /// With the changes, as far as they could be made.
+    /// The editor with the changes that could be applied.
     pub editor: SplitEditor,
     /// The notice of what was done, or the text that was not taken.
     pub told: Result<Option<Toast>, Refused>,
 }
 
-/// What came of writing.
+/// The result of writing.
 pub enum WriteEnd {
-    /// It is written; the editor has nothing pending any more.
+    /// It is written; the editor has no pending changes.
     Written(Box<(SplitFile, SplitEditor)>),
-    /// Somebody else changed the file; nothing was written.
+    /// Another process changed the file; nothing was written.
     Changed(Box<ThreeWay>),
     /// Nothing was written.
     Failed(Box<Failure>),
 }
 
-/// What is odd about a version.
+/// The problems of a version.
 pub struct Checked {
-    /// Which.
+    /// The version that was checked.
     pub version: u64,
-    /// What is odd.
+    /// The problems that were found.
     pub problems: Arc<Vec<Problem>>,
 }
 
-/// Works out what splits and excludes say about the shards and samples of a catalog.
+/// Computes the marks of splits and excludes on the shards and samples of a catalog.
 pub type Marker = Latest<(SplitEditor, Arc<Groups>), Arc<Marks>>;
 
-/// Starts the worker that does.
+/// Starts the marker.
 pub fn marker(wake: &Wake) -> Marker {
     Latest::start("marks", wake.clone(), |(editor, groups): (SplitEditor, Arc<Groups>)| marked(&editor, &groups))
 }
 
 /// All workers of a session. Dropping them ends their threads.
 pub struct Workers {
-    /// Opens: the data set, and the state folder.
+    /// Opens the splits; takes the path of the data set and of the state folder.
     pub open: Latest<(PathBuf, PathBuf), Opened>,
     /// Changes the whole text.
     pub rework: Latest<(SplitEditor, Rework), Reworked>,
-    /// Looks for what is odd.
+    /// Looks for problems.
     pub check: Latest<(u64, SplitEditor), Checked>,
-    /// Looks excludes up in the index; brings the editor that has learned what is there.
+    /// Looks excludes up in the index; returns the editor with the results.
     pub items: Latest<(SplitEditor, Cancel), Outcome<SplitEditor>>,
-    /// Keeps the draft; brings why it could not.
+    /// Saves the draft; returns why it could not.
     pub keep: Latest<(PathBuf, SplitEditor), Option<Failure>>,
-    /// Writes.
+    /// Writes the split file; the flag is whether to overwrite changes of another process.
     pub write: Latest<(SplitEditor, bool), WriteEnd>,
     /// Marks shards and samples for the browser.
     pub marks: Marker,
-    /// Removes the copy of a text that is given up.
+    /// Removes the copy of a text that is discarded.
     pub drop_text: Latest<PathBuf, ()>,
-    /// Writes the text for an editor: the text, and the state folder.
+    /// Writes the text for an editor; takes the text and the state folder.
     pub text: Latest<(SplitEditor, PathBuf), Outcome<PathBuf>>,
 }
 
-/// Starts the workers; they sleep until they are asked.
+/// Starts the workers; they sleep until they receive a request.
 pub fn start_workers(env: &UiEnv) -> Workers {
     let wake = || env.wake.clone();
     let options = env.options.clone();
@@ -128,7 +128,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 
 fn open(root: &Path, state_dir: &Path) -> Opened {
     let place = draft::place(state_dir, root);
-    // An interrupted run is finished first: what is opened must be what stays.
+    // An interrupted run is finished first, because it would change the files after they are opened.
     let looked = before_looking(root, &ProblemLog::default());
     let editor = looked.and_then(|()| SplitEditor::open(root, None));
     Opened { editor, found: draft::load(&place), place }
@@ -151,7 +151,7 @@ fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
     Reworked { editor, told }
 }
 
-/// The notice of a change that was made, and of what is odd about it.
+/// Returns the notice of a change that was made, and of its first problem.
 pub fn done(applied: Applied) -> Toast {
     match applied.problems.first() {
         Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
@@ -159,7 +159,7 @@ pub fn done(applied: Applied) -> Toast {
     }
 }
 
-/// The notice of a step back, or of one forward again.
+/// Returns the notice of an undo or a redo.
 pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
     let (done, nothing) = match is_undo {
         true => ("undone", "there is nothing to undo"),
@@ -169,7 +169,7 @@ pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
     Toast::new(Level::Info, words)
 }
 
-/// The notice of changes that were made again.
+/// Returns the notice of changes that were applied again.
 fn replayed(all: usize, pending: usize, not_applied: &[NotApplied]) -> Toast {
     match not_applied.first() {
         None if pending == 0 => Toast::new(Level::Info, "the file has those changes already"),
@@ -191,7 +191,7 @@ fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) 
         }
         Err(failure) if is_conflict(&failure) => match conflict(&root, &editor) {
             Ok(Some(three)) => WriteEnd::Changed(Box::new(three)),
-            // It is again as it was opened.
+            // The file is again as it was opened.
             Ok(None) => WriteEnd::Failed(Box::new(failure)),
             Err(failure) => WriteEnd::Failed(Box::new(failure)),
         },
@@ -209,7 +209,7 @@ fn marked(editor: &SplitEditor, groups: &Groups) -> Arc<Marks> {
     Arc::new(Marks::new(groups, &splits, &excludes))
 }
 
-/// What an exclude stands for; nothing where its braces cannot be expanded.
+/// Returns the names that an exclude expands to; empty if its braces cannot be expanded.
 fn names_of(item: &str) -> Vec<Cow<'_, str>> {
     if !item.contains(['{', '}', '\\']) {
         return vec![Cow::Borrowed(item)];

@@ -1,4 +1,4 @@
-//! Media to begin with, and what their readers trip over.
+//! Seeds of hostile media, and pieces that their readers often fail on.
 
 use std::path::Path;
 
@@ -118,7 +118,7 @@ pub const RIFF_TOKENS: &[&[u8]] = &[
     b"ID3\x04\0\0\0\0\0\0",
 ];
 
-/// What readers of MPEG audio and Ogg trip over.
+/// Pieces that readers of MPEG audio and Ogg often fail on.
 pub const SOUND_TOKENS: &[&[u8]] = &[
     b"\xff\xfb\x90\x64",
     b"\xff\xfb\x00\x64",
@@ -139,7 +139,7 @@ pub const SOUND_TOKENS: &[&[u8]] = &[
     b"\0\0\0\0",
 ];
 
-/// Elements of Matroska with lengths that lie: unknown, eight bytes of ones, longer than the file.
+/// Elements of Matroska with wrong lengths: unknown, eight bytes of ones, longer than the file.
 pub const ELEMENT_TOKENS: &[&[u8]] = &[
     b"\x1a\x45\xdf\xa3",
     b"\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff",
@@ -176,7 +176,7 @@ pub const ELEMENT_TOKENS: &[&[u8]] = &[
     b"\0\0\0\0",
 ];
 
-/// The small files of one family of media, beside which lies what the peer says of them.
+/// Returns the small files of one family of media, without the `expected.json` of the peer in the same folder.
 pub fn media(family: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
     let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
@@ -186,7 +186,7 @@ pub fn media(family: &str) -> Vec<Vec<u8>> {
     found.into_iter().filter(|bytes| bytes.len() <= 64 << 10).collect()
 }
 
-/// Media of the RIFF family, and the two whose frames come without a container.
+/// Returns media of the RIFF family, and of the two kinds whose frames have no container.
 pub fn riff() -> Vec<Vec<u8>> {
     let mut seeds = media("riff");
     seeds.extend(media("flac_adts"));

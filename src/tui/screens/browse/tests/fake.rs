@@ -1,4 +1,4 @@
-//! A catalog that makes its samples up, as slowly as wanted.
+//! A catalog with generated samples, as slow as a test wants.
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -14,25 +14,25 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// What a part holds.
+/// Returns the contents of a part.
 pub type Content = fn(SampleAt, &str) -> Vec<u8>;
 
-/// The catalog.
+/// The fake catalog.
 pub struct Fake {
     pub groups: Mutex<Arc<Groups>>,
     pub kind: DatasetKind,
     pub word: &'static str,
     pub root: PathBuf,
-    /// How a key is made.
+    /// Returns the key of a sample.
     pub key: fn(u64) -> String,
     pub parts: fn(u64) -> Vec<&'static str>,
     pub content: Content,
     pub defect: fn(u64) -> Option<&'static str>,
-    /// Closed: nobody gets an answer until it is opened.
+    /// While it is closed, reads block.
     pub gate: Gate,
 }
 
-/// Holds readers back.
+/// Blocks readers until it is opened.
 #[derive(Clone, Default)]
 pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
@@ -65,7 +65,7 @@ fn text(at: SampleAt, part: &str) -> Vec<u8> {
 }
 
 impl Default for Fake {
-    /// Four shards of the sketch.
+    /// The four shards of the sketch.
     fn default() -> Self {
         let counts = [10_021, 10_000, 9_998, 10_004];
         Self::of(counts.iter().enumerate().map(|(at, n)| group(&format!("shard_{at:04}.tar"), *n)).collect())
@@ -191,7 +191,7 @@ pub fn env() -> UiEnv {
     UiEnv::new(gristmill_core::RunOptions::default(), PathBuf::from("/nowhere"))
 }
 
-/// The browser on a catalog, and what it drew last.
+/// The browser on a catalog, and what it last drew.
 pub struct Stage {
     pub screen: BrowseScreen,
     pub effects: Vec<Effect>,
@@ -230,7 +230,7 @@ impl Stage {
         self.screen.handle(Input::Paste(text.to_owned()));
         self
     }
-    /// Draws until nothing is under way and nothing on the screen waits.
+    /// Draws until no work is in progress and nothing on the screen is waiting.
     pub fn settle(&mut self) -> String {
         self.wait("everything is there", |stage, shown| {
             let state = &stage.screen.state;
@@ -250,7 +250,7 @@ impl Stage {
             std::thread::yield_now();
         }
     }
-    /// Compares the screen with its kept pictures in these sizes.
+    /// Compares the screen with its stored pictures in these sizes.
     pub fn compare(&mut self, name: &str, sizes: &[Size]) {
         testing::compare(name, sizes, |(columns, rows, ascii)| {
             (self.size, self.ascii) = ((columns, rows), ascii);
@@ -267,7 +267,7 @@ impl Stage {
     }
 }
 
-/// What a screen draws.
+/// Returns what a screen draws.
 pub fn drawn(screen: &mut dyn Screen, columns: u16, rows: u16, ascii: bool) -> String {
     shown(screen, (columns, rows), ascii, if ascii { ColourMode::None } else { ColourMode::Sixteen })
 }

@@ -1,4 +1,4 @@
-//! The browser on a data set of ten million samples that exist nowhere.
+//! Tests of the browser on a data set of ten million generated samples.
 
 mod fake;
 mod reader;

@@ -5,7 +5,7 @@ use crate::tui::screens::browse::state::Pane;
 use crate::tui::testing;
 use gristmill_core::DatasetKind;
 
-/// Lines of a JSONL file, the texts of one of which are many pages long.
+/// Lines of a JSONL file; the text of one of them is many pages long.
 fn lines(content: fn(u64) -> String) -> Fake {
     let mut fake = Fake::of(vec![group("corpus.jsonl", 2_000)]);
     fake.kind = DatasetKind::Jsonl;
@@ -44,7 +44,7 @@ fn texts_are_listed_by_their_beginning_and_fill_the_pane() {
     assert!(shown.contains("2   Text 2 begins. It has") && shown.contains("It has a second paragraph"), "{shown}");
     stage.compare("browse_texts", &testing::WINDOWS);
     stage.size = (100, 30);
-    // There is one file: nothing to choose in a pane of its own.
+    // There is one file, so it has no pane of its own.
     stage.acts(&[Action::PreviousPane]);
     assert_eq!(stage.screen.state.pane, Pane::Detail);
     stage.acts(&[Action::PreviousPane, Action::Left]);
@@ -96,7 +96,7 @@ fn words_are_found_in_all_pages_of_a_long_text() {
     stage.act(Action::FindText).type_text("LINE 29876").act(Action::Accept);
     stage.wait("it is found", |_, shown| shown.contains("line 29876") && shown.contains("line 29880"));
     assert_eq!(stage.toasts(), ["1 place on this page"]);
-    // Up goes on into the page before.
+    // Scrolling up continues on the previous page.
     for _ in 0..400 {
         stage.act(Action::PageUp);
         if stage.settle().contains("line 20001") {

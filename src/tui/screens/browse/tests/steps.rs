@@ -41,7 +41,7 @@ fn a_key_is_answered_by_a_frame_however_slow_the_storage_is() {
     }
     let shown = stage.draw();
     assert!(shown.contains('…'), "rows that are not there yet are drawn as their numbers:\n{shown}");
-    // Every frame waits for nothing; the bound is wide because this is not optimised and the machine may be busy.
+    // No frame waits for the workers; the bound is wide because the build is not optimised and the machine may be busy.
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     gate.open();
     stage.act(Action::Last);

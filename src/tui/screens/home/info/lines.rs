@@ -1,4 +1,4 @@
-//! What the engine tells of a data set, as lines of the page: the same facts as the `info` command prints.
+//! The engine's facts about a data set as lines of the page: the same facts as the `info` command prints.
 
 use crate::tui::screens::page::{PageLine, Tone};
 use crate::tui::theme::Glyphs;
@@ -12,15 +12,15 @@ use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
 use gristmill_ops::formats::energon::jsonl_idx::IndexState;
 use std::time::Duration;
 
-/// Names of one list that are shown.
+/// Maximum number of names shown of one list.
 const MAX_SHOWN_NAMES: usize = 8;
-/// Nodes of one split that are listed.
+/// Maximum number of nodes listed of one split.
 const NODES: usize = 200;
-/// Keys of the records that are listed.
+/// Maximum number of record keys listed.
 const KEYS: usize = 50;
-/// First records that are shown.
+/// Number of first records shown.
 const RECORDS: usize = 5;
-/// Columns of the bar of a share.
+/// Width in columns of the bar of a share.
 const BAR: usize = 14;
 
 pub(super) fn item(name: &str, value: impl AsRef<str>) -> PageLine {
@@ -32,7 +32,7 @@ pub(super) fn heading(lines: &mut Vec<PageLine>, text: impl Into<String>) {
     lines.push(PageLine::new(Tone::Heading, text));
 }
 
-/// A prepared WebDataset.
+/// Returns the lines for a prepared WebDataset.
 pub fn webdataset(report: &InfoReport) -> Vec<PageLine> {
     let sample_type = report.sample_type.clone().unwrap_or_else(|| "none: there is no dataset yaml".to_owned());
     let mut lines = vec![
@@ -74,7 +74,7 @@ fn split(split: &SplitInfo) -> PageLine {
     PageLine::new(Tone::Plain, text)
 }
 
-/// A folder of media that has media tables.
+/// Returns the lines for a folder of media that has media tables.
 pub fn media_folder(report: &MediaFolderInfo) -> Vec<PageLine> {
     let mut lines = vec![item("database", bytes(report.database_bytes))];
     spread(&report.media, &mut lines);
@@ -117,7 +117,7 @@ fn listed(list: &[(String, u64)]) -> String {
     }
 }
 
-/// A JSONL file; `prepare` is the key that writes its index, in the list.
+/// Returns the lines for a JSONL file; `prepare` is the key in the list that writes its index.
 pub fn jsonl(facts: &JsonlFacts, prepare: &str) -> Vec<PageLine> {
     let index = match &facts.index {
         IndexState::Fits { samples } => format!("fits the file, {}", bytes((samples + 1) * 8)),
@@ -183,7 +183,7 @@ fn key_line(key: &KeyFacts, records: u64) -> PageLine {
     item(&format!("{} ", key.name), text)
 }
 
-/// A metadataset: every split as a tree of shares; `prepare` is the key that writes what it lacks, in the list.
+/// Returns the lines for a metadataset: each split as a tree of shares; `prepare` is the key in the list that writes what it lacks.
 pub fn mixture(facts: &MixFacts, prepare: &str, glyphs: &Glyphs) -> Vec<PageLine> {
     let mut lines = vec![item("version", facts.version.to_string())];
     for join in &facts.joins {
@@ -197,7 +197,7 @@ pub fn mixture(facts: &MixFacts, prepare: &str, glyphs: &Glyphs) -> Vec<PageLine
         let all = count(aux.found + aux.missing, "name");
         lines.push(item("media of", format!("{}: {} of {all} found", aux.member, grouped(aux.found))));
     }
-    // Before the trees, which are long: they say why the loader stops.
+    // Problems are listed before the trees, which are long, because they say why the loader stops.
     problems(&facts.problems, &mut lines);
     for split in &facts.splits {
         heading(&mut lines, format!("{}: {}", split.name, summary(&split.root)));

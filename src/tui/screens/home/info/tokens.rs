@@ -1,4 +1,4 @@
-//! What the engine tells of packed tokens, as lines of the page: the same facts as the `info` command prints.
+//! The engine's facts about packed tokens as lines of the page: the same facts as the `info` command prints.
 
 use super::lines::{heading, item, problems};
 use crate::tui::screens::page::{PageLine, Tone};
@@ -10,10 +10,10 @@ use gristmill_ops::engine::modalities::check::PackedFacts;
 use gristmill_ops::engine::modalities::folder::{PackedFile, PackedFolder};
 use gristmill_ops::engine::nanosets::FolderFacts;
 
-/// Files that are listed.
+/// Maximum number of files listed.
 const FILES: usize = 50;
 
-/// A `.pbin`.
+/// Returns the lines for a `.pbin` file.
 pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
     let order = if facts.layout.is_big_endian { ", big-endian" } else { "" };
     let mut lines = vec![
@@ -35,7 +35,7 @@ pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
     lines
 }
 
-/// A folder of `.pbin` files.
+/// Returns the lines for a folder of `.pbin` files.
 pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
     let mut lines = vec![
         item("tokens", grouped(facts.tokens)),
@@ -54,7 +54,7 @@ pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
     lines
 }
 
-/// Tokens packed in several formats.
+/// Returns the lines for tokens packed in several formats.
 pub fn formats(formats: &[FormatFacts], found: &[Problem]) -> Vec<PageLine> {
     let mut lines: Vec<PageLine> = formats
         .iter()
@@ -67,7 +67,7 @@ pub fn formats(formats: &[FormatFacts], found: &[Problem]) -> Vec<PageLine> {
     lines
 }
 
-/// The index of a mixture.
+/// Returns the lines for the index of a mixture.
 pub fn mixture(facts: &MixtureFacts) -> Vec<PageLine> {
     let mut lines = vec![
         item("samples", grouped(facts.samples)),
@@ -79,7 +79,7 @@ pub fn mixture(facts: &MixtureFacts) -> Vec<PageLine> {
     lines
 }
 
-/// A folder of `.ds` files; `found` is what was noticed on the way.
+/// Returns the lines for a folder of `.ds` files; `found` are the problems found while reading.
 pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
     let mut lines = vec![
         item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not given")),
@@ -100,7 +100,7 @@ pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
     lines
 }
 
-/// Forager's samples; `found` is what was noticed on the way.
+/// Returns the lines for Forager samples; `found` are the problems found while reading.
 pub fn samples(facts: &ForagerFacts, found: &[Problem]) -> Vec<PageLine> {
     let lengths = match facts.shortest == facts.longest {
         true => grouped(facts.longest),

@@ -14,7 +14,7 @@ fn plan(length: u64) -> DedupPlan {
     DedupPlan { min_length: Some(length), ..DedupPlan::new("", "") }
 }
 
-/// What repeats in the files of a folder, before it is known.
+/// Opens the repeats of a folder, before the search has ended.
 fn asked(folder: &Path, length: u64) -> RangesPage<Found> {
     RangesPage::new(Found::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
 }

@@ -10,7 +10,7 @@ use gristmill_core::{DedupPlan, RunOptions};
 use gristmill_ops::job::dedup::start;
 use std::path::{Path, PathBuf};
 
-/// A run on the two files.
+/// Runs dedup on the two files.
 fn run(folder: &Path, change: impl FnOnce(&mut DedupPlan)) -> PathBuf {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     write_files(&folder.join("data"));
@@ -132,7 +132,7 @@ fn any_key_in_any_state_at_any_size_is_survived() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     survive(&mut opened(folder.path()), |round, page| {
-        // Some rounds wait for the workers, some do not.
+        // Only some rounds wait for the workers.
         if round % 3 > 0 {
             testing::settle(page);
         }
@@ -164,7 +164,7 @@ fn the_screen_opens_what_lies_beside_an_output_and_goes_to_the_file_that_was_ask
     screen.handle(Input::Action(Action::Close));
     let effects = screen.handle(Input::Action(Action::Close));
     assert!(matches!(effects.as_slice(), [Effect::Pop]));
-    // Damage is told, and nothing else happens.
+    // Damaged ranges are reported as a failure.
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
     assert!(matches!(page.ranges.instead(), Some(Instead::Fails(_))));

@@ -1,4 +1,4 @@
-//! What the workers of a session bring, and what is done with it.
+//! Handling of the results of a session's workers.
 
 use super::super::choice::{Choice, Offer};
 use super::super::work::{Opened, Rework, Reworked, WriteEnd};
@@ -10,11 +10,11 @@ use gristmill_core::text::{agree, count};
 use gristmill_ops::engine::splits::Draft;
 use std::sync::Arc;
 
-/// How many changes of a draft are named when it is offered.
+/// Maximum number of changes that are named when a draft is offered.
 const MAX_NAMED_CHANGES: usize = 5;
 
 impl SplitSession {
-    /// Picks up what the workers brought. Returns whether something to be drawn changed.
+    /// Takes the results of the workers. Returns whether something to be drawn changed.
     pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
         let before = self.revision();
         let opened = self.inner.borrow_mut().workers.open.take();
@@ -71,7 +71,7 @@ impl SplitSession {
                 inner.check();
                 drop(inner);
                 match opened.found {
-                    // They were there a moment ago: nobody need be asked.
+                    // These changes were in the session before the reload, so there is no need to ask.
                     Some(found) if had_changes => self.rework(Rework::Draft(found.draft.edits)),
                     Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
                     None => {}
@@ -80,7 +80,7 @@ impl SplitSession {
         }
     }
 
-    /// Offers a draft that was left.
+    /// Returns the popup that offers a draft from an earlier session.
     fn offer(&self, found: draft::FoundDraft, base: &str) -> Box<dyn Screen> {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");

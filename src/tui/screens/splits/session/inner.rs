@@ -1,4 +1,4 @@
-//! The state of a session after each change: its draft is kept, and what is odd is looked into, all by workers.
+//! The state of a session after each change: workers save its draft and check it for problems.
 
 use super::super::draft;
 use super::Inner;
@@ -14,7 +14,7 @@ impl Inner {
         self.editor = Some(editor);
     }
 
-    /// After a change: keeps the draft, and looks into what is odd now.
+    /// Saves the draft and checks for problems after a change.
     pub(super) fn follow(&mut self) {
         self.revision += 1;
         self.written = None;
@@ -23,7 +23,7 @@ impl Inner {
     }
 
     pub(super) fn take_small_answers(&mut self) {
-        // Nobody waits for the draft, but whether it is kept is told by this.
+        // The draft is saved in the background; this only records whether it succeeded.
         if let Some(failure) = self.workers.keep.take() {
             self.keep_failure = failure;
         }
@@ -39,7 +39,7 @@ impl Inner {
                     self.check();
                     self.revision += 1;
                 } else {
-                    // Another file by now: its excludes are looked up instead.
+                    // The editor holds another file by now: its excludes are looked up instead.
                     self.look_up();
                 }
             }
@@ -90,7 +90,8 @@ impl Inner {
         }
     }
 
-    /// Asks for the excludes that were not looked up yet. What is being looked up is waited for: a change takes nothing of it away.
+    /// Requests a look-up of the excludes that were not looked up yet. A running look-up is not replaced: its results stay valid after a
+    /// change.
     pub(super) fn look_up(&mut self) {
         let Some(editor) = &self.editor else { return };
         if !self.cannot_look_up && !self.workers.items.is_waiting() && editor.totals().unknown > 0 {

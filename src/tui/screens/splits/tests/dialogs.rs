@@ -15,7 +15,7 @@ use gristmill_ops::job::splits::SplitFile;
 use gristmill_ops::job::{JobState, JobStatus};
 use std::time::Duration;
 
-/// As many rows as an answer has.
+/// Rows for a result of `len` rows.
 fn rows(len: usize) -> Rows {
     let mut rows = Rows::default();
     rows.set(len);

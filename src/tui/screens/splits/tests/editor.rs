@@ -139,7 +139,7 @@ fn excluding_takes_out_what_is_in_and_takes_in_what_is_out() {
     }
     let edit = state.exclude_shards(&editor, None).unwrap();
     assert_eq!(edit, Edit::RemoveItem { index: 0 }, "it is excluded by an item of its own");
-    // A range with some of both is excluded as a whole.
+    // A range with both excluded and included shards is excluded as a whole.
     state.act(Action::Mark);
     state.act(Action::Down);
     let edit = state.exclude_shards(&editor, None).unwrap();
@@ -208,7 +208,7 @@ fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_by_the_wind
     let few = self::editor();
     let short = draws(&mut state_of(&few), &few);
     let long = draws(&mut state, &editor);
-    // Without a window it would be thousands of times as long.
+    // Without a window it would take thousands of times as long.
     assert!(long < short * 10 + Duration::from_secs(1), "{long:?} where a small one takes {short:?}");
     state.act(Action::Mark);
     state.act(Action::First);

@@ -1,4 +1,4 @@
-//! The session against files: opening, drafts, writing, and what somebody else does meanwhile.
+//! Tests of the session on files: opening, drafts, writing, and concurrent changes by other processes.
 
 use super::*;
 use crate::tui::keymap::Action;
@@ -47,12 +47,12 @@ impl House {
     }
     fn drafts(&self) -> usize {
         let Ok(folder) = std::fs::read_dir(self.folder.path().join("state/drafts")) else { return 0 };
-        // Not what is just being written beside it.
+        // Excludes the temporary file of a draft that is being written.
         folder.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".splits.json")).count()
     }
 }
 
-/// Lets the workers answer until it is so.
+/// Ticks the session until the condition holds.
 fn wait(session: &SplitSession, effects: &mut Vec<Effect>, is_so: impl Fn(&SplitSession) -> bool) {
     testing::wait("what the session does", || {
         session.tick(effects);
@@ -99,7 +99,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
     let (session, _) = house.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
-    // As after a crash: nothing says goodbye.
+    // As after a crash: the session is not dropped.
     std::mem::forget(session);
     let (again, effects) = house.open();
     let mut offer = popup(effects);
@@ -115,7 +115,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 #[test]
 fn changes_that_cannot_be_kept_are_said_to_be_lost() {
     let house = House::new();
-    // Where a file lies, nobody can make a folder.
+    // A folder cannot be created where there is a file.
     write_file(&RealFs, &house.folder.path().join("state"), b"", 0o600).unwrap();
     let (session, mut effects) = house.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
@@ -267,7 +267,7 @@ fn press_on(screen: &mut dyn Screen, words: &str) -> Vec<Effect> {
     screen.handle(Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
 }
 
-/// Lets the dialog's worker answer until these words are there.
+/// Ticks the screen until these words are shown.
 fn wait_for(screen: &mut dyn Screen, words: &str) {
     testing::wait(words, || {
         screen.tick(&mut Vec::new());
@@ -312,7 +312,7 @@ fn nothing_is_written_before_it_was_shown() {
     assert_ne!(session.doing(), Some("writing"));
     wait_for(review.as_mut(), "shard_0016.tar");
     assert_eq!(review.why_disabled(Action::Accept), None);
-    // A change made elsewhere is shown first, too.
+    // A change made elsewhere is shown before it can be written, too.
     session.apply(moved(&["shard_0017.tar"], "test"));
     assert!(review.why_disabled(Action::Accept).is_some());
     wait_for(review.as_mut(), "2 changes");
