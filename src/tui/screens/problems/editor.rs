@@ -6,7 +6,7 @@ use super::table::{NotedTarget, ProblemTable};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::browse;
-use crate::tui::screens::splits::{marker, Marker, SplitSession};
+use crate::tui::screens::splits::{marked, marker, Marker, SplitSession};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::{Outcome, Problem, ProblemKind, UnlistedProblems};
@@ -68,6 +68,7 @@ impl ProblemEditor {
         changed |= session.tick(effects);
         if let Some((kind, found)) = self.unlisted_finder.take() {
             changed = true;
+            update_marks(session, groups, table);
             let edit = found.map_err(|failure| failure.to_string()).and_then(|found| table.exclude_all(kind, found));
             effects.extend(apply(session, edit));
         }
@@ -104,7 +105,10 @@ impl ProblemEditor {
                 let words = "the problems of this kind that are not listed are being looked up";
                 vec![Effect::Toast(Toast::new(Level::Info, words))]
             }
-            action => self.session.as_ref().map(|session| edit(session, action, table)).unwrap_or_default(),
+            action => match (&self.session, &self.groups) {
+                (Some(session), Some(groups)) => edit(session, groups, action, table),
+                _ => Vec::new(),
+            },
         };
         table.pending = self.session.as_ref().map_or(0, SplitSession::pending);
         effects
@@ -141,8 +145,12 @@ fn apply(session: &SplitSession, edit: Result<Edit, String>) -> Vec<Effect> {
     }
 }
 
-/// Changes the splits by an action of the list.
-pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable) -> Vec<Effect> {
+/// Changes the splits as specified by a key of the list. The marks are made anew first: those on the screen may be from before the last
+/// change.
+pub(super) fn edit(session: &SplitSession, groups: &Groups, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
+    if matches!(action, Action::ExcludeProblem | Action::ExcludeKind) {
+        update_marks(session, groups, table);
+    }
     match action {
         Action::ExcludeProblem => apply(session, table.exclude()),
         Action::ExcludeKind => apply(session, table.exclude_kind(Vec::new())),
@@ -150,5 +158,11 @@ pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable)
         Action::Redo => session.redo(),
         Action::Write => session.write(),
         _ => Vec::new(),
+    }
+}
+
+fn update_marks(session: &SplitSession, groups: &Groups, table: &mut ProblemTable) {
+    if let Some(editor) = session.editor() {
+        table.marks = marked(&editor, groups);
     }
 }

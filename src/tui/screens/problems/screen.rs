@@ -100,10 +100,10 @@ impl ProblemScreen {
             Action::Close => return vec![Effect::Pop],
             Action::OpenProblem => return self.open(),
             action if ProblemTable::takes(action) => {
-                let session = self.feed.borrow().session.clone();
-                let effects = session.map(|session| edit(&session, action, &self.table)).unwrap_or_default();
+                let Feed { session, groups, .. } = self.feed.borrow().clone();
+                let effects = session.map(|session| edit(&session, &groups, action, &mut self.table));
                 self.refresh();
-                return effects;
+                return effects.unwrap_or_default();
             }
             moving => {
                 self.table.list.act(moving);

@@ -24,7 +24,7 @@ pub use draft::{load as load_draft, place as draft_place, FoundDraft};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};
 pub use session::SplitSession;
-pub use work::{marker, Marker};
+pub use work::{marked, marker, Marker};
 
 #[cfg(test)]
 mod tests;

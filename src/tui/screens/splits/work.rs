@@ -199,7 +199,8 @@ fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) 
     }
 }
 
-fn marked(editor: &SplitEditor, groups: &Groups) -> Arc<Marks> {
+/// Builds the marks of shards and samples from the current splits and excludes.
+pub fn marked(editor: &SplitEditor, groups: &Groups) -> Arc<Marks> {
     let splits: Vec<(Arc<str>, Vec<Cow<'_, str>>)> = editor
         .splits()
         .iter()
