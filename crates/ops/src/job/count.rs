@@ -34,7 +34,7 @@ pub(crate) const TEXT_KEY: &str = "text";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CountPlan {
-    /// [`PLAN_VERSION`].
+    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// Files and folders of JSONL.
     pub inputs: Vec<PathBuf>,
