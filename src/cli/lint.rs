@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::prepare::{summary, tell_notes};
+use super::prepare::{report_notes, summary};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::{dedup, jsonl, kinds, mix, modalities, nanosets, paths};
@@ -157,7 +157,7 @@ pub fn checked(
     if let Some(more) = summary::not_shown(&problems, &counts, context.printer.is_verbose()) {
         context.printer.progress_line(more);
     }
-    tell_notes(&problems, context);
+    report_notes(&problems, context);
     let done = result?;
     let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let verdict = match grave {

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::Stopped;
-use super::prepare::{summary, tell_notes};
+use super::prepare::{report_notes, summary};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use gristmill_core::text::count;
@@ -95,5 +95,5 @@ pub fn tell(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], conte
     if let Some(more) = summary::not_shown(problems, counts, verbose) {
         context.printer.progress_line(more);
     }
-    tell_notes(problems, context);
+    report_notes(problems, context);
 }

@@ -40,7 +40,7 @@ pub(super) trait LastLook {
     fn review(&mut self) -> Outcome<bool> {
         loop {
             let wrong = self.wrong();
-            tell_problems(self.ask(), &wrong);
+            report_each_problem(self.ask(), &wrong);
             let allowed = wrong.is_empty() && self.show()?;
             let first = allowed.then_some("write it").into_iter();
             let choices = self.choices();
@@ -61,7 +61,7 @@ pub(super) trait LastLook {
 }
 
 /// Tells problems. Returns whether one of them stands in the way.
-pub(super) fn tell_problems(ask: &Ask, problems: &[Problem]) -> bool {
+pub(super) fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
     for problem in problems {
         let word = match problem.severity {
             Severity::Note => "Note",

@@ -1,7 +1,7 @@
 //! The last look before anything is written.
 
 use super::ask::Ask;
-use super::next_action::{tell_problems, Choice, LastLook};
+use super::next_action::{report_each_problem, Choice, LastLook};
 use super::Guide;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
@@ -84,7 +84,7 @@ impl LastLook for Guide {
         for difference in &preview.differences {
             self.ask.tell(format!("Change: {}", display_safe(difference)));
         }
-        let refused = tell_problems(&self.ask, &preview.problems);
+        let refused = report_each_problem(&self.ask, &preview.problems);
         self.ask.tell(format!("The same by flags: {}", command_line(&self.plan)));
         Ok(!refused)
     }

@@ -235,7 +235,7 @@ impl App {
 
     /// Lets every screen take the results of workers and jobs.
     fn update(&mut self) {
-        self.tell_saved();
+        self.report_saved();
         let mut effects = Vec::new();
         for screen in &mut self.stack {
             self.changed |= screen.tick(&mut effects);

@@ -47,7 +47,7 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     if let Some(more) = summary::not_shown(&report.problems, &report.counts, context.printer.is_verbose()) {
         context.printer.progress_line(more);
     }
-    tell_notes(&report.problems, context);
+    report_notes(&report.problems, context);
     if !report.nothing_to_do {
         summary::difference_lines(&differences).iter().for_each(|line| context.printer.say(line));
     }
@@ -72,7 +72,7 @@ fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
 }
 
 /// Prints the notes that are shown even without `-v`.
-pub fn tell_notes(problems: &[Problem], context: &Context) {
+pub fn report_notes(problems: &[Problem], context: &Context) {
     let (told, more) = summary::shown_notes(problems);
     for note in told {
         context.printer.note(note);
@@ -170,7 +170,7 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
             context.printer.problem(problem);
         }
     }
-    tell_notes(&preview.problems, context);
+    report_notes(&preview.problems, context);
     let result = preview_result(plan, &preview);
     if !refusals.is_empty() {
         let failures = refusals.into_iter().cloned().map(Problem::into_failure).collect();

@@ -53,7 +53,7 @@ pub(super) fn excluding(
     if !args.allow_unmatched {
         refuse_unmatched(&change.editor)?;
     }
-    tell_partly(&mut change);
+    report_partial(&mut change);
     Ok(change)
 }
 
@@ -142,7 +142,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
 }
 
 /// Notes ranges that the data set contains only in part.
-fn tell_partly(change: &mut Change) {
+fn report_partial(change: &mut Change) {
     let mut told = Vec::new();
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
         if let (Names::Range(all), Matches::Some(found)) = (view.names, view.matches) {

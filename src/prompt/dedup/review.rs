@@ -1,7 +1,7 @@
 //! The last look before anything is written.
 
 use super::super::ask::Ask;
-use super::super::next_action::{tell_problems, Choice, LastLook};
+use super::super::next_action::{report_each_problem, Choice, LastLook};
 use super::super::settings;
 use super::Guide;
 use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
@@ -80,7 +80,7 @@ impl LastLook for Guide {
         let Some(found) = found.into_iter().nth(at) else { return Ok(false) };
         let found = DedupEstimate { lengths: figures, ..found };
         self.show_figures(&found, chosen);
-        let refused = tell_problems(&self.ask, &found.problems);
+        let refused = report_each_problem(&self.ask, &found.problems);
         self.ask.tell(format!("The same by flags: {}", CommandLine::of_dedup(&self.plan).text()));
         Ok(!refused)
     }

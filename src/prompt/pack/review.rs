@@ -1,7 +1,7 @@
 //! The last look before anything is written.
 
 use super::super::ask::Ask;
-use super::super::next_action::{tell_problems, Choice, LastLook};
+use super::super::next_action::{report_each_problem, Choice, LastLook};
 use super::super::settings;
 use super::Guide;
 use gristmill_core::text::{bytes, count, display_safe};
@@ -54,7 +54,7 @@ impl LastLook for Guide {
         let preview = preview(&self.plan, &self.options, &Cancel::default());
         let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
         self.show_figures(&preview);
-        let refused = tell_problems(&self.ask, &preview.problems);
+        let refused = report_each_problem(&self.ask, &preview.problems);
         self.ask.tell(format!("The same by flags: {}", CommandLine::of_pack(&self.plan).text()));
         Ok(!refused)
     }

@@ -37,7 +37,7 @@ impl App {
     }
 
     /// Shows the result of saving.
-    pub(super) fn tell_saved(&mut self) {
+    pub(super) fn report_saved(&mut self) {
         match self.saver.as_mut().and_then(Saver::take) {
             Some(Ok(path)) => self.notify(Toast::new(Level::Ok, format!("saved as {}", path.to_string_lossy()))),
             Some(Err(failure)) => self.notify(Toast::failure(&failure)),

@@ -92,7 +92,7 @@ impl Findings {
 /// Reports again what was found by the finished run, which may not have processed everything: a repeated run that has nothing to do must
 /// not present its result as complete. A finding about a path that no longer exists is dropped, unless the path is among `inputs`, the
 /// files under the paths of this run.
-pub(super) fn tell_again<'a, P: RecordedPlan>(
+pub(super) fn report_earlier<'a, P: RecordedPlan>(
     own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
     context: &TaskContext,

@@ -478,12 +478,12 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
             Err(failure) => shared.note_unreadable(&failure),
         }
     })?;
-    look_for_same_keys(shared, scratch);
+    find_same_keys(shared, scratch);
     Ok(())
 }
 
 /// Finds keys shared by two samples, if the spools of all shards were kept, and which of them are pieces of one sample.
-fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
+fn find_same_keys(shared: &Shared, scratch: &Scratch) {
     let kept: Option<Vec<(u32, SpooledShard)>> = {
         let state = shared.lock();
         let readable = |at: &usize| state.facts.shards.get(*at).is_some_and(|s| s.state != ShardState::Failed);

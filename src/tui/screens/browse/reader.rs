@@ -115,7 +115,7 @@ impl BrowseScreen {
         if found == 0 && self.preview.is_reading() {
             return self.step_words(true);
         }
-        self.tell_places()
+        self.report_places()
     }
 
     /// Goes to the next or previous match.
@@ -126,19 +126,19 @@ impl BrowseScreen {
         self.is_finding_words = self.preview.is_reading_pages();
         match self.is_finding_words {
             true => Vec::new(),
-            false => self.tell_places(),
+            false => self.report_places(),
         }
     }
 
     /// Reports the result of searching other pages.
-    pub(super) fn tell_words_found(&mut self) -> Vec<Effect> {
+    pub(super) fn report_word_matches(&mut self) -> Vec<Effect> {
         match std::mem::take(&mut self.is_finding_words) {
-            true => self.tell_places(),
+            true => self.report_places(),
             false => Vec::new(),
         }
     }
 
-    fn tell_places(&self) -> Vec<Effect> {
+    fn report_places(&self) -> Vec<Effect> {
         let found = self.preview.matches();
         let level = if found == 0 { Level::Warn } else { Level::Info };
         let where_found = if found == 0 { "" } else { self.page_words() };

@@ -378,7 +378,7 @@ impl BrowseScreen {
             }
             self.detail = Some(detail);
             changed = true;
-            effects.extend(self.tell_words_found());
+            effects.extend(self.report_word_matches());
         }
         changed |= self.leads.gather();
         changed |= self.gather_edits(effects);

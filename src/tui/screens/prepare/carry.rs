@@ -92,7 +92,7 @@ impl PrepareScreen {
     }
 
     /// Lets the list of problems of the run find out where its rows lead.
-    pub(super) fn look_problems_up(&mut self) {
+    pub(super) fn find_problem_targets(&mut self) {
         let run = &mut self.wizard.run;
         if run.is_running() {
             self.problem_editor = None;
@@ -104,7 +104,7 @@ impl PrepareScreen {
 
     /// Picks up what was found out about them.
     pub(super) fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
-        self.look_problems_up();
+        self.find_problem_targets();
         let table = &mut self.wizard.run.problems;
         self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.follow(table, effects))
     }

@@ -214,7 +214,7 @@ impl Screen for PrepareScreen {
             self.workers.save_draft(self.draft.clone(), plan, self.wizard.step, splits);
         }
         self.reopen_if_needed();
-        self.look_problems_up();
+        self.find_problem_targets();
         self.ask_workers();
         effects
     }

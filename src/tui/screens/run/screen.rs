@@ -105,7 +105,7 @@ impl RunScreen {
     }
 
     /// Starts looking up the targets of the problems.
-    fn look_problems_up(&mut self) {
+    fn find_problem_targets(&mut self) {
         if self.problem_editor.is_none() && self.run.has_cursor() {
             let view = self.job.and_then(|id| self.env.jobs.view(id));
             self.problem_editor = view.map(|view| ProblemEditor::new(view.root, &mut self.run.problems, &self.env));
@@ -114,7 +114,7 @@ impl RunScreen {
 
     /// Applies the results of looking up the problems.
     fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
-        self.look_problems_up();
+        self.find_problem_targets();
         self.problem_editor
             .as_mut()
             .is_some_and(|problem_editor| problem_editor.follow(&mut self.run.problems, effects))
@@ -217,7 +217,7 @@ impl Screen for RunScreen {
         match input {
             Input::Action(action) => {
                 let effects = self.act(action);
-                self.look_problems_up();
+                self.find_problem_targets();
                 effects
             }
             Input::Mouse(mouse) => {

@@ -87,7 +87,7 @@ pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
     let file = Rc::new(sets::read_file(path, &path.to_string_lossy())?);
     let mut walk = Walk::new(handles);
     let splits = walk.file(&file)?.len() as u64;
-    tell_clashes(&mut walk, &file);
+    report_clashes(&mut walk, &file);
     let plans = std::mem::take(&mut walk.joins);
     let problems = std::mem::take(&mut walk.problems);
     let nested = std::mem::take(&mut walk.nested);
@@ -148,7 +148,7 @@ fn words(lookup: &AuxLookup) -> Unusable {
 
 /// Reports which indexes are missing, and which cannot be read by the loader.
 fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
-    tell_clashes(walk, outermost);
+    report_clashes(walk, outermost);
     let plans = std::mem::take(&mut walk.joins);
     for plan in &plans {
         let file = file_of(plan, outermost);
@@ -181,7 +181,7 @@ pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
 
 /// Reports joins whose indexes collide: the loader names the index of a join by its members and not by the split, so two splits may need
 /// one file with different rows.
-fn tell_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
+fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
     let plans = std::mem::take(&mut walk.joins);
     let mut by_name: HashMap<&Path, &JoinPlan> = HashMap::new();
     for plan in &plans {

@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         self.problems.push(Problem { subject, kind, severity, message: why.message, hint: why.hint });
     }
 
-    fn tell_mistakes(&mut self, file: &MixFile, mistakes: &[Mistake], severity: Severity) {
+    fn report_mistakes(&mut self, file: &MixFile, mistakes: &[Mistake], severity: Severity) {
         for mistake in mistakes {
             let at = Mark { line: mistake.line, column: mistake.column };
             let why = Unusable { message: mistake.message.clone(), hint: mistake.hint.clone() };
@@ -164,11 +164,11 @@ impl<'a> Walk<'a> {
     fn enter<'f>(&mut self, file: &'f MixFile) -> Option<&'f Metadataset> {
         match &file.data {
             Ok(data) => {
-                self.tell_mistakes(file, &data.remarks, Severity::Note);
+                self.report_mistakes(file, &data.remarks, Severity::Note);
                 Some(data)
             }
             Err(mistakes) => {
-                self.tell_mistakes(file, mistakes, Severity::Refusal);
+                self.report_mistakes(file, mistakes, Severity::Refusal);
                 None
             }
         }

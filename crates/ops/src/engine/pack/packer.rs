@@ -253,12 +253,12 @@ impl<'a> Packer<'a> {
             let text = match verdict(recipe, &document) {
                 Verdict::Take(text) => text,
                 Verdict::Skip(reason) => {
-                    tell_keys(&document, unit, out);
+                    report_keys(&document, unit, out);
                     skip(number, unit, reason, true, kind_of(&document), out);
                     continue;
                 }
                 Verdict::Refuse(reason) => {
-                    tell_keys(&document, unit, out);
+                    report_keys(&document, unit, out);
                     skip(number, unit, reason, false, kind_of(&document), out);
                     continue;
                 }
@@ -357,7 +357,7 @@ fn kind_of(document: &Document<'_>) -> ProblemKind {
 }
 
 /// Keeps the keys of the first line that lacks a text.
-fn tell_keys(document: &Document<'_>, unit: Unit<'_>, out: &mut PackedPiece) {
+fn report_keys(document: &Document<'_>, unit: Unit<'_>, out: &mut PackedPiece) {
     if out.keys.is_empty() && document.text == Text::Missing {
         out.keys = keys_of(unit.bytes);
     }

@@ -74,7 +74,7 @@ impl SplitEditor {
         };
         if changed {
             self.refresh();
-            self.tell_empty(edit, applied);
+            self.report_empty_splits(edit, applied);
         }
         Ok(changed)
     }
@@ -92,7 +92,7 @@ impl SplitEditor {
     }
 
     /// Reports a split that has lost its last shard.
-    fn tell_empty(&self, edit: &Edit, applied: &mut Applied) {
+    fn report_empty_splits(&self, edit: &Edit, applied: &mut Applied) {
         if !matches!(edit, Edit::MoveShards { .. }) {
             return;
         }

@@ -55,7 +55,7 @@ pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
         Some(index) => inputs.add_index(Path::new(index))?,
         None => inputs.add(Path::new(&plan.input), plan.compat, cancel)?,
     }
-    inputs.look_into_packed(cancel)?;
+    inputs.sample_packed(cancel)?;
     Ok(inputs)
 }
 
@@ -68,7 +68,7 @@ impl Inputs {
     }
 
     /// Determines the memory for compressed files, and estimates the ratio of text from the beginning of some of them.
-    fn look_into_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
+    fn sample_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
             self.packing = self.packing.max(PackedOutput::memory(Packing::of_name(&file.name)));

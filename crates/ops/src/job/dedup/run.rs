@@ -13,7 +13,7 @@ use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::layouts;
-use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
+use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{
@@ -140,7 +140,7 @@ impl<'a> Opened<'a> {
 
     /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<DedupReport> {
-        tell_again::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
+        report_earlier::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
         let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::LARGEST)? else { return Ok(now) };
         let DedupReport { output, files, problems, counts, elapsed, .. } = now;

@@ -46,7 +46,7 @@ pub(super) fn fill(
     };
     let old = OldRows { still_there: &mut still_there, prune: plan.prune };
     let written = write_rows(&*context.fs, &draft, rows, &plan.media.filter, &|_, _| true, old, &context.handles())?;
-    tell_stale(context, &database, &written)?;
+    report_stale(context, &database, &written)?;
     Ok((draft, written))
 }
 
@@ -87,7 +87,7 @@ fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
     !key.is_empty() && Path::new(key).components().all(is_plain) && root.join(key).is_file()
 }
 
-fn tell_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
+fn report_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
     let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
     let message =
         format!("{} of entries that are gone, {first} among them; left as they are", text::count(written.stale, "row"));

@@ -17,7 +17,7 @@ use crate::job::layouts;
 use crate::job::outputs::OutputState;
 use crate::job::overall::{cost, Forecast};
 use crate::job::pool::together;
-use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
+use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::pack::TextField;
@@ -393,7 +393,7 @@ impl<'a> Job<'a> {
     /// Returns the report of a run that has nothing to do, after reporting again what the previous run found.
     fn nothing(&self) -> Outcome<PackReport> {
         let inputs = Recorded::inputs_of(&self.inputs);
-        tell_again::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
+        report_earlier::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
         let now = self.report(&Totals::default(), None, 0, true);
         let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::LARGEST)? else { return Ok(now) };
         let PackReport { files, problems, counts, elapsed, .. } = now;

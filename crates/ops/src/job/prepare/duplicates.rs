@@ -100,7 +100,7 @@ pub(super) fn shard_name(context: &Context, selection: &Selection, id: ShardId) 
     state.shards.get(position).map_or_else(String::new, |shard| shard.name.clone())
 }
 
-pub(super) fn tell_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
+pub(super) fn report_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
     for duplicate in &built.duplicates {
         let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
         let fate = if duplicate.first.0 == duplicate.second.0 {

@@ -22,7 +22,7 @@ pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<S
 
 /// Reports kept excludes whose shard or sample is not in the data set. Those of shards that the plan leaves out are ignored, since such a
 /// shard may come back.
-pub(super) fn tell_stale(
+pub(super) fn report_stale(
     context: &Context,
     facts: &DatasetFacts,
     (shards, spools): (&[ShardFacts], &[SpooledShard]),

@@ -122,7 +122,7 @@ pub(super) fn write(
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
     let old = OldRows { still_there: &mut |connection, key| is_in_samples(connection, database, key), prune: false };
     let written = write_rows(&*shared.fs, database, &found.rows, &plan.filter, &keep, old, &shared.handles())?;
-    tell_stale(&shared.handles(), &shared.root, &written)?;
+    report_stale(&shared.handles(), &shared.root, &written)?;
     Ok(Some(MediaSummary {
         entries: found.rows.iter().map(|unit| unit.entries).sum(),
         images: found.rows.iter().map(|unit| unit.images).sum(),
@@ -149,7 +149,7 @@ fn sample_key(entry: &str) -> &str {
     dot.and_then(|dot| entry.get(..file + dot)).unwrap_or(entry)
 }
 
-fn tell_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outcome<()> {
+fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outcome<()> {
     let Some(first) = written.stale_keys.first().filter(|_| written.stale > 0) else { return Ok(()) };
     let message = format!(
         "{} of entries that are in no shard of this index, {first} among them; left as they are",
@@ -181,7 +181,7 @@ pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<P
 }
 
 /// Reports shards that were written to after their media were described: the rows carried over are outdated.
-pub(super) fn tell_outdated(context: &Context, selection: &Selection, carried: &CarriedMedia) -> Outcome<()> {
+pub(super) fn report_outdated(context: &Context, selection: &Selection, carried: &CarriedMedia) -> Outcome<()> {
     if !matches!(carried, CarriedMedia::Rows { metadata: 1.., .. }) {
         return Ok(());
     }

@@ -99,7 +99,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
             preview.differences.clear();
             // Also reported by the run, which handles a report that cannot be read.
             let own = RunFolder::for_webdataset(&facts.root);
-            let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
+            let mut again = rerun::earlier_findings(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
             preview.problems.extend(again.problems);
         }

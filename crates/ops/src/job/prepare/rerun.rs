@@ -202,7 +202,7 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
 /// Returns what the run that prepared the data set found in these shards and, if nothing is to be done, which excludes matched nothing.
 /// Other findings are visible in the data set itself. Findings on shards that have since been excluded, and on sample excludes that have
 /// since been removed, are left out as outdated.
-pub(super) fn told_before(
+pub(super) fn earlier_findings(
     own: &RunFolder,
     facts: &DatasetFacts,
     shards: &HashSet<&str>,

@@ -1,7 +1,7 @@
 //! The course of one `prepare`, from opening to the published data set.
 
 use super::collect::{self, Selection};
-use super::duplicates::{self, duplicates_refused, shard_name, tell_duplicates};
+use super::duplicates::{self, duplicates_refused, report_duplicates, shard_name};
 use super::publish::{self, Outputs};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
 use super::{forecast, media, rerun};
@@ -95,7 +95,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcom
     }
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         report_findings(context, &facts)?;
-        tell_again(context, own, &facts, &selection, true)?;
+        report_earlier(context, own, &facts, &selection, true)?;
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
@@ -138,7 +138,7 @@ fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> 
     rerun::refuse(context, problems)?;
     let found = media::probe(context, own, &selection, &spools)?;
     let (built, media) = build(context, own, &selection, &spools, found)?;
-    tell_lost_excludes(context, &facts, &selection, &built)?;
+    report_unmatched_excludes(context, &facts, &selection, &built)?;
     let mut report = finish(context, own, &facts, &selection, &spools, (&built, media))?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();
@@ -211,7 +211,7 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
 }
 
 /// Reports again what the preparing run found in shards that are not read now; `is_done` is set if there is nothing to do.
-fn tell_again(
+fn report_earlier(
     context: &Context,
     own: &RunFolder,
     facts: &DatasetFacts,
@@ -221,7 +221,7 @@ fn tell_again(
     let is_update = context.plan.rerun == Rerun::Update;
     let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
     let unread = chosen.filter(|name| !is_update || selection.unchanged.contains(*name)).collect();
-    rerun::told_before(own, facts, &unread, is_done)?.report_to(&context.shared.problems)
+    rerun::earlier_findings(own, facts, &unread, is_done)?.report_to(&context.shared.problems)
 }
 
 fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
@@ -236,7 +236,7 @@ fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Se
     shared.progress.expect(shards, bytes);
     report_findings(context, facts)?;
     if context.plan.rerun == Rerun::Update {
-        tell_again(context, own, facts, selection, false)?;
+        report_earlier(context, own, facts, selection, false)?;
     }
     write_running_plan(context, own)?;
     let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;
@@ -283,7 +283,7 @@ fn build(
     let described = match found {
         Some(found) => media::write(context, own, selection, spools, found, (&built, &carried))?,
         None => {
-            media::tell_outdated(context, selection, &carried)?;
+            media::report_outdated(context, selection, &carried)?;
             None
         }
     };
@@ -335,9 +335,9 @@ fn finish(
     let named = shard_names(&resolved, &shards);
     let excludes = all_excludes(context, selection, facts, spools, &shards, built);
     if context.plan.duplicates == Duplicates::KeepFirst {
-        tell_duplicates(context, selection, built)?;
+        report_duplicates(context, selection, built)?;
     }
-    super::excludes::tell_stale(context, facts, (&shards, spools), built, &selection.judged)?;
+    super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.judged)?;
     // The content of the shards is only known now.
     let told = shared.problems.kept();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
@@ -382,7 +382,7 @@ fn finish(
 }
 
 /// Reports items given for this run that match no sample, as the user expects them to exclude something.
-fn tell_lost_excludes(
+fn report_unmatched_excludes(
     context: &Context,
     facts: &DatasetFacts,
     selection: &Selection,

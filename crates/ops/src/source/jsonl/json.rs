@@ -184,7 +184,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         self.at += 1;
         if let Some((_, keys_from)) = self.checker.open.pop() {
             if is_object {
-                self.look_for_duplicates(keys_from);
+                self.find_duplicates(keys_from);
             }
         }
         Ok(Next::More)
@@ -345,7 +345,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
     }
 
     /// Ends an object: repeated keys are reported, in the order of the line.
-    fn look_for_duplicates(&mut self, from: usize) {
+    fn find_duplicates(&mut self, from: usize) {
         let line = self.line;
         let keys = self.checker.keys.get_mut(from..).unwrap_or_default();
         keys.sort_unstable();
