@@ -38,7 +38,7 @@ pub fn more(files: usize) -> Option<String> {
 }
 
 /// Prints facts and findings. The result is what `facts` serializes to, with path, kind and findings.
-pub fn told(
+pub fn print_facts(
     (path, kind): (&str, DatasetKind),
     lines: Vec<String>,
     problems: &[Problem],

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{fields, Finished};
-use super::facts::{head, item, size, told, MAX_LISTED};
+use super::facts::{head, item, print_facts, size, MAX_LISTED};
 use super::media::spread_lines;
 use super::paths;
 use gristmill_core::text::{count, display_safe, grouped};
@@ -16,7 +16,7 @@ pub fn run(path: &Path, context: &Context) -> Finished {
     let cancel = context.signals.listen();
     let figures = figures_of(Path::new(&path), &context.run_options(), &cancel)?;
     let problems = figures.jsonl.as_ref().map(|facts| facts.problems.clone()).unwrap_or_default();
-    Ok(told((&path, figures.kind), lines(&path, &figures), &problems, fields(&figures), context))
+    Ok(print_facts((&path, figures.kind), lines(&path, &figures), &problems, fields(&figures), context))
 }
 
 fn lines(path: &str, figures: &Figures) -> Vec<String> {

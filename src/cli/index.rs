@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{fields, Done, Finished, Stopped};
 use super::prepare::summary;
 use super::printer::{paint, Tone};
-use super::task::{follow, tell};
+use super::task::{follow, print_findings};
 use clap::{Args, ValueEnum};
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{ExitClass, Failure, Outcome, PackFormat, Problem, ProblemKind, Severity, Subject};
@@ -148,7 +148,7 @@ fn raw_one(path: &str, args: &IndexArgs, context: &Context) -> Finished {
 fn told(path: &str, task: Task<IndexReport>, context: &Context) -> Finished {
     let is_dry = context.globals.dry_run;
     let report = follow(task, Some("indexing"), context)?;
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     for line in lines(path, &report, is_dry) {
         if is_dry {
             context.printer.line(line);

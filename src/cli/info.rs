@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::facts::{head, item, size, title, told};
+use super::facts::{head, item, print_facts, size, title};
 use super::media::spread_lines;
 use super::printer::{paint, Tone};
 use super::{jsonl, kinds, mix, modalities, nanosets, outputs, paths};
@@ -95,7 +95,7 @@ fn single_shard(path: &str, context: &Context) -> Finished {
     if let Some(more) = info.parts.len().checked_sub(MAX_LISTED_NAMES).filter(|more| *more > 0) {
         lines.push(format!("  … and {more} more"));
     }
-    Ok(told((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
+    Ok(print_facts((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
 }
 
 /// Prints the content of a folder of media.

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{Done, Finished};
 use super::prepare::{self, summary};
 use super::printer::{paint, Tone};
-use super::task::{follow, report_earlier_problems, tell};
+use super::task::{follow, print_findings, report_earlier_problems};
 use gristmill_ops::operations::AnyPlan;
 use serde_json::{json, Map, Value};
 
@@ -18,7 +18,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     let task = plan.start(is_preview, context.run_options())?;
     let report = follow(task, Some(plan.operation().doing()), context)?;
     let (problems, counts) = report.findings();
-    tell(problems, counts, context);
+    print_findings(problems, counts, context);
     for line in report.lines(is_preview) {
         context.printer.say(match line.lead {
             "" => line.rest,

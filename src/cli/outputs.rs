@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::{fields, Finished};
-use super::facts::{head, item, more, size, told, MAX_LISTED};
+use super::facts::{head, item, more, print_facts, size, MAX_LISTED};
 use super::table::{Align, Table};
 use gristmill_core::text::grouped;
 use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
@@ -23,12 +23,12 @@ pub fn info(path: &str, kind: DatasetKind, context: &Context) -> Finished {
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     if kind == DatasetKind::MixtureIndex {
         let facts = mixture_facts(Path::new(path), u64::MAX, &handles)?;
-        return Ok(told((path, kind), mixture_lines(path, &facts), &log.kept(), fields(&facts), context));
+        return Ok(print_facts((path, kind), mixture_lines(path, &facts), &log.kept(), fields(&facts), context));
     }
     let (formats, problems) = format_facts(Path::new(path), &handles)?;
     let mut result = Map::new();
     result.insert("formats".into(), json!(formats));
-    Ok(told((path, kind), format_lines(path, &formats), &problems, result, context))
+    Ok(print_facts((path, kind), format_lines(path, &formats), &problems, result, context))
 }
 
 fn format_lines(path: &str, formats: &[FormatFacts]) -> Vec<String> {

@@ -79,7 +79,7 @@ fn with_findings(
     if !counts.is_empty() {
         // The refusals are reported as errors.
         let of_others: Vec<_> = counts.iter().copied().filter(|(s, ..)| *s != Severity::Refusal).collect();
-        tell(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
+        print_findings(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
         stopped.result.insert("problems".into(), json!(problems));
         stopped.result.insert("counts".into(), summary::counts_value(counts));
     }
@@ -87,7 +87,7 @@ fn with_findings(
 }
 
 /// Prints findings: the first few of each kind, and the number of the others.
-pub fn tell(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
+pub fn print_findings(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
     let verbose = context.printer.is_verbose();
     for problem in summary::worth_a_line(problems, verbose) {
         context.printer.problem(problem);

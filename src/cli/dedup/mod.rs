@@ -66,7 +66,7 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
     announce(plan, context)?;
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.visible_output()));
     let report = task::follow(start(plan.clone(), run_options(context))?, None, context)?;
-    task::tell(&report.problems, &report.counts, context);
+    task::print_findings(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);
     }

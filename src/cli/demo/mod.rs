@@ -36,7 +36,7 @@ pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
         return would_write(&path, context);
     }
     let written = write(&dir, context.run_options().threads)?;
-    tell(&path, &written, context);
+    print_files(&path, &written, context);
     if context.may_ask() && !context.globals.dry_run {
         return prepare::guided(PreparePlan::new(path), context);
     }
@@ -103,7 +103,7 @@ fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
     Ok(written)
 }
 
-fn tell(path: &str, written: &[(String, u64)], context: &Context) {
+fn print_files(path: &str, written: &[(String, u64)], context: &Context) {
     let place = display_safe(path);
     if written.is_empty() {
         return context.printer.say(format!("The demo is in {place} already."));

@@ -61,7 +61,7 @@ pub fn execute(plan: &PrepareMediaPlan, context: &Context) -> Finished {
     }
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let report = task::follow(start(plan.clone(), context.run_options())?, None, context)?;
-    task::tell(&report.problems, &report.counts, context);
+    task::print_findings(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);
     }

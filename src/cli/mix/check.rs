@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use super::tree;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Handles, ProblemLog, Progress, Severity};
@@ -48,7 +48,7 @@ pub fn check(path: &str, context: &Context) -> Finished {
 pub fn verify(path: &str, context: &Context) -> Finished {
     let task = start_verify(Path::new(path), context.globals.compat, context.run_options())?;
     let report = follow(task, Some("checking"), context)?;
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     let grave: u64 = report.counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., n)| n).sum();
     let verdict = match grave {
         0 => paint(Tone::Good, "No problem found"),

@@ -5,7 +5,7 @@ use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::{self, summary};
 use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use super::super::{jsonl, paths};
 use super::args::IndexArgs;
 use crate::tui::Start;
@@ -49,7 +49,7 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     for line in lines(&report) {
         context.printer.say(line);
     }
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     let output = display_safe(&report.output.to_string_lossy()).into_owned();
     context.printer.say(match dry {
         true => format!("Would write {output}. Nothing was written."),

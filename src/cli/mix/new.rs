@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::printer::{paint, Tone};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use super::super::{paths, prepare, prepare::summary};
 use super::args::NewArgs;
 use super::tree;
@@ -38,7 +38,7 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
     let options = context.run_options();
     let task = if dry { start_dry(plan.clone(), options)? } else { start(plan.clone(), options)? };
     let report = follow(task, Some("checking"), context)?;
-    tell(&report.facts.problems, &report.counts, context);
+    print_findings(&report.facts.problems, &report.counts, context);
     let shown = display_safe(&plan.output);
     for line in tree::lines(&report.facts, context.globals.ascii) {
         context.printer.say(line);

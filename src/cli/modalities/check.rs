@@ -2,11 +2,11 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::facts::{head, item, size, told};
+use super::super::facts::{head, item, print_facts, size};
 use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Severity, Subject};
 use gristmill_ops::engine::check::Checked;
@@ -50,7 +50,7 @@ pub fn info(path: &str, context: &Context) -> Finished {
         return Ok(index_info(path, lines, context));
     }
     let facts = engine::facts_of(Path::new(path), &handles)?;
-    Ok(told((path, DatasetKind::PackedTokens), lines(path, &facts), &facts.problems, fields(&facts), context))
+    Ok(print_facts((path, DatasetKind::PackedTokens), lines(path, &facts), &facts.problems, fields(&facts), context))
 }
 
 fn index_info(path: &str, lines: Checked, context: &Context) -> Done {
@@ -123,7 +123,7 @@ pub fn repair(path: &str, context: &Context) -> Finished {
     }
     let dry = context.globals.dry_run;
     let report = follow(start_repair(Path::new(path), dry, context.run_options())?, Some("repairing"), context)?;
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     let line = repaired(path, &report, dry);
     match dry {
         true => context.printer.line(line),

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Finished};
-use super::super::facts::{head, item, more, size, told, MAX_LISTED};
+use super::super::facts::{head, item, more, print_facts, size, MAX_LISTED};
 use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped};
@@ -26,7 +26,7 @@ pub fn info(path: &str, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let facts = packed_folder(Path::new(path), &handles)?;
-    Ok(told((path, DatasetKind::PackedFolder), lines(path, &facts), &facts.problems, fields(&facts), context))
+    Ok(print_facts((path, DatasetKind::PackedFolder), lines(path, &facts), &facts.problems, fields(&facts), context))
 }
 
 fn lines(path: &str, facts: &PackedFolder) -> Vec<String> {
@@ -41,13 +41,13 @@ fn lines(path: &str, facts: &PackedFolder) -> Vec<String> {
     let mut table =
         Table::new(&[("file", Align::Left), ("tokens", right), ("documents", right), ("bytes a token", right)]);
     for file in facts.files.iter().take(MAX_LISTED) {
-        let told = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), grouped);
+        let figure = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), grouped);
         let known = file.facts.as_ref();
         table.row([
             display_safe(&file.name).into_owned(),
-            told(known.map(|facts| facts.tokens)),
-            told(known.map(|facts| facts.documents)),
-            told(known.map(|facts| u64::from(facts.layout.token_bytes))),
+            figure(known.map(|facts| facts.tokens)),
+            figure(known.map(|facts| facts.documents)),
+            figure(known.map(|facts| u64::from(facts.layout.token_bytes))),
         ]);
     }
     lines.extend(table.lines());

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use gristmill_core::text::{count, display_safe, duration};
 use gristmill_ops::engine::modalities::instruction::Settings;
 use gristmill_ops::job::modalities::start_instruction;
@@ -18,7 +18,7 @@ pub fn run(config: &Path, context: &Context) -> Finished {
     }
     let task = start_instruction(config, context.globals.compat, context.globals.drop_in, context.run_options())?;
     let report = follow(task, Some("preparing"), context)?;
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     let done = paint(Tone::Good, &format!("Prepared {}", display_safe(&report.folder)));
     context.printer.say(format!("{done} in {}.", duration(report.elapsed)));
     for partition in &report.partitions {

@@ -5,7 +5,7 @@ use super::super::exit::{fields, Done, Finished, Stopped};
 use super::super::paths;
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
 use super::command;
 use gristmill_core::text::{bytes, count, display_safe, duration};
@@ -107,7 +107,7 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finish
     }
     let output = plan.output.display().to_string();
     let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     context.printer.say(line(&output, &report));
     if let Some(seed) = &seed {
         context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));

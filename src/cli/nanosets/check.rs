@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Finished};
-use super::super::facts::{head, item, more, size, told, MAX_LISTED};
+use super::super::facts::{head, item, more, print_facts, size, MAX_LISTED};
 use super::super::lint::{checked, vocabulary, LintTexts};
 use super::super::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped};
@@ -49,7 +49,7 @@ pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Fini
             (folder_lines(path, &facts), fields(facts))
         }
     };
-    Ok(told((path, kind), lines, &log.kept(), result, context))
+    Ok(print_facts((path, kind), lines, &log.kept(), result, context))
 }
 
 /// Checks indexes, metadata and sizes.

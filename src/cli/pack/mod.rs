@@ -70,7 +70,7 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     let packing = start(plan.clone(), context.run_options())?;
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
     let report = task::follow(packing, Some("packing"), context)?;
-    task::tell(&report.problems, &report.counts, context);
+    task::print_findings(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);
     }
@@ -92,7 +92,7 @@ fn make_index(plan: &PackPlan, context: &Context) -> Result<(), Stopped> {
     let raw =
         RawIndexPlan { index: Some(index.into()), skip_bad_lines: target.skip_bad_lines, ..RawIndexPlan::new(input) };
     let report = task::follow(start_raw(raw, context.run_options())?, Some("indexing"), context)?;
-    task::tell(&report.problems, &report.counts, context);
+    task::print_findings(&report.problems, &report.counts, context);
     context.printer.say(format!("Index written to {}.", display_safe(index)));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{fields, Done};
 use super::super::jsonl::refuse_flags;
-use super::super::task::{report_earlier_problems, tell};
+use super::super::task::{print_findings, report_earlier_problems};
 use super::{save_plan, summary};
 use crate::tui::recent;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Severity};
@@ -41,7 +41,7 @@ pub struct Summary<'a> {
 
 /// Prints the summary and returns the result.
 pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Summary<'_>, context: &Context) -> Done {
-    tell(told.problems, told.counts, context);
+    print_findings(told.problems, told.counts, context);
     let dry = context.globals.dry_run;
     for line in told.lines {
         if dry {

@@ -5,7 +5,7 @@ use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::table::{Align, Table};
-use super::super::task::{follow, tell};
+use super::super::task::{follow, print_findings};
 use super::args::CheckArgs;
 use super::exclude::has_sample_tables;
 use super::open;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
     for note in problems.iter().filter(|problem| problem.severity == Severity::Note) {
         context.printer.note(note);
     }
-    tell(&report.problems, &report.counts, context);
+    print_findings(&report.problems, &report.counts, context);
     for line in lines(&editor, &report, context) {
         context.printer.line(line);
     }
