@@ -10,8 +10,12 @@ const BUFFERS: u64 = 1 << 20;
 const GZIP: u64 = 256 << 10;
 /// Memory of the bzip2 decoder, in bytes.
 const BZIP2: u64 = 4 << 20;
-/// Memory of the xz or lzma decoder with the largest window of its presets, in bytes.
-const XZ: u64 = 66 << 20;
+/// Memory of the xz or lzma decoder in addition to its window, in bytes.
+const XZ: u64 = 1 << 20;
+/// Window of xz at its highest preset, in bytes, if a file does not specify it.
+const USUAL_XZ_WINDOW: u64 = 64 << 20;
+/// Maximum memory that the xz decoder is allowed, in bytes.
+const MAX_XZ_BYTES: u64 = 256 << 20;
 /// Memory of the zstd decoder in addition to its window, in bytes.
 const ZSTD: u64 = 512 << 10;
 /// Maximum window that is opened, in bytes.
@@ -24,18 +28,40 @@ const USUAL_WINDOW: u64 = 8 << 20;
 pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     let decoder = match file.packing {
         Packing::Plain => 0,
-        Packing::Zstd => {
-            let source = open_read(&file.path)?;
-            let mut start = [0; 18];
-            let count =
-                source.read_at(&mut start, 0).map_err(|error| Failure::io("reading the text", &file.path, &error))?;
-            ZSTD + window(start.get(..count).unwrap_or_default()).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES)
-        }
+        Packing::Zstd => ZSTD + window(&start_of(file)?).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES),
         Packing::Gzip | Packing::Zip => GZIP,
         Packing::Bzip2 => BZIP2,
-        Packing::Xz | Packing::Lzma => XZ,
+        Packing::Xz | Packing::Lzma => (XZ + xz_window(&start_of(file)?).unwrap_or(USUAL_XZ_WINDOW)).min(MAX_XZ_BYTES),
     };
     Ok(BUFFERS + decoder)
+}
+
+/// Returns the first bytes of a file, at most 40.
+fn start_of(file: &TextFile) -> Outcome<Vec<u8>> {
+    let source = open_read(&file.path)?;
+    let mut start = vec![0; 40];
+    let count = source.read_at(&mut start, 0).map_err(|error| Failure::io("reading the text", &file.path, &error))?;
+    start.truncate(count);
+    Ok(start)
+}
+
+/// Returns the window of an lzma file, or of the first block of an xz file whose only filter is LZMA2 (xz-file-format.txt, §3.1 and §5.3.1).
+fn xz_window(start: &[u8]) -> Option<u64> {
+    let Some(block) = start.strip_prefix(b"\xfd7zXZ\0").and_then(|rest| rest.get(6..)) else {
+        // The byte of properties, then the window.
+        let bytes = start.get(1..5)?;
+        return Some(bytes.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte)));
+    };
+    let (flags, mut rest) = (*block.get(1)?, block.get(2..)?);
+    // The sizes of the block, where it has them: each ends with a byte below 128.
+    for _ in 0..u32::from(flags & 0x40 != 0) + u32::from(flags & 0x80 != 0) {
+        let end = rest.iter().position(|byte| byte & 0x80 == 0)?;
+        rest = rest.get(end + 1..)?;
+    }
+    match (flags & 3, rest) {
+        (0, [0x21, 1, bits, ..]) if *bits < 40 => Some((2 | u64::from(bits & 1)) << (bits / 2 + 11)),
+        _ => None,
+    }
 }
 
 /// Returns the window in the header of a zstd frame (RFC 8878, §3.1.1.1).
@@ -59,6 +85,24 @@ fn window(start: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use std::io::Write as _;
+
+    #[test]
+    fn windows_of_xz_and_lzma_are_those_of_the_presets() {
+        for (preset, window) in [(0, 256 << 10), (3, 4 << 20), (6, 8 << 20), (9, 64 << 20)] {
+            let options = liblzma::stream::LzmaOptions::new_preset(preset).unwrap();
+            let streams = [
+                liblzma::stream::Stream::new_easy_encoder(preset, liblzma::stream::Check::Crc64).unwrap(),
+                liblzma::stream::Stream::new_lzma_encoder(&options).unwrap(),
+            ];
+            for stream in streams {
+                let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+                encoder.write_all(b"some text").unwrap();
+                assert_eq!(xz_window(&encoder.finish().unwrap()), Some(window), "{preset}");
+            }
+        }
+        assert_eq!(xz_window(b"\xfd7zXZ\0 and no more"), None);
+        assert_eq!(xz_window(b""), None);
+    }
 
     #[test]
     fn windows_are_what_the_encoder_was_told() {
