@@ -70,6 +70,7 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
             ));
         };
         named(folder, paths_file, &mut listing, cancel)?;
+        report_archives(&mut listing)?;
         return Ok(listing);
     }
     let mut ends = Vec::with_capacity(inputs.len());
