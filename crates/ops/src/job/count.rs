@@ -12,7 +12,7 @@ use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
-use gristmill_tokenizer::{Encoder, Tokenizer};
+use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -177,6 +177,8 @@ struct UnitCount {
     bad_lines: Vec<(u64, String)>,
     bad_count: u64,
     damage: Option<Problem>,
+    /// The first document that the fast tokenizer encodes differently from the reference.
+    mismatch: Option<Mismatch>,
 }
 
 fn count_files(
@@ -197,14 +199,12 @@ fn count_files(
             ranges.into_iter().map(move |range| Unit { number, file, range })
         })
         .collect();
-    context.phase_of(Phase::Scan, "file", "counting");
-    context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
-    let counts = run_units(&units, context.options.threads, &context.cancel, |unit| {
-        let counted = count_unit(plan, unit, tokenizer, context)?;
-        let bytes = unit.range.map_or(unit.file.bytes, |range| range.end - range.start);
-        context.progress.add(u64::from(unit.range.is_none_or(|range| range.end == unit.file.bytes)), bytes);
-        Ok(counted)
-    })?;
+    let mut counts = count_units(plan, &units, files, tokenizer, context)?;
+    if let Some(mismatch) = counts.iter().find_map(|unit| unit.mismatch.as_ref()) {
+        context.log(format!("the fast tokenizer differs from the reference: {mismatch}; the reference counts again"));
+        tokenizer.use_reference();
+        counts = count_units(plan, &units, files, tokenizer, context)?;
+    }
     let mut before = (0, 0);
     for unit in counts {
         let (Some(file), Some(counted)) = (files.get(unit.file), report.files.get_mut(unit.file)) else {
@@ -238,6 +238,23 @@ impl TextCount {
     }
 }
 
+fn count_units(
+    plan: &CountPlan,
+    units: &[Unit<'_>],
+    files: &[TextFile],
+    tokenizer: &Tokenizer,
+    context: &TaskContext,
+) -> Outcome<Vec<UnitCount>> {
+    context.phase_of(Phase::Scan, "file", "counting");
+    context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    run_units(units, context.options.threads, &context.cancel, |unit| {
+        let counted = count_unit(plan, unit, tokenizer, context)?;
+        let bytes = unit.range.map_or(unit.file.bytes, |range| range.end - range.start);
+        context.progress.add(u64::from(unit.range.is_none_or(|range| range.end == unit.file.bytes)), bytes);
+        Ok(counted)
+    })
+}
+
 /// Reports the lines of a unit that have no text; `lines` is the number of lines of the file before the unit.
 fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskContext) -> Outcome<()> {
     for (line, why) in &unit.bad_lines {
@@ -257,6 +274,8 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
     let mut counter = Counter {
         extractor: Extractor::new(&TextField::Key(plan.text_key.clone()))?,
         encoder: tokenizer.encoder(),
+        parity: tokenizer.guard(),
+        first_number: ((unit.number as u64) << 40) + unit.range.map_or(0, |range| range.start),
         ids: Vec::new(),
         unit: UnitCount {
             file: unit.number,
@@ -265,6 +284,7 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
             bad_lines: Vec::new(),
             bad_count: 0,
             damage: None,
+            mismatch: None,
         },
     };
     match unit.range {
@@ -289,6 +309,9 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
 struct Counter {
     extractor: Extractor,
     encoder: Encoder,
+    parity: ParityCheck,
+    /// Number of the first line, by which documents are selected for comparison: the same for every thread count.
+    first_number: u64,
     ids: Vec<u32>,
     unit: UnitCount,
 }
@@ -321,6 +344,9 @@ impl Counter {
         self.ids.clear();
         if let Err(failure) = self.encoder.encode(text, &mut self.ids) {
             return Ok(Err(failure.why));
+        }
+        if self.unit.mismatch.is_none() && self.parity.wants(self.first_number + self.unit.lines - 1) {
+            self.unit.mismatch = self.parity.check(text, &self.ids)?;
         }
         let (tokens, count) = (self.ids.len() as u64, &mut self.unit.count);
         count.documents += 1;
@@ -393,4 +419,43 @@ fn sentence(name: &str, figures: &TextCount, of: Option<&str>) -> String {
         count(figures.tokens, "token"),
         bytes(figures.text_bytes)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::{start, Count};
+    use gristmill_core::RunOptions;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_tokenizer::DIFFERS;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_difference_from_the_reference_makes_the_reference_count_everything() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tokenizers/gpt2.json");
+        for (text, is_logged) in [(format!("some words, and {DIFFERS}"), true), ("some words".to_owned(), false)] {
+            write_file(&RealFs, &path, format!("{}\n", serde_json::json!({ "text": text })).as_bytes(), FILE_MODE)
+                .unwrap();
+            let plan = CountPlan {
+                version: gristmill_core::plan::PLAN_VERSION,
+                inputs: vec![path.clone()],
+                tokenizer: tokenizer.to_owned(),
+                text_key: TEXT_KEY.to_owned(),
+                glob: None,
+                output: None,
+                overwrite: false,
+            };
+            let task = start::<Count>(plan, false, RunOptions::default(), Arc::new(RealFs)).unwrap();
+            while !task.ends_within(Duration::from_millis(10)) {}
+            let log = task.status().log.join("\n");
+            assert_eq!(log.contains("differs from the reference"), is_logged, "{log}");
+            let report = task.wait().unwrap();
+            let mut ids = Vec::new();
+            let reference = Tokenizer::load(tokenizer).unwrap();
+            reference.encoder().encode_by_reference(&text, &mut ids).unwrap();
+            assert_eq!((report.total.documents, report.total.tokens), (1, ids.len() as u64));
+        }
+    }
 }

@@ -90,7 +90,7 @@ pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome
                 .with_hint("`gristmill prepare-media PATH` describes them"));
         }
         _ => {
-            return Err(Failure::usage("gathering figures", "there are none of this kind of data")
+            return Err(Failure::usage("gathering figures", "this kind of data has no figures")
                 .on(Subject::path(path))
                 .with_hint("`gristmill info PATH` says what it is"));
         }

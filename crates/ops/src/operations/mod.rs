@@ -81,17 +81,29 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
 }
 
-/// Runs a plan in the background, writing through `fs`; a preview writes nothing.
-pub fn start<O: Operation>(
+/// Runs a plan in the background, writing through `fs`, and converts its report; a preview writes nothing.
+fn start_with<O: Operation, R: Send + 'static>(
+    plan: O::Plan,
+    is_preview: bool,
+    options: RunOptions,
+    fs: Arc<dyn Fs>,
+    convert: fn(O::Report) -> R,
+) -> Outcome<Task<R>> {
+    Task::start(O::DOING, options, fs, move |context| match is_preview {
+        true => O::preview(&plan, context).map(convert),
+        false => O::run(&plan, context).map(convert),
+    })
+}
+
+/// Runs a plan in the background, writing through `fs`, which may fail; a preview writes nothing.
+#[cfg(test)]
+pub(crate) fn start<O: Operation>(
     plan: O::Plan,
     is_preview: bool,
     options: RunOptions,
     fs: Arc<dyn Fs>,
 ) -> Outcome<Task<O::Report>> {
-    Task::start(O::DOING, options, fs, move |context| match is_preview {
-        true => O::preview(&plan, context),
-        false => O::run(&plan, context),
-    })
+    start_with::<O, _>(plan, is_preview, options, fs, |report| report)
 }
 
 /// An [`Operation`] with its types erased.
@@ -279,11 +291,7 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     }
 
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
-        let plan = self.0.clone();
-        Task::start(O::DOING, options, Arc::new(RealFs), move |context| {
-            let report = if is_preview { O::preview(&plan, context) } else { O::run(&plan, context) };
-            report.map(|report| Box::new(report) as Box<dyn Report>)
-        })
+        start_with::<O, _>(self.0.clone(), is_preview, options, Arc::new(RealFs), |report| Box::new(report))
     }
 }
 
