@@ -111,7 +111,8 @@ fn confirm(story: &mut Story) {
         if is_written.get() {
             return;
         }
-        story.wait_gone(REFUSED);
+        // The next key removes the message.
+        story.keys("j").wait_gone(REFUSED);
     }
 }
 
