@@ -5,16 +5,18 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
-use gristmill_core::options::{Answer, OptionInfo, ValueKind};
+use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
 use std::path::PathBuf;
+
+const WHAT: &str = "reading the command line";
 
 /// The values that a command line gives for the options of an operation.
 #[derive(Clone)]
 pub struct GivenPlan {
     operation: &'static dyn AnyOperation,
-    answers: Vec<(&'static str, GivenAnswer)>,
+    answers: Vec<(OptionRow, GivenAnswer)>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,25 +38,56 @@ impl GivenPlan {
         self.operation.name()
     }
 
-    /// Returns the plan: the values are applied in the order of the table.
+    /// Returns the plan: files with answers are applied first, then the values in the order of the table. `compat` is the global flag.
     ///
     /// # Errors
-    /// A path that is not local, or a value that the option does not accept.
-    pub fn plan(&self) -> Outcome<Box<dyn AnyPlan>> {
+    /// A path that is not local, or values that the options do not accept.
+    pub fn plan(&self, compat: bool) -> Result<Box<dyn AnyPlan>, Vec<Failure>> {
         let mut plan = self.operation.blank();
-        for (name, given) in &self.answers {
+        self.apply(&mut *plan, compat).map_err(|failure| vec![failure])?;
+        let foreign: Vec<Failure> = self.answers.iter().filter_map(|(row, _)| refuse_foreign(row, &*plan)).collect();
+        if !foreign.is_empty() {
+            return Err(foreign);
+        }
+        plan.complete();
+        Ok(plan)
+    }
+
+    fn apply(&self, plan: &mut dyn AnyPlan, compat: bool) -> Outcome<()> {
+        if compat && self.operation.options().iter().any(|row| row.info.is_global && row.info.name == "compat") {
+            plan.set("compat", &Answer::On).map_err(|why| Failure::usage(WHAT, why))?;
+        }
+        let (files, others): (Vec<_>, Vec<_>) = self.answers.iter().partition(|(row, _)| row.kind == ValueKind::File);
+        for (row, given) in files.into_iter().chain(others) {
             let answer = match given {
+                GivenAnswer::Path(path) if row.kind == ValueKind::File => {
+                    plan.read_file(row.info.name, path)?;
+                    continue;
+                }
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
                 GivenAnswer::Paths(all) => {
                     Answer::List(all.iter().map(|path| paths::local(path)).collect::<Outcome<_>>()?)
                 }
             };
-            let refuse = |why| Failure::usage("reading the arguments", why).on(Subject::field(format!("--{name}")));
-            plan.set(name, &answer).map_err(refuse)?;
+            let refuse = |why| Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+            plan.set(row.info.name, &answer).map_err(refuse)?;
         }
-        Ok(plan)
+        Ok(())
     }
+}
+
+/// Refuses a value that has no meaning with the other answers: ignoring it would hide a mistake. While the answer that its group depends
+/// on is open, it may still fit.
+fn refuse_foreign(row: &OptionRow, plan: &dyn AnyPlan) -> Option<Failure> {
+    let decided_by = row.needs.trim_start_matches("--").split(' ').next().unwrap_or_default();
+    let is_open = !decided_by.is_empty() && plan.get(decided_by) == Answer::Unset;
+    if row.needs.is_empty() || is_open || plan.applies(row.info.name) {
+        return None;
+    }
+    let failure = Failure::usage(WHAT, format!("it belongs to {}", row.needs));
+    let hint = format!("add {}, or leave the flag out", row.needs);
+    Some(failure.on(Subject::field(format!("--{}", row.info.name))).with_hint(hint))
 }
 
 impl FromArgMatches for GivenPlan {
@@ -90,8 +123,10 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
         if of != group {
             return None;
         }
-        let command = Command::new(name).about(operation.about());
-        Some(operation.options().iter().fold(command, |command, (info, kind)| command.arg(argument(info, *kind))))
+        let command = Command::new(name).about(operation.about()).override_usage(usage(*operation));
+        let options = operation.options();
+        let own = options.iter().filter(|row| !row.info.is_global);
+        Some(own.fold(command, |command, row| command.arg(argument(*operation, row))))
     })
 }
 
@@ -99,34 +134,69 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
 pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
     let operation = operation(format!("{group} {name}").trim_start())?;
-    let options = operation.options();
-    let answers = options.iter().filter_map(|(info, kind)| Some((info.name, answer(matches, info.name, *kind)?)));
+    let own = operation.options().into_iter().filter(|row| !row.info.is_global);
+    let answers = own.filter_map(|row| Some((row, answer(matches, row.info.name, row.kind)?)));
     Some(GivenPlan { operation, answers: answers.collect() })
 }
 
-fn argument(info: &OptionInfo, kind: ValueKind) -> Arg {
-    let mut arg = Arg::new(info.name).help(info.help).required(info.is_required);
+/// Returns the usage of an operation: the required options are asked for where questions are possible, so parsing does not require them.
+fn usage(operation: &dyn AnyOperation) -> String {
+    let mut usage = format!("gristmill {} [OPTIONS]", operation.name());
+    let required = operation.options().into_iter().filter(|row| row.info.is_required);
+    let (positional, flags): (Vec<_>, Vec<_>) = required.partition(|row| row.info.is_positional);
+    for OptionRow { info, kind, .. } in flags.into_iter().chain(positional) {
+        let flag = if info.is_positional { String::new() } else { format!("--{} ", info.name) };
+        let more = if kind == ValueKind::Paths { "..." } else { "" };
+        usage.push_str(&format!(" {flag}<{}>{more}", info.value_name));
+    }
+    usage
+}
+
+/// Returns the help of an option: its effect, then what counts without it.
+fn help(info: &OptionInfo) -> String {
+    match (info.default, info.unset) {
+        ("", "") => info.help.to_owned(),
+        ("", meaning) | (meaning, _) => format!("{} [default: {meaning}]", info.help),
+    }
+}
+
+fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
+    let OptionRow { info, kind, .. } = *row;
+    let mut arg = Arg::new(info.name).help(help(&info)).value_name(info.value_name).conflicts_with_all(info.conflicts);
     if !info.is_positional {
-        arg = arg.long(info.name);
+        arg = arg.long(info.name).aliases(info.aliases.iter().copied());
+    }
+    if !row.heading.is_empty() {
+        arg = arg.help_heading(row.heading);
     }
     if let Some(short) = info.short {
         arg = arg.short(short);
     }
-    if !info.default.is_empty() {
-        arg = arg.default_value(info.default);
+    if !info.needs.is_empty() {
+        arg = arg.requires(info.needs);
     }
-    let arg = match kind {
-        ValueKind::Switch => return arg.action(ArgAction::SetTrue),
-        ValueKind::Number(least) => arg.value_parser(clap::value_parser!(u64).range(least..)),
-        ValueKind::Text => arg.value_parser(clap::value_parser!(String)),
-        ValueKind::Path => arg.value_parser(clap::value_parser!(PathBuf)),
-        ValueKind::Paths => arg.value_parser(clap::value_parser!(PathBuf)).num_args(1..),
-        ValueKind::Choice(choices) => {
-            let values = choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help));
-            arg.value_parser(PossibleValuesParser::new(values))
-        }
+    if let Some(value) = info.bare {
+        arg = arg.num_args(0..=1).require_equals(true).default_missing_value(value);
+    }
+    let checked = move |text: &str| {
+        let answer = Answer::List(vec![text.to_owned()]);
+        operation.blank().set(info.name, &answer).map(|()| text.to_owned())
     };
-    arg.value_name(info.value_name)
+    match kind {
+        ValueKind::Switch => arg.action(ArgAction::SetTrue),
+        ValueKind::Number(least, most) => arg.value_parser(clap::value_parser!(u64).range(least..=most)),
+        ValueKind::Text => arg.value_parser(checked).allow_hyphen_values(true),
+        ValueKind::List(None) => arg.value_parser(checked).allow_hyphen_values(true).action(ArgAction::Append),
+        ValueKind::List(Some(_)) => arg.value_parser(checked).allow_hyphen_values(true),
+        ValueKind::Path | ValueKind::File => arg.value_parser(clap::value_parser!(PathBuf)),
+        ValueKind::Paths => arg.value_parser(clap::value_parser!(PathBuf)).num_args(1..),
+        ValueKind::Choice(choices) => arg.value_parser(values(choices)).ignore_case(true),
+        ValueKind::Choices(choices) => arg.value_parser(values(choices)).action(ArgAction::Append),
+    }
+}
+
+fn values(choices: &'static [Choice]) -> PossibleValuesParser {
+    PossibleValuesParser::new(choices.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help)))
 }
 
 fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnswer> {
@@ -136,10 +206,14 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
     let text = |text: String| GivenAnswer::Answer(Answer::Text(text));
     match kind {
         ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
-        ValueKind::Number(_) => matches.get_one::<u64>(name).map(|number| text(number.to_string())),
+        ValueKind::Number(..) => matches.get_one::<u64>(name).map(|number| text(number.to_string())),
         ValueKind::Paths => matches.get_many::<PathBuf>(name).map(|paths| GivenAnswer::Paths(paths.cloned().collect())),
-        ValueKind::Path => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
+        ValueKind::Path | ValueKind::File => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
         ValueKind::Text | ValueKind::Choice(_) => matches.get_one::<String>(name).cloned().map(text),
+        ValueKind::List(_) | ValueKind::Choices(_) => {
+            let values = matches.get_many::<String>(name)?;
+            Some(GivenAnswer::Answer(Answer::List(values.cloned().collect())))
+        }
     }
 }
 
@@ -159,8 +233,14 @@ mod tests {
         let text = || odd[kind_of_text as usize % odd.len()].to_owned();
         match kind {
             ValueKind::Switch => Answer::On,
-            ValueKind::Number(least) => Answer::Text((u64::from(number) + least).to_string()),
+            ValueKind::File => Answer::Unset,
+            ValueKind::Number(least, most) => Answer::Text((u64::from(number) % (most - least) + least).to_string()),
             ValueKind::Text => Answer::Text(text()),
+            ValueKind::List(_) => Answer::List(vec![text(), "x".to_owned()]),
+            ValueKind::Choices(choices) => {
+                let chosen = choices.iter().enumerate().filter(|(bit, _)| number >> bit & 1 == 1);
+                Answer::List(chosen.map(|(_, choice)| choice.name.to_owned()).collect())
+            }
             ValueKind::Path => Answer::Text(format!("/data/{}", text())),
             ValueKind::Paths => Answer::List(vec![format!("/data/{}", text()), "/data".to_owned()]),
             ValueKind::Choice(choices) => Answer::Text(choices[number as usize % choices.len()].name.to_owned()),
@@ -175,20 +255,25 @@ mod tests {
         ) {
             let operation = OPERATIONS[row];
             let mut plan = operation.blank();
-            for ((info, kind), draw) in operation.options().iter().zip(&draws) {
-                plan.set(info.name, &value(*kind, info.is_required, *draw)).unwrap();
+            for (OptionRow { info, kind, .. }, draw) in operation.options().iter().zip(&draws) {
+                if plan.applies(info.name) {
+                    // A text that the option does not accept leaves its default.
+                    let _ = plan.set(info.name, &value(*kind, info.is_required, *draw));
+                }
             }
             let words = plan.command_line().arguments;
+            let typed = words.iter().filter(|word| *word != "--compat");
             let command = Command::new("gristmill").subcommands(commands_of(""));
             let given = match operation.name().split_once(' ') {
-                None => given_of("", &command.try_get_matches_from(&words).unwrap()),
+                None => given_of("", &command.try_get_matches_from(typed).unwrap()),
                 Some((group, _)) => {
                     let command = command.subcommand(Command::new(group.to_owned()).subcommands(commands_of(group)));
-                    given_of(group, command.try_get_matches_from(&words).unwrap().subcommand().unwrap().1)
+                    given_of(group, command.try_get_matches_from(typed).unwrap().subcommand().unwrap().1)
                 }
             };
             let given = given.unwrap();
-            prop_assert!(given.plan().unwrap().is_same(&*plan), "{words:?}");
+            let compat = words.iter().any(|word| word == "--compat");
+            prop_assert!(given.plan(compat).unwrap().is_same(&*plan), "{words:?}");
             prop_assert!(read_plan(&plan.to_yaml().unwrap()).unwrap().unwrap().is_same(&*plan));
         }
     }

@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::exit::{Done, Finished};
-use super::table::{Align, Table};
 use crate::tui::recent;
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::engine::plan::shell_quote;

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::exit::{Done, Finished};
 use super::printer::{paint, Tone};
-use super::table::{Align, Table};
 use crate::tui::keymap::{Context as Place, Keymap};
+use gristmill_core::table::{Align, Table};
 use serde_json::{json, Map, Value};
 
 /// Prints the key table.

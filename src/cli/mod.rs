@@ -40,7 +40,6 @@ mod report;
 mod run_plan;
 mod signals;
 mod splits;
-mod table;
 mod task;
 
 pub use args::Cli;
@@ -113,8 +112,8 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
-        Some(Command::Operation(given)) => operation::execute(&*given.plan()?, context),
-        Some(Command::Nanosets(args)) => operation::execute(&*args.0.plan()?, context),
+        Some(Command::Operation(given)) => operation::run(&given, context),
+        Some(Command::Nanosets(args)) => operation::run(&args.0, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

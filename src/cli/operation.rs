@@ -1,41 +1,105 @@
 //! Runs a plan of any operation, and prints the result.
 
+use super::arguments::GivenPlan;
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{Done, Finished, Stopped};
 use super::prepare::{self, summary};
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings, report_earlier_problems};
+use crate::tui::recent;
+use gristmill_core::{Failure, Problem, RunOptions, Severity};
+use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
+use gristmill_storage::memory::usual_memory;
+use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
+
+/// Runs the plan of a command line.
+pub fn run(given: &GivenPlan, context: &Context) -> Finished {
+    execute(&*given.plan(context.globals.compat)?, context)
+}
 
 /// Saves the plan if requested, then previews or runs it.
 pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     let is_preview = context.globals.dry_run;
+    let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(Problem::into_failure).collect();
+    if !refused.is_empty() {
+        return Err(refused.into());
+    }
+    let notes = plan.notes()?;
     if let Some(path) = &context.globals.save_plan {
         prepare::write_plan(path, &plan.to_yaml()?)?;
         context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
     }
-    let task = plan.start(is_preview, context.run_options())?;
-    let report = follow(task, Some(plan.operation().doing()), context)?;
-    let (problems, counts) = report.findings();
-    print_findings(problems, counts, context);
-    for line in report.lines(is_preview) {
-        context.printer.say(match line.lead {
-            "" => line.rest,
-            lead => format!("{} {}", paint(Tone::Good, lead), line.rest),
-        });
+    notes.iter().flatten().for_each(|note| context.printer.note(note));
+    let options = run_options(plan, context);
+    if !is_preview {
+        if let Some(line) = plan.announcement(&options, &context.signals.listen())? {
+            context.printer.progress_line(line);
+        }
+        plan.recent().iter().for_each(|path| recent::remember_now(&xdg::state_dir(), path));
     }
+    let report = follow(plan.start(is_preview, options)?, Some(plan.operation().doing()), context)?;
+    let (problems, counts) = report.findings();
+    let mut result = match context.printer.is_json() {
+        // Built for JSON only: with very many files it would need more memory than the run.
+        true => result_of(plan, &*report, notes, context),
+        false => Map::new(),
+    };
+    let refusals: Vec<Problem> = problems.iter().filter(|p| p.severity == Severity::Refusal).cloned().collect();
+    if is_preview && !refusals.is_empty() {
+        let others: Vec<Problem> = problems.iter().filter(|p| p.severity != Severity::Refusal).cloned().collect();
+        print_findings(&others, &[], context);
+        return Err(Stopped { failures: refusals.into_iter().map(Problem::into_failure).collect(), result });
+    }
+    print_findings(problems, counts, context);
+    print_report(plan, &*report, is_preview, context);
+    if !is_preview && report.is_nothing_to_do() {
+        report_earlier_problems(problems, counts, context, &mut result);
+    }
+    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {
+    let options = context.run_options();
+    match context.globals.memory {
+        None if plan.operation().uses_spare_memory() => RunOptions { memory_bytes: usual_memory(), ..options },
+        _ => options,
+    }
+}
+
+fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, context: &Context) {
+    // The result of a dry run is what was asked for: `--quiet` keeps it.
+    let print = |line: String| match is_preview {
+        true => context.printer.line(line),
+        false => context.printer.say(line),
+    };
+    report.lines(is_preview).into_iter().for_each(|line| print(summary::painted(line)));
+    print(String::new());
+    print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), plan.command_line().text()));
+    if let (false, Some(next)) = (is_preview, report.next_command()) {
+        print(format!("{} {next}", paint(Tone::Strong, "Next:")));
+    }
+}
+
+fn result_of(
+    plan: &dyn AnyPlan,
+    report: &dyn Report,
+    notes: Option<Vec<Problem>>,
+    context: &Context,
+) -> Map<String, Value> {
     let mut result = match report.to_json() {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
     result.insert("plan".into(), plan.to_json());
     result.insert("equivalent_command".into(), json!(plan.command_line().text()));
-    result.insert("counts".into(), summary::counts_value(counts));
-    if is_preview {
-        result.insert("dry_run".into(), json!(true));
-    } else if report.is_nothing_to_do() {
-        report_earlier_problems(problems, counts, context, &mut result);
+    result.insert("counts".into(), summary::counts_value(report.findings().1));
+    if let Some(notes) = notes {
+        result.insert("notes".into(), json!(notes));
     }
-    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    if context.globals.dry_run {
+        result.insert("dry_run".into(), json!(true));
+    }
+    result
 }

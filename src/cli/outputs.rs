@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::exit::{fields, Finished};
 use super::facts::{head, item, more, print_facts, size, MAX_LISTED};
-use super::table::{Align, Table};
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::grouped;
 use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
 use gristmill_ops::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};

@@ -1,5 +1,8 @@
 //! Options as data: which options a plan has, in which order, and how each answer is read from the plan and written to it. The arguments of
-//! the command line, the printed command and the checks of answers are derived from these tables.
+//! the command line, the printed command, forms and the checks of answers are derived from these tables.
+
+use crate::Outcome;
+use std::path::Path;
 
 /// The answer to an option, as it would be typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,21 +36,23 @@ pub enum Access<P: 'static> {
         /// Switches it on or off.
         set: fn(&mut P, bool),
     },
-    /// A number with a lower limit.
+    /// A number within limits.
     Number {
         /// The smallest accepted number.
         least: u64,
+        /// The largest accepted number.
+        most: u64,
         /// Returns the value, or `None` for the default.
         get: fn(&P) -> Option<u64>,
         /// Stores a value; `None` is the default.
         set: fn(&mut P, Option<u64>),
     },
-    /// Any text.
+    /// Text.
     Text {
         /// Returns the value, or `None` for the default.
         get: fn(&P) -> Option<String>,
-        /// Stores a value; `None` is the default.
-        set: fn(&mut P, Option<String>),
+        /// Stores a value, `None` for the default; or returns the reason why it is not valid.
+        set: fn(&mut P, Option<String>) -> Result<(), String>,
     },
     /// A local path.
     Path {
@@ -63,6 +68,15 @@ pub enum Access<P: 'static> {
         /// Stores all values.
         set: fn(&mut P, Vec<String>),
     },
+    /// Several texts: the flag is repeated, or its value is divided by the separator.
+    List {
+        /// Divides the value of the flag; `None` if the flag is repeated.
+        separator: Option<char>,
+        /// Returns the values; empty for the default.
+        get: fn(&P) -> Vec<String>,
+        /// Stores all values, none for the default; or returns the reason why one is not valid.
+        set: fn(&mut P, Vec<String>) -> Result<(), String>,
+    },
     /// One of a fixed set of values.
     Choice {
         /// All of them; the first is the default.
@@ -72,6 +86,20 @@ pub enum Access<P: 'static> {
         /// Stores the choice with this name.
         set: fn(&mut P, &'static str),
     },
+    /// Several of a fixed set of values: the flag is repeated.
+    Choices {
+        /// All of them.
+        choices: &'static [Choice],
+        /// Returns the names of the values.
+        get: fn(&P) -> Vec<&'static str>,
+        /// Stores the choices with these names, and no others.
+        set: fn(&mut P, &[&'static str]),
+    },
+    /// A file with answers to other options. It is applied before all other answers, and the plan does not keep its name.
+    File {
+        /// Applies the answers in the file.
+        read: fn(&mut P, &Path) -> Outcome<()>,
+    },
 }
 
 /// The part of an option that front ends show. It has no type parameter, so one list can hold options of different plans.
@@ -79,18 +107,34 @@ pub enum Access<P: 'static> {
 pub struct OptionInfo {
     /// The flag without its hyphens; for a positional option, its name in messages.
     pub name: &'static str,
+    /// Label in forms and prompts; empty for the name with blanks.
+    pub label: &'static str,
     /// Placeholder for the value in help.
     pub value_name: &'static str,
     /// Its effect, in one line without full stop.
     pub help: &'static str,
     /// The value used if none is given; empty if there is none.
     pub default: &'static str,
+    /// The meaning of no answer, where it is not a [value](Self::default): `one per file, at most 64`. Empty if there is none.
+    pub unset: &'static str,
     /// The one-letter flag.
     pub short: Option<char>,
+    /// Earlier spellings of the flag, which help does not list.
+    pub aliases: &'static [&'static str],
+    /// Options that cannot be given with it.
+    pub conflicts: &'static [&'static str],
+    /// The option that has to be given with it; empty if there is none.
+    pub needs: &'static str,
+    /// The value of the flag without a value, which otherwise has to follow after `=`.
+    pub bare: Option<&'static str>,
     /// Whether it is given by its position among the arguments, without a flag.
     pub is_positional: bool,
     /// Whether a plan without it is incomplete.
     pub is_required: bool,
+    /// Whether forms show it only among all settings.
+    pub is_advanced: bool,
+    /// Whether it is a flag of all commands, such as `--compat`.
+    pub is_global: bool,
 }
 
 /// One option of a plan.
@@ -99,6 +143,60 @@ pub struct OptionSpec<P: 'static> {
     pub info: OptionInfo,
     /// How a plan stores it.
     pub access: Access<P>,
+    /// Whether it has a meaning, given the other answers; `None` if it always has.
+    pub applies: Option<fn(&P) -> bool>,
+}
+
+/// Options under one heading.
+pub struct Group<P: 'static> {
+    /// The heading in help and forms; empty for the first options.
+    pub title: &'static str,
+    /// The step of a form that shows the options.
+    pub step: &'static str,
+    /// The answer without which the options have no meaning, such as `--format modalities`; empty if they always have one.
+    pub needs: &'static str,
+    /// Whether the options have a meaning, given the other answers; `None` if they always have.
+    pub applies: Option<fn(&P) -> bool>,
+    /// The options.
+    pub options: &'static [OptionSpec<P>],
+}
+
+impl<P> Group<P> {
+    /// Creates a group that always applies.
+    pub const fn new(title: &'static str, step: &'static str, options: &'static [OptionSpec<P>]) -> Self {
+        Self { title, step, needs: "", applies: None, options }
+    }
+
+    /// Sets the answer that the options need, such as `--format modalities`, and how a plan is checked for it.
+    #[must_use]
+    pub const fn needs(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
+        (self.needs, self.applies) = (answer, Some(applies));
+        self
+    }
+}
+
+/// A page of a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its name in groups and drafts.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+}
+
+/// An option and its position in the table of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionRow {
+    /// The part of the option that is shown.
+    pub info: OptionInfo,
+    /// The kind of its value.
+    pub kind: ValueKind,
+    /// The heading of its group.
+    pub heading: &'static str,
+    /// The step of a form that shows it.
+    pub step: &'static str,
+    /// The answer that its group needs.
+    pub needs: &'static str,
 }
 
 /// The kind of an option's value, without the plan.
@@ -106,24 +204,52 @@ pub struct OptionSpec<P: 'static> {
 pub enum ValueKind {
     /// No value.
     Switch,
-    /// A number that is at least this.
-    Number(u64),
-    /// Any text.
+    /// A number from the first to the second.
+    Number(u64, u64),
+    /// Text.
     Text,
     /// A local path.
     Path,
     /// Local paths.
     Paths,
+    /// Several texts, divided by a separator or by repeating the flag.
+    List(Option<char>),
     /// One of these.
     Choice(&'static [Choice]),
+    /// Several of these.
+    Choices(&'static [Choice]),
+    /// A file with answers.
+    File,
 }
 
 impl<P> OptionSpec<P> {
     /// Creates an option without default, short flag or requirement.
     pub const fn new(name: &'static str, value_name: &'static str, help: &'static str, access: Access<P>) -> Self {
-        let info =
-            OptionInfo { name, value_name, help, default: "", short: None, is_positional: false, is_required: false };
-        Self { info, access }
+        let info = OptionInfo {
+            name,
+            label: "",
+            value_name,
+            help,
+            default: "",
+            unset: "",
+            short: None,
+            aliases: &[],
+            conflicts: &[],
+            needs: "",
+            bare: None,
+            is_positional: false,
+            is_required: false,
+            is_advanced: false,
+            is_global: false,
+        };
+        Self { info, access, applies: None }
+    }
+
+    /// Sets the label in forms and prompts.
+    #[must_use]
+    pub const fn label(mut self, label: &'static str) -> Self {
+        self.info.label = label;
+        self
     }
 
     /// Sets the value used if none is given.
@@ -133,10 +259,45 @@ impl<P> OptionSpec<P> {
         self
     }
 
+    /// Sets the meaning of no answer, where it is not a value.
+    #[must_use]
+    pub const fn unset(mut self, meaning: &'static str) -> Self {
+        self.info.unset = meaning;
+        self
+    }
+
     /// Sets the one-letter flag.
     #[must_use]
     pub const fn short(mut self, short: char) -> Self {
         self.info.short = Some(short);
+        self
+    }
+
+    /// Sets earlier spellings of the flag.
+    #[must_use]
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.info.aliases = aliases;
+        self
+    }
+
+    /// Sets the options that cannot be given with it.
+    #[must_use]
+    pub const fn conflicts(mut self, others: &'static [&'static str]) -> Self {
+        self.info.conflicts = others;
+        self
+    }
+
+    /// Sets the option that has to be given with it.
+    #[must_use]
+    pub const fn needs(mut self, other: &'static str) -> Self {
+        self.info.needs = other;
+        self
+    }
+
+    /// Sets the value of the flag without a value.
+    #[must_use]
+    pub const fn bare(mut self, value: &'static str) -> Self {
+        self.info.bare = Some(value);
         self
     }
 
@@ -154,77 +315,161 @@ impl<P> OptionSpec<P> {
         self
     }
 
+    /// Makes forms show it only among all settings.
+    #[must_use]
+    pub const fn advanced(mut self) -> Self {
+        self.info.is_advanced = true;
+        self
+    }
+
+    /// Makes it a flag of all commands.
+    #[must_use]
+    pub const fn global(mut self) -> Self {
+        self.info.is_global = true;
+        self
+    }
+
+    /// Sets when it has a meaning, given the other answers.
+    #[must_use]
+    pub const fn applies(mut self, applies: fn(&P) -> bool) -> Self {
+        self.applies = Some(applies);
+        self
+    }
+
     /// Returns the kind of its value.
     pub fn kind(&self) -> ValueKind {
         match self.access {
             Access::Switch { .. } => ValueKind::Switch,
-            Access::Number { least, .. } => ValueKind::Number(least),
+            Access::Number { least, most, .. } => ValueKind::Number(least, most),
             Access::Text { .. } => ValueKind::Text,
             Access::Path { .. } => ValueKind::Path,
             Access::Paths { .. } => ValueKind::Paths,
+            Access::List { separator, .. } => ValueKind::List(separator),
             Access::Choice { choices, .. } => ValueKind::Choice(choices),
+            Access::Choices { choices, .. } => ValueKind::Choices(choices),
+            Access::File { .. } => ValueKind::File,
         }
     }
 
     /// Returns the answer stored in a plan.
     pub fn get(&self, plan: &P) -> Answer {
         let text = |text: Option<String>| text.map_or(Answer::Unset, Answer::Text);
+        let list = |values: Vec<String>| match values.is_empty() {
+            true => Answer::Unset,
+            false => Answer::List(values),
+        };
         match &self.access {
             Access::Switch { get, .. } if get(plan) => Answer::On,
-            Access::Switch { .. } => Answer::Unset,
+            Access::Switch { .. } | Access::File { .. } => Answer::Unset,
             Access::Number { get, .. } => text(get(plan).map(|number| number.to_string())),
             Access::Text { get, .. } | Access::Path { get, .. } => text(get(plan)),
-            Access::Paths { get, .. } => match get(plan) {
-                paths if paths.is_empty() => Answer::Unset,
-                paths => Answer::List(paths),
-            },
+            Access::Paths { get, .. } | Access::List { get, .. } => list(get(plan)),
             Access::Choice { get, .. } => text(get(plan).map(str::to_owned)),
+            Access::Choices { get, .. } => list(get(plan).into_iter().map(str::to_owned).collect()),
         }
     }
 
-    /// Stores an answer in a plan.
+    /// Stores an answer in a plan. The answers of a file are applied by [`read`](Self::read).
     ///
     /// # Errors
     /// The reason why the answer is not valid for this option.
     pub fn set(&self, plan: &mut P, answer: &Answer) -> Result<(), String> {
         let value = match answer {
             Answer::Unset => None,
-            Answer::On => Some(""),
+            Answer::On => self.info.bare.or(Some("")),
             Answer::Text(text) => Some(text.as_str()),
             Answer::List(values) => values.first().map(String::as_str),
         };
         match &self.access {
             Access::Switch { set, .. } => set(plan, value.is_some()),
-            Access::Number { least, set, .. } => {
-                let parse = |text: &str| text.parse().ok().filter(|number| number >= least);
-                let number = value.map(|text| parse(text).ok_or_else(|| not_a_number(text, *least))).transpose()?;
-                set(plan, number);
+            Access::Number { least, most, set, .. } => {
+                let parse = |text: &str| number_of(text).filter(|number| (*least..=*most).contains(number));
+                let number = value.map(|text| parse(text).ok_or_else(|| not_a_number(text, *least, *most)));
+                set(plan, number.transpose()?);
             }
-            Access::Text { set, .. } | Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
-            Access::Paths { set, .. } => match answer {
-                Answer::List(paths) => set(plan, paths.clone()),
-                _ => set(plan, value.map(str::to_owned).into_iter().collect()),
-            },
+            Access::Text { set, .. } => set(plan, value.map(str::to_owned))?,
+            Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
+            Access::Paths { set, .. } => set(plan, values_of(answer, None)),
+            Access::List { separator, set, .. } => set(plan, values_of(answer, *separator))?,
             Access::Choice { choices, set, .. } => {
-                let names = || choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ");
                 let chosen = match value {
-                    None => choices.first(),
-                    Some(name) => choices.iter().find(|choice| choice.name == name),
+                    None => choices.first().map(|choice| choice.name),
+                    Some(name) => Some(choice_of(choices, name)?),
                 };
-                set(
-                    plan,
-                    chosen.ok_or_else(|| format!("'{}' is none of {}", value.unwrap_or_default(), names()))?.name,
-                );
+                set(plan, chosen.unwrap_or_default());
             }
+            Access::Choices { choices, set, .. } => {
+                let names: Result<Vec<_>, _> =
+                    values_of(answer, None).iter().map(|name| choice_of(choices, name)).collect();
+                set(plan, &names?);
+            }
+            Access::File { .. } => {}
         }
         Ok(())
     }
+
+    /// Applies the answers in a file, for an option that names one.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or answers that are not valid.
+    pub fn read(&self, plan: &mut P, path: &Path) -> Outcome<()> {
+        match self.access {
+            Access::File { read } => read(plan, path),
+            _ => Ok(()),
+        }
+    }
 }
 
-fn not_a_number(text: &str, least: u64) -> String {
-    match least {
-        0 => format!("'{text}' is not a number"),
-        least => format!("'{text}' is not a number from {least} on"),
+impl OptionInfo {
+    /// Returns the label in forms and prompts.
+    pub fn label(&self) -> String {
+        match self.label {
+            "" => self.name.replace('-', " "),
+            label => label.to_owned(),
+        }
+    }
+
+    /// Returns the option as it is typed: `--output DIR`, or its placeholder where it has no flag.
+    pub fn usage(&self) -> String {
+        match (self.is_positional, self.value_name) {
+            (true, name) => name.to_owned(),
+            (false, "") => format!("--{}", self.name),
+            (false, value) => format!("--{} {value}", self.name),
+        }
+    }
+}
+
+/// Parses a number as a user types it: `1,000`, `1_000` and `1'000` are the same.
+pub fn number_of(typed: &str) -> Option<u64> {
+    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    digits.parse().ok()
+}
+
+fn values_of(answer: &Answer, separator: Option<char>) -> Vec<String> {
+    let values: Vec<&str> = match answer {
+        Answer::Unset | Answer::On => Vec::new(),
+        Answer::Text(text) => vec![text],
+        Answer::List(values) => values.iter().map(String::as_str).collect(),
+    };
+    match separator {
+        None => values.into_iter().map(str::to_owned).collect(),
+        Some(separator) => {
+            values.into_iter().flat_map(|value| value.split(separator)).map(|part| part.trim().to_owned()).collect()
+        }
+    }
+}
+
+fn choice_of(choices: &'static [Choice], name: &str) -> Result<&'static str, String> {
+    let names = || choices.iter().map(|choice| choice.name).collect::<Vec<_>>().join(", ");
+    let chosen = choices.iter().find(|choice| choice.name.eq_ignore_ascii_case(name));
+    chosen.map(|choice| choice.name).ok_or_else(|| format!("'{name}' is none of {}", names()))
+}
+
+fn not_a_number(text: &str, least: u64, most: u64) -> String {
+    match (least, most) {
+        (0, u64::MAX) => format!("'{text}' is not a number"),
+        (least, u64::MAX) => format!("'{text}' is not a number from {least} on"),
+        (least, most) => format!("'{text}' is not a number from {least} to {most}"),
     }
 }
 
@@ -243,7 +488,7 @@ mod tests {
         "count",
         "N",
         "How many",
-        Access::Number { least: 2, get: |plan| plan.count, set: |plan, count| plan.count = count },
+        Access::Number { least: 2, most: u64::MAX, get: |plan| plan.count, set: |plan, count| plan.count = count },
     );
     const WAY: OptionSpec<Plan> = OptionSpec::new(
         "way",

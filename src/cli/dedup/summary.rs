@@ -2,8 +2,8 @@
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
-use crate::cli::table::{Align, Table};
 use gristmill_core::dedup::Mode;
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
 use gristmill_core::DedupPlan;
 use gristmill_ops::engine::plan::{shell_quote, CommandLine};

@@ -2,7 +2,7 @@
 
 use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Tone};
-use crate::cli::table::{Align, Table};
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_core::{MediaType, PrepareMediaPlan};
 use gristmill_ops::engine::media::MediaOutlook;

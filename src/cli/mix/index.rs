@@ -4,11 +4,11 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::{self, summary};
 use super::super::printer::{paint, Tone};
-use super::super::table::{Align, Table};
 use super::super::task::{follow, print_findings};
 use super::super::{jsonl, paths};
 use super::args::IndexArgs;
 use crate::tui::Start;
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::engine::nanosets::mixture::{

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{fields, Finished};
 use super::super::facts::{head, item, more, print_facts, size, MAX_LISTED};
 use super::super::lint::{checked, vocabulary, LintTexts};
-use super::super::table::{Align, Table};
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
 use gristmill_ops::engine::check::forager::{check_forager, forager_facts, ForagerFacts};

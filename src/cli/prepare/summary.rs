@@ -2,12 +2,13 @@
 
 use super::super::media::{outlook_lines, summary_line};
 use super::super::printer::{paint, Tone};
-use super::super::table::{Align, Table};
-use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{agree, count, display_safe, duration, grouped};
 use gristmill_core::{PreparePlan, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::media::MediaOutlook;
 use gristmill_ops::engine::plan::{command_line_after_run, CommandLine};
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
+use gristmill_ops::job::report::{self, LineTone, ReportLine};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -122,35 +123,22 @@ fn share(part: u64, total: u64) -> String {
 
 /// Formats a table of files under a title.
 pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
-    if files.is_empty() {
-        return Vec::new();
-    }
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Right), ("", Align::Left)]);
-    for file in files {
-        let replaced = if file.replaces { "replaced" } else { "" };
-        table.row([display_safe(&file.name).into_owned(), bytes(file.bytes), replaced.to_owned()]);
-    }
-    let heading = paint(Tone::Strong, &format!("{title}:"));
-    [String::new(), heading].into_iter().chain(table.lines()).collect()
+    report::file_lines(title, files).into_iter().map(painted).collect()
 }
 
 /// Formats a table of the findings, worst first.
 pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
-    if counts.is_empty() {
-        return Vec::new();
+    report::count_lines(counts).into_iter().map(painted).collect()
+}
+
+/// Returns a line of a report with its style.
+pub fn painted(line: ReportLine) -> String {
+    let ReportLine { tone, lead, rest } = line;
+    match tone {
+        LineTone::Plain => lead + &rest,
+        LineTone::Good => paint(Tone::Good, &lead) + &rest,
+        LineTone::Strong => paint(Tone::Strong, &lead) + &rest,
     }
-    let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
-    let mut sorted = counts.to_vec();
-    sorted.sort_by(|a, b| b.0.cmp(&a.0).then(b.2.cmp(&a.2)));
-    for (severity, kind, number) in sorted {
-        let word = match severity {
-            Severity::Note => "note",
-            Severity::Problem => "problem",
-            Severity::Refusal => "refused",
-        };
-        table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
-    }
-    [String::new(), paint(Tone::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
 /// Whether the problem is a note that is printed even without `-v`.

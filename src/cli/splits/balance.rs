@@ -2,9 +2,9 @@
 
 use super::super::context::Context;
 use super::super::exit::Finished;
-use super::super::table::{Align, Table};
 use super::change::Change;
 use super::{is_split, no_split, open};
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::Outcome;
 use gristmill_ops::engine::splits::{balance, parse_ratios, Balance, SplitEditor};

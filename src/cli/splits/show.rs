@@ -3,8 +3,8 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Tone};
-use super::super::table::{Align, Table};
 use super::change::shown_path;
+use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use serde_json::{json, Map, Value};

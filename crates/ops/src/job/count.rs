@@ -377,7 +377,7 @@ impl Report for CountReport {
             }
         }
         let of = self.longest_file.as_deref().filter(|_| self.files.len() > 1);
-        lines.push(ReportLine { lead: "Counted", rest: sentence(&files, &self.total, of) });
+        lines.push(ReportLine::good("Counted", format!(" {}", sentence(&files, &self.total, of))));
         let written = self.output.iter().map(|path| display_safe(&path.to_string_lossy()).into_owned());
         lines.extend(written.map(|path| ReportLine::plain(format!("The counts are in {path}."))));
         lines
@@ -447,7 +447,7 @@ mod tests {
                 output: None,
                 overwrite: false,
             };
-            let task = start::<Count>(plan, false, RunOptions::default(), Arc::new(RealFs)).unwrap();
+            let task = start::<Count, _>(plan, false, RunOptions::default(), Arc::new(RealFs)).unwrap();
             while !task.ends_within(Duration::from_millis(10)) {}
             let log = task.status().log.join("\n");
             assert_eq!(log.contains("differs from the reference"), is_logged, "{log}");

@@ -1,10 +1,13 @@
 //! Result of a run, as every front end prints it.
 
+use super::prepare::OutputFile;
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{bytes, display_safe, grouped};
 use gristmill_core::{Problem, ProblemKind, Severity};
 
 /// What a run did, or would do.
 pub trait Report: Send + 'static {
-    /// Returns the printed lines, one sentence each. `is_preview` means that nothing was done.
+    /// Returns the printed lines. `is_preview` means that nothing was done.
     fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
     /// Returns the value for the result object.
     fn to_json(&self) -> serde_json::Value;
@@ -12,20 +15,89 @@ pub trait Report: Send + 'static {
     fn is_nothing_to_do(&self) -> bool;
     /// Returns the first problems and notes of each severity, and the counts of all.
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]);
+    /// Returns the command to try next, quoted for a shell; `None` if there is no obvious one.
+    fn next_command(&self) -> Option<String> {
+        None
+    }
 }
 
-/// A sentence of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The style of the first words of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineTone {
+    /// The style of text.
+    #[default]
+    Plain,
+    /// The style of success.
+    Good,
+    /// The style of headings.
+    Strong,
+}
+
+/// A line of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportLine {
-    /// First words, which state how the run ended; drawn in the colour of success.
-    pub lead: &'static str,
-    /// The rest of the sentence; safe to print.
+    /// The style of the first words.
+    pub tone: LineTone,
+    /// The first words.
+    pub lead: String,
+    /// The rest of the line, with its leading blank; safe to print.
     pub rest: String,
 }
 
 impl ReportLine {
-    /// Creates a sentence without lead words.
-    pub fn plain(rest: String) -> Self {
-        Self { lead: "", rest }
+    /// Creates a line in the style of text; empty to separate others.
+    pub fn plain(rest: impl Into<String>) -> Self {
+        Self { rest: rest.into(), ..Self::default() }
     }
+
+    /// Creates a line whose first words state how the run ended.
+    pub fn good(lead: impl Into<String>, rest: impl Into<String>) -> Self {
+        Self { tone: LineTone::Good, lead: lead.into(), rest: rest.into() }
+    }
+
+    /// Creates a heading.
+    pub fn heading(lead: impl Into<String>) -> Self {
+        Self { tone: LineTone::Strong, lead: lead.into(), rest: String::new() }
+    }
+}
+
+impl From<String> for ReportLine {
+    fn from(text: String) -> Self {
+        Self::plain(text)
+    }
+}
+
+/// Returns a heading, with an empty line before it, and lines below it; nothing if there are no lines.
+pub fn section(heading: &str, lines: Vec<String>) -> Vec<ReportLine> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let head = [ReportLine::default(), ReportLine::heading(heading)];
+    head.into_iter().chain(lines.into_iter().map(ReportLine::from)).collect()
+}
+
+/// Formats a table of files under a title.
+pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Right), ("", Align::Left)]);
+    for file in files {
+        let replaced = if file.replaces { "replaced" } else { "" };
+        table.row([display_safe(&file.name).into_owned(), bytes(file.bytes), replaced.to_owned()]);
+    }
+    section(&format!("{title}:"), table.lines())
+}
+
+/// Formats a table of the findings, worst first.
+pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine> {
+    let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
+    let mut sorted = counts.to_vec();
+    sorted.sort_by(|a, b| b.0.cmp(&a.0).then(b.2.cmp(&a.2)));
+    for (severity, kind, number) in sorted {
+        let word = match severity {
+            Severity::Note => "note",
+            Severity::Problem => "problem",
+            Severity::Refusal => "refused",
+        };
+        table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
+    }
+    section("Found on the way:", table.lines())
 }

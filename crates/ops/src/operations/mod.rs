@@ -14,6 +14,19 @@ macro_rules! path {
     };
 }
 
+/// Accessors of a field that is an optional text.
+macro_rules! text {
+    ($field:ident) => {
+        Access::Text {
+            get: |plan| plan.$field.clone(),
+            set: |plan, text| {
+                plan.$field = text;
+                Ok(())
+            },
+        }
+    };
+}
+
 /// Accessors of a field that is on or off.
 macro_rules! switch {
     ($field:ident) => {
@@ -32,14 +45,17 @@ pub use nanosets_shuffle::NanosetsShuffle;
 use crate::engine::plan::{file, CommandLine};
 use crate::job::report::Report;
 use crate::job::task::{Task, TaskContext};
-use gristmill_core::options::{Answer, OptionInfo, OptionSpec, ValueKind};
-use gristmill_core::{Failure, Outcome, RunOptions};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_core::options::{Answer, Group, OptionRow, OptionSpec, Step, ValueKind};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
+#[cfg(test)]
+use gristmill_storage::fs::Fs;
+use gristmill_storage::fs::RealFs;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
+use std::any::Any;
 use std::fmt::Debug;
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// All operations, in the order of the help.
@@ -56,7 +72,9 @@ pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send 
 pub trait Operation: Sized + Send + Sync + 'static {
     /// Answers to the options.
     type Plan: Plan;
-    /// Result of a run or preview.
+    /// Result of a preview.
+    type Preview: Report;
+    /// Result of a run.
     type Report: Report;
     /// Command, such as `nanosets merge`.
     const NAME: &'static str;
@@ -66,14 +84,50 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const DOING: &'static str;
     /// Kind of plan that a plan file declares, such as `merging token files`.
     const PLAN_OF: &'static str;
-    /// Options, in the order in which they are typed, printed and applied.
-    const OPTIONS: &'static [OptionSpec<Self::Plan>];
+    /// The command in plan files, where it is not [`NAME`](Self::NAME) with hyphens.
+    const FILE_NAME: Option<&'static str> = None;
+    /// Pages of its form, without the last one, which shows the preview.
+    const STEPS: &'static [Step] = &[Step { id: "settings", title: "Settings" }];
+    /// Options by group, in the order in which they are listed, printed and applied.
+    const GROUPS: &'static [Group<Self::Plan>];
+    /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
+    const USES_SPARE_MEMORY: bool = false;
 
+    /// Fills in answers that follow from the given ones.
+    fn complete(plan: &mut Self::Plan) {
+        let _ = plan;
+    }
+    /// Returns the answers that are missing or wrong, by the plan alone. By default, required options without an answer.
+    fn check(plan: &Self::Plan, is_preview: bool) -> Vec<Problem> {
+        let _ = is_preview;
+        missing::<Self>(plan)
+    }
+    /// Returns notes on the plan that the user should read before a run; `None` if the operation has no such notes.
+    ///
+    /// # Errors
+    /// A file that the plan names cannot be used.
+    fn notes(plan: &Self::Plan) -> Outcome<Option<Vec<Problem>>> {
+        let _ = plan;
+        Ok(None)
+    }
+    /// Returns the path that the list of recent data sets gets; `None` for none.
+    fn recent(plan: &Self::Plan) -> Option<PathBuf> {
+        let _ = plan;
+        None
+    }
+    /// Returns a line that is printed before a run, such as the size of its scratch files.
+    ///
+    /// # Errors
+    /// The same as [`run`](Self::run), as far as they can be known in advance.
+    fn announcement(plan: &Self::Plan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
+        let _ = (plan, options, cancel);
+        Ok(None)
+    }
     /// Reports what a run would do. Writes nothing.
     ///
     /// # Errors
     /// The same as [`run`](Self::run), as far as they can be known in advance.
-    fn preview(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
+    fn preview(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Preview>;
     /// Runs the operation.
     ///
     /// # Errors
@@ -81,29 +135,30 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
 }
 
-/// Runs a plan in the background, writing through `fs`, and converts its report; a preview writes nothing.
-fn start_with<O: Operation, R: Send + 'static>(
-    plan: O::Plan,
-    is_preview: bool,
-    options: RunOptions,
-    fs: Arc<dyn Fs>,
-    convert: fn(O::Report) -> R,
-) -> Outcome<Task<R>> {
-    Task::start(O::DOING, options, fs, move |context| match is_preview {
-        true => O::preview(&plan, context).map(convert),
-        false => O::run(&plan, context).map(convert),
+/// Returns one refusal for each required option without an answer.
+pub fn missing<O: Operation>(plan: &O::Plan) -> Vec<Problem> {
+    let options = O::GROUPS.iter().flat_map(|group| group.options);
+    let open = options.filter(|option| option.info.is_required && option.get(plan) == Answer::Unset);
+    open.map(|option| {
+        let message = format!("{} is not given", option.info.usage());
+        Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message)
+            .with_hint(format!("gristmill {} --help lists the arguments", O::NAME))
     })
+    .collect()
 }
 
 /// Runs a plan in the background, writing through `fs`, which may fail; a preview writes nothing.
 #[cfg(test)]
-pub(crate) fn start<O: Operation>(
+pub(crate) fn start<O: Operation<Preview = R, Report = R>, R: Report>(
     plan: O::Plan,
     is_preview: bool,
     options: RunOptions,
     fs: Arc<dyn Fs>,
-) -> Outcome<Task<O::Report>> {
-    start_with::<O, _>(plan, is_preview, options, fs, |report| report)
+) -> Outcome<Task<R>> {
+    Task::start(O::DOING, options, fs, move |context| match is_preview {
+        true => O::preview(&plan, context),
+        false => O::run(&plan, context),
+    })
 }
 
 /// An [`Operation`] with its types erased.
@@ -114,8 +169,14 @@ pub trait AnyOperation: Sync {
     fn about(&self) -> &'static str;
     /// Returns the description of the running operation.
     fn doing(&self) -> &'static str;
-    /// Returns the options, in the order in which they are typed and applied.
-    fn options(&self) -> Vec<(OptionInfo, ValueKind)>;
+    /// Returns the command in plan files.
+    fn file_name(&self) -> String;
+    /// Returns the pages of its form, without the last one, which shows the preview.
+    fn steps(&self) -> &'static [Step];
+    /// Returns the options, in the order in which they are listed, printed and applied.
+    fn options(&self) -> Vec<OptionRow>;
+    /// Whether runs use the memory that the system can spare, unless a flag limits it.
+    fn uses_spare_memory(&self) -> bool;
     /// Returns a plan without any answer.
     fn blank(&self) -> Box<dyn AnyPlan>;
     /// Parses a plan file of this operation.
@@ -136,6 +197,29 @@ pub trait AnyPlan: Debug + Send + Sync {
     /// # Errors
     /// Why the answer is invalid for this option.
     fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String>;
+    /// Applies the answers in a file, for an option that names one.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or answers that are not valid.
+    fn read_file(&mut self, option: &str, path: &Path) -> Outcome<()>;
+    /// Whether an option has a meaning, given the other answers.
+    fn applies(&self, option: &str) -> bool;
+    /// Fills in answers that follow from the given ones.
+    fn complete(&mut self);
+    /// Returns the answers that are missing or wrong, by the plan alone.
+    fn check(&self, is_preview: bool) -> Vec<Problem>;
+    /// Returns notes that the user should read before a run; `None` if the operation has no such notes.
+    ///
+    /// # Errors
+    /// A file that the plan names cannot be used.
+    fn notes(&self) -> Outcome<Option<Vec<Problem>>>;
+    /// Returns the path that the list of recent data sets gets.
+    fn recent(&self) -> Option<PathBuf>;
+    /// Returns a line that is printed before a run.
+    ///
+    /// # Errors
+    /// The same as those of a run, as far as they can be known in advance.
+    fn announcement(&self, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>>;
     /// Returns the command that is equivalent to this plan.
     fn command_line(&self) -> CommandLine;
     /// Returns the plan as a file that can be run from any folder.
@@ -154,6 +238,28 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn is_same(&self, other: &dyn AnyPlan) -> bool {
         self.operation().name() == other.operation().name() && self.to_json() == other.to_json()
     }
+    /// Returns a copy.
+    fn boxed_clone(&self) -> Box<dyn AnyPlan>;
+    /// Returns the plan with its type.
+    fn as_any(&self) -> &dyn Any;
+    /// Returns the plan with its type, to be changed.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl dyn AnyPlan {
+    /// Returns the plan, if it is of this type.
+    pub fn typed<P: 'static>(&self) -> Option<&P> {
+        self.as_any().downcast_ref()
+    }
+    /// Returns the plan to be changed, if it is of this type.
+    pub fn typed_mut<P: 'static>(&mut self) -> Option<&mut P> {
+        self.as_any_mut().downcast_mut()
+    }
+}
+
+/// Returns a plan with its types erased.
+pub fn erase<O: Operation>(plan: O::Plan) -> Box<dyn AnyPlan> {
+    Box::new(TypedPlan::<O>(plan))
 }
 
 /// Returns the operation of a command.
@@ -167,7 +273,7 @@ pub fn operation(name: &str) -> Option<&'static dyn AnyOperation> {
 /// A file that is not a plan, or is of a newer version.
 pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
     let command = file::command_of(text)?;
-    let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&file_name(operation.name())));
+    let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&operation.file_name()));
     wanted.map(|operation| operation.read(text)).transpose()
 }
 
@@ -178,11 +284,6 @@ pub fn is_plan(text: &str) -> bool {
         Ok(None) => file::read(text).is_ok(),
         Err(_) => false,
     }
-}
-
-/// Returns the spelling of a command in a plan file.
-fn file_name(name: &str) -> String {
-    name.replace(' ', "-")
 }
 
 /// Row of an operation in [`OPERATIONS`].
@@ -205,8 +306,27 @@ impl<O: Operation> AnyOperation for Entry<O> {
         O::DOING
     }
 
-    fn options(&self) -> Vec<(OptionInfo, ValueKind)> {
-        O::OPTIONS.iter().map(|option| (option.info, option.kind())).collect()
+    fn file_name(&self) -> String {
+        O::FILE_NAME.map_or_else(|| O::NAME.replace(' ', "-"), str::to_owned)
+    }
+
+    fn steps(&self) -> &'static [Step] {
+        O::STEPS
+    }
+
+    fn options(&self) -> Vec<OptionRow> {
+        let row = |group: &Group<O::Plan>, option: &OptionSpec<O::Plan>| OptionRow {
+            info: option.info,
+            kind: option.kind(),
+            heading: group.title,
+            step: group.step,
+            needs: group.needs,
+        };
+        O::GROUPS.iter().flat_map(|group| group.options.iter().map(|option| row(group, option))).collect()
+    }
+
+    fn uses_spare_memory(&self) -> bool {
+        O::USES_SPARE_MEMORY
     }
 
     fn blank(&self) -> Box<dyn AnyPlan> {
@@ -228,15 +348,19 @@ impl<O: Operation> Debug for TypedPlan<O> {
 }
 
 impl<O: Operation> TypedPlan<O> {
+    fn options() -> impl Iterator<Item = &'static OptionSpec<O::Plan>> {
+        O::GROUPS.iter().flat_map(|group| group.options)
+    }
+
     fn option(name: &str) -> Option<&'static OptionSpec<O::Plan>> {
-        O::OPTIONS.iter().find(|option| option.info.name == name)
+        Self::options().find(|option| option.info.name == name)
     }
 
     /// Returns the plan with absolute paths.
     fn absolute(&self) -> Outcome<O::Plan> {
         let mut plan = self.0.clone();
         let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);
-        for option in O::OPTIONS.iter().filter(|option| is_path(option.kind())) {
+        for option in Self::options().filter(|option| is_path(option.kind())) {
             let absolute = |path: String| match std::path::absolute(&path) {
                 Ok(path) => Ok(path.to_string_lossy().into_owned()),
                 Err(error) => Err(Failure::io("writing the plan", &path, &error)),
@@ -266,24 +390,63 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
         spec.set(&mut self.0, answer)
     }
 
+    fn read_file(&mut self, option: &str, path: &Path) -> Outcome<()> {
+        Self::option(option).map_or(Ok(()), |option| option.read(&mut self.0, path))
+    }
+
+    fn applies(&self, option: &str) -> bool {
+        let is_it = |known: &&OptionSpec<O::Plan>| known.info.name == option;
+        let found = O::GROUPS.iter().find_map(|group| Some((group, group.options.iter().find(is_it)?)));
+        let holds = |applies: Option<fn(&O::Plan) -> bool>| applies.is_none_or(|applies| applies(&self.0));
+        found.is_some_and(|(group, option)| holds(group.applies) && holds(option.applies))
+    }
+
+    fn complete(&mut self) {
+        O::complete(&mut self.0);
+    }
+
+    fn check(&self, is_preview: bool) -> Vec<Problem> {
+        O::check(&self.0, is_preview)
+    }
+
+    fn notes(&self) -> Outcome<Option<Vec<Problem>>> {
+        O::notes(&self.0)
+    }
+
+    fn recent(&self) -> Option<PathBuf> {
+        O::recent(&self.0)
+    }
+
+    fn announcement(&self, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
+        O::announcement(&self.0, options, cancel)
+    }
+
     fn command_line(&self) -> CommandLine {
         let words: Vec<&str> = std::iter::once("gristmill").chain(O::NAME.split(' ')).collect();
         let mut line = CommandLine::of_words(&words);
-        for option in O::OPTIONS {
+        for option in Self::options() {
             let flag = format!("--{}", option.info.name);
-            match option.get(&self.0) {
-                Answer::Unset => {}
-                Answer::On => line.flag_if(true, &flag),
-                Answer::Text(path) if option.info.is_positional => line.path(Path::new(&path)),
-                Answer::Text(text) => line.value(&flag, &text),
-                Answer::List(paths) => paths.iter().for_each(|path| line.path(Path::new(path))),
+            match (option.get(&self.0), option.kind()) {
+                (Answer::Unset, _) => {}
+                (Answer::On, _) => line.flag_if(true, &flag),
+                (Answer::Text(path), _) if option.info.is_positional => line.path(Path::new(&path)),
+                (Answer::Text(text), _) => match option.info.bare {
+                    Some(bare) if bare == text => line.flag_if(true, &flag),
+                    Some(_) => line.flag_if(true, &format!("{flag}={text}")),
+                    None => line.value(&flag, &text),
+                },
+                (Answer::List(paths), ValueKind::Paths) => paths.iter().for_each(|path| line.path(Path::new(path))),
+                (Answer::List(values), ValueKind::List(Some(separator))) => {
+                    line.value(&flag, &values.join(&separator.to_string()));
+                }
+                (Answer::List(values), _) => values.iter().for_each(|value| line.value(&flag, value)),
             }
         }
         line
     }
 
     fn to_yaml(&self) -> Outcome<String> {
-        file::typed_to_yaml(O::PLAN_OF, &file_name(O::NAME), &self.absolute()?)
+        file::typed_to_yaml(O::PLAN_OF, &self.operation().file_name(), &self.absolute()?)
     }
 
     fn to_json(&self) -> serde_json::Value {
@@ -291,7 +454,23 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     }
 
     fn start(&self, is_preview: bool, options: RunOptions) -> Outcome<Task<Box<dyn Report>>> {
-        start_with::<O, _>(self.0.clone(), is_preview, options, Arc::new(RealFs), |report| Box::new(report))
+        let plan = self.0.clone();
+        Task::start(O::DOING, options, Arc::new(RealFs), move |context| match is_preview {
+            true => O::preview(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
+            false => O::run(&plan, context).map(|report| Box::new(report) as Box<dyn Report>),
+        })
+    }
+
+    fn boxed_clone(&self) -> Box<dyn AnyPlan> {
+        erase::<O>(self.0.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        &mut self.0
     }
 }
 
@@ -302,11 +481,16 @@ mod tests {
     #[test]
     fn every_option_changes_the_plan_and_its_file_and_is_read_back() {
         for operation in OPERATIONS {
-            for (info, kind) in operation.options() {
+            for OptionRow { info, kind, .. } in operation.options() {
                 let (blank, mut plan) = (operation.blank(), operation.blank());
                 let answer = match kind {
+                    ValueKind::File => continue,
                     ValueKind::Switch => Answer::On,
-                    ValueKind::Number(least) => Answer::Text((least + 77).to_string()),
+                    ValueKind::Number(least, _) => Answer::Text((least + 77).to_string()),
+                    ValueKind::List(_) => Answer::List(vec!["a".to_owned(), "b".to_owned()]),
+                    ValueKind::Choices(choices) => {
+                        Answer::List(choices.iter().map(|choice| choice.name.to_owned()).collect())
+                    }
                     ValueKind::Text => Answer::Text("-some text".to_owned()),
                     ValueKind::Path => Answer::Text("/some/path".to_owned()),
                     ValueKind::Paths => Answer::List(vec!["/some/path".to_owned(), "/-x".to_owned()]),

@@ -5,7 +5,7 @@ use crate::engine::nanosets::merge::MAX_TOKENS_PER_FILE;
 use crate::engine::nanosets::MergePlan;
 use crate::job::nanosets::{run_merge, FilesReport};
 use crate::job::task::TaskContext;
-use gristmill_core::options::{Access, Choice, OptionSpec};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;
 use gristmill_core::Outcome;
 
@@ -15,6 +15,81 @@ type Spec = OptionSpec<MergePlan>;
 const SHUFFLES: &[Choice] = &[
     Choice { name: "documents", help: "Which file the next document comes from" },
     Choice { name: "none", help: "Nothing: one file after the other" },
+];
+
+const OPTIONS: &[Spec] = &[
+    Spec::new("dir", "DIR", "Folder with .ds files, each with its .ds.index", path!(input)).positional().required(),
+    Spec::new("output", "DIR", "Folder of the result", path!(output)).short('o').required(),
+    Spec::new(
+        "name",
+        "NAME",
+        "Name of the result: 000_NAME.ds and so on",
+        Access::Text {
+            get: |plan| Some(plan.name.clone()).filter(|name| !name.is_empty()),
+            set: |plan, name| {
+                plan.name = name.unwrap_or_default();
+                Ok(())
+            },
+        },
+    )
+    .required(),
+    Spec::new(
+        "max-tokens-per-file",
+        "M",
+        "Begin another file once one has as many tokens; 0 never does",
+        Access::Number {
+            least: 0,
+            most: u64::MAX,
+            get: |plan| Some(plan.max_tokens_per_file).filter(|tokens| *tokens != MAX_TOKENS_PER_FILE),
+            set: |plan, tokens| plan.max_tokens_per_file = tokens.unwrap_or(MAX_TOKENS_PER_FILE),
+        },
+    )
+    .default("100000000000"),
+    Spec::new(
+        "max-tokens",
+        "T",
+        "Stop once there are as many tokens; 0 never does",
+        Access::Number {
+            least: 0,
+            most: u64::MAX,
+            get: |plan| Some(plan.max_tokens).filter(|tokens| *tokens != 0),
+            set: |plan, tokens| plan.max_tokens = tokens.unwrap_or(0),
+        },
+    )
+    .default("0"),
+    Spec::new(
+        "chunk-size",
+        "C",
+        "Interleave full chunks of this many tokens in place of documents",
+        Access::Number { least: 1, most: u64::MAX, get: |plan| plan.chunk, set: |plan, tokens| plan.chunk = tokens },
+    ),
+    Spec::new(
+        "seed",
+        "S",
+        "Seed of the interleaving",
+        Access::Number {
+            least: 0,
+            most: u64::MAX,
+            get: |plan| plan.seed.filter(|seed| *seed != DEFAULT_SEED),
+            set: |plan, seed| plan.seed = Some(seed.unwrap_or(DEFAULT_SEED)),
+        },
+    )
+    .default("42"),
+    // Applied after the seed, which it may remove.
+    Spec::new(
+        "shuffle",
+        "WHAT",
+        "What is drawn at random",
+        Access::Choice {
+            choices: SHUFFLES,
+            get: |plan| plan.seed.is_none().then_some("none"),
+            set: |plan, shuffle| {
+                plan.seed = (shuffle == "documents").then(|| plan.seed.unwrap_or(DEFAULT_SEED));
+            },
+        },
+    )
+    .default("documents"),
+    Spec::new("force-overwrite", "", "Replace a merge of this name that is there", switch!(overwrite)),
 ];
 
 /// The `nanosets merge` operation.
@@ -28,80 +103,14 @@ impl Plan for MergePlan {
 
 impl Operation for NanosetsMerge {
     type Plan = MergePlan;
+    type Preview = FilesReport;
     type Report = FilesReport;
     const NAME: &'static str = "nanosets merge";
     const ABOUT: &'static str =
         "Merge the .ds files of a folder: documents of all files are interleaved at random, the order inside each file stays";
     const DOING: &'static str = "merging";
     const PLAN_OF: &'static str = "merging token files";
-    const OPTIONS: &'static [Spec] = &[
-        Spec::new("dir", "DIR", "Folder with .ds files, each with its .ds.index", path!(input)).positional().required(),
-        Spec::new("output", "DIR", "Folder of the result", path!(output)).short('o').required(),
-        Spec::new(
-            "name",
-            "NAME",
-            "Name of the result: 000_NAME.ds and so on",
-            Access::Text {
-                get: |plan| Some(plan.name.clone()).filter(|name| !name.is_empty()),
-                set: |plan, name| plan.name = name.unwrap_or_default(),
-            },
-        )
-        .required(),
-        Spec::new(
-            "max-tokens-per-file",
-            "M",
-            "Begin another file once one has as many tokens; 0 never does",
-            Access::Number {
-                least: 0,
-                get: |plan| Some(plan.max_tokens_per_file).filter(|tokens| *tokens != MAX_TOKENS_PER_FILE),
-                set: |plan, tokens| plan.max_tokens_per_file = tokens.unwrap_or(MAX_TOKENS_PER_FILE),
-            },
-        )
-        .default("100000000000"),
-        Spec::new(
-            "max-tokens",
-            "T",
-            "Stop once there are as many tokens; 0 never does",
-            Access::Number {
-                least: 0,
-                get: |plan| Some(plan.max_tokens).filter(|tokens| *tokens != 0),
-                set: |plan, tokens| plan.max_tokens = tokens.unwrap_or(0),
-            },
-        )
-        .default("0"),
-        Spec::new(
-            "chunk-size",
-            "C",
-            "Interleave full chunks of this many tokens in place of documents",
-            Access::Number { least: 1, get: |plan| plan.chunk, set: |plan, tokens| plan.chunk = tokens },
-        ),
-        Spec::new(
-            "seed",
-            "S",
-            "Seed of the interleaving",
-            Access::Number {
-                least: 0,
-                get: |plan| plan.seed.filter(|seed| *seed != DEFAULT_SEED),
-                set: |plan, seed| plan.seed = Some(seed.unwrap_or(DEFAULT_SEED)),
-            },
-        )
-        .default("42"),
-        // Applied after the seed, which it may remove.
-        Spec::new(
-            "shuffle",
-            "WHAT",
-            "What is drawn at random",
-            Access::Choice {
-                choices: SHUFFLES,
-                get: |plan| plan.seed.is_none().then_some("none"),
-                set: |plan, shuffle| {
-                    plan.seed = (shuffle == "documents").then(|| plan.seed.unwrap_or(DEFAULT_SEED));
-                },
-            },
-        )
-        .default("documents"),
-        Spec::new("force-overwrite", "", "Replace a merge of this name that is there", switch!(overwrite)),
-    ];
+    const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 
     fn preview(plan: &MergePlan, context: &TaskContext) -> Outcome<FilesReport> {
         run_merge(plan, false, context)

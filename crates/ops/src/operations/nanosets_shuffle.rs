@@ -4,11 +4,41 @@ use super::{Operation, Plan};
 use crate::engine::nanosets::WindowsPlan;
 use crate::job::nanosets::{run_windows, FilesReport};
 use crate::job::task::TaskContext;
-use gristmill_core::options::{Access, OptionSpec};
+use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;
 use gristmill_core::Outcome;
 
 type Spec = OptionSpec<WindowsPlan>;
+
+const OPTIONS: &[Spec] = &[
+    Spec::new("dir", "DIR", "Folder with .ds files", path!(input)).positional().required(),
+    Spec::new("output", "DIR", "Folder of the result; files keep their names", path!(output)).short('o').required(),
+    Spec::new(
+        "window",
+        "W",
+        "Tokens of one window",
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| Some(plan.window).filter(|tokens| *tokens != 0),
+            set: |plan, tokens| plan.window = tokens.unwrap_or(0),
+        },
+    )
+    .required(),
+    Spec::new(
+        "seed",
+        "S",
+        "Seed of the order",
+        Access::Number {
+            least: 0,
+            most: u64::MAX,
+            get: |plan| Some(plan.seed).filter(|seed| *seed != DEFAULT_SEED),
+            set: |plan, seed| plan.seed = seed.unwrap_or(DEFAULT_SEED),
+        },
+    )
+    .default("42"),
+    Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)),
+];
 
 /// The `nanosets shuffle` operation.
 pub struct NanosetsShuffle;
@@ -21,38 +51,13 @@ impl Plan for WindowsPlan {
 
 impl Operation for NanosetsShuffle {
     type Plan = WindowsPlan;
+    type Preview = FilesReport;
     type Report = FilesReport;
     const NAME: &'static str = "nanosets shuffle";
     const ABOUT: &'static str = "Shuffle windows of equal length of each .ds file of a folder";
     const DOING: &'static str = "shuffling";
     const PLAN_OF: &'static str = "shuffling windows of token files";
-    const OPTIONS: &'static [Spec] = &[
-        Spec::new("dir", "DIR", "Folder with .ds files", path!(input)).positional().required(),
-        Spec::new("output", "DIR", "Folder of the result; files keep their names", path!(output)).short('o').required(),
-        Spec::new(
-            "window",
-            "W",
-            "Tokens of one window",
-            Access::Number {
-                least: 1,
-                get: |plan| Some(plan.window).filter(|tokens| *tokens != 0),
-                set: |plan, tokens| plan.window = tokens.unwrap_or(0),
-            },
-        )
-        .required(),
-        Spec::new(
-            "seed",
-            "S",
-            "Seed of the order",
-            Access::Number {
-                least: 0,
-                get: |plan| Some(plan.seed).filter(|seed| *seed != DEFAULT_SEED),
-                set: |plan, seed| plan.seed = seed.unwrap_or(DEFAULT_SEED),
-            },
-        )
-        .default("42"),
-        Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)),
-    ];
+    const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
 
     fn preview(plan: &WindowsPlan, context: &TaskContext) -> Outcome<FilesReport> {
         run_windows(plan, false, context)

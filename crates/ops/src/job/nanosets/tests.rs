@@ -1,6 +1,7 @@
 use super::*;
 use crate::engine::nanosets::mixture::{IndexPlan, Member};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
+use crate::job::report::Report;
 use crate::operations::{start, NanosetsMerge, NanosetsShuffle, Operation};
 use gristmill_core::{ExitClass, RunOptions};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
@@ -24,11 +25,11 @@ fn merge_plan() -> MergePlan {
 }
 
 fn merge_all(plan: MergePlan, output: &Path, overwrite: bool) -> Outcome<FilesReport> {
-    run::<NanosetsMerge>(MergePlan { output: output.to_owned(), overwrite, ..plan })
+    run::<NanosetsMerge, _>(MergePlan { output: output.to_owned(), overwrite, ..plan })
 }
 
-fn run<O: Operation>(plan: O::Plan) -> Outcome<O::Report> {
-    start::<O>(plan, false, RunOptions::default(), Arc::new(RealFs))?.wait()
+fn run<O: Operation<Preview = R, Report = R>, R: Report>(plan: O::Plan) -> Outcome<R> {
+    start::<O, _>(plan, false, RunOptions::default(), Arc::new(RealFs))?.wait()
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("deep/merged");
     let plan = MergePlan { output: output.clone(), ..merge_plan() };
-    let dry = start::<NanosetsMerge>(plan, true, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
+    let dry = start::<NanosetsMerge, _>(plan, true, RunOptions::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((dry.tokens, dry.units, dry.inputs, output.exists()), (1124, 30, 3, false));
     let report = merge_all(merge_plan(), &output, false).unwrap();
     assert_eq!(files_in(&output), files_in(&golden("06_merge/merged")));
@@ -94,7 +95,7 @@ fn at_every_fault(run: impl Fn(Arc<FaultFs>, &Path) -> Outcome<()>, expected: &B
 fn a_full_disk_never_leaves_half_a_merge() {
     let run = |fs: Arc<FaultFs>, output: &Path| {
         let plan = MergePlan { output: output.to_owned(), ..merge_plan() };
-        start::<NanosetsMerge>(plan, false, RunOptions::default(), fs)?.wait().map(drop)
+        start::<NanosetsMerge, _>(plan, false, RunOptions::default(), fs)?.wait().map(drop)
     };
     at_every_fault(run, &files_in(&golden("06_merge/merged")));
 }
@@ -177,11 +178,11 @@ fn windows_are_published_without_descriptions() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("shuffled");
     let plan = WindowsPlan::new(golden("02_modern_noshuffle/expected"), &output, 33, 1);
-    let report = run::<NanosetsShuffle>(plan.clone()).unwrap();
+    let report = run::<NanosetsShuffle, _>(plan.clone()).unwrap();
     assert_eq!((report.units, report.tokens), (35, 35 * 33));
     let names: Vec<String> = files_in(&output).into_keys().collect();
     assert_eq!(names, ["00000_unshuffled.ds", "00001_unshuffled.ds", "00002_unshuffled.ds"]);
-    let again = |plan| run::<NanosetsShuffle>(plan);
+    let again = |plan| run::<NanosetsShuffle, _>(plan);
     assert!(again(plan.clone()).unwrap().nothing_to_do);
     assert!(again(WindowsPlan { seed: 2, ..plan.clone() }).is_err());
     assert!(again(WindowsPlan { overwrite: true, seed: 2, ..plan }).is_ok_and(|report| !report.nothing_to_do));
