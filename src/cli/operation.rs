@@ -6,17 +6,33 @@ use super::exit::{Done, Finished, Stopped};
 use super::prepare::{self, summary};
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings, report_earlier_problems};
-use crate::tui::recent;
-use gristmill_core::{Failure, Problem, RunOptions, Severity};
+use crate::prompt;
+use crate::tui::{recent, Start};
+use gristmill_core::{Failure, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
-/// Runs the plan of a command line.
+/// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
 pub fn run(given: &GivenPlan, context: &Context) -> Finished {
-    execute(&*given.plan(context.globals.compat)?, context)
+    let plan = given.plan(context.globals.compat)?;
+    let is_open = plan.check(false).iter().any(|problem| problem.kind == ProblemKind::MissingAnswer);
+    if !is_open || !context.may_ask() || context.globals.dry_run {
+        return execute(&*plan, context);
+    }
+    if !context.prefers_prompts() {
+        return prepare::screen(Start::Form(plan), context);
+    }
+    let options = run_options(&*plan, context);
+    match prompt::plan(plan, &options)? {
+        Some(plan) => execute(&*plan, context),
+        None => {
+            context.printer.line("Nothing was written.");
+            Ok(Done::ok(Map::new()))
+        }
+    }
 }
 
 /// Saves the plan if requested, then previews or runs it.

@@ -11,6 +11,7 @@ mod keys;
 mod loading;
 mod media;
 mod next_action;
+mod options;
 mod pack;
 mod plain;
 mod rerun;
@@ -21,6 +22,7 @@ mod splits;
 pub use ask::Ask;
 pub use dedup::{dedup, dedup_input};
 pub use media::media;
+pub use options::plan;
 pub use pack::{pack, pack_inputs};
 
 use gristmill_core::text::{bytes, count, display_safe};

@@ -1,6 +1,8 @@
 //! The jobs of this process, as the screens see them: started, sampled and cancelled here.
 
 use super::drafts;
+use super::guided::guide::inputs;
+use gristmill_core::options::Answer;
 use gristmill_core::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::file as plan_file;
@@ -9,6 +11,7 @@ use gristmill_ops::job::prepare::PrepareJob;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
 use gristmill_ops::job::{JobState, JobStatus};
+use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -109,6 +112,8 @@ enum Plan {
     Lines(Box<PreparePlan>),
     /// The check of a metadataset, with the indexes of its joins.
     Metadataset(PathBuf),
+    /// A plan of an operation in the table.
+    Operation(Arc<dyn AnyPlan>),
 }
 
 impl Plan {
@@ -121,6 +126,7 @@ impl Plan {
             Self::Pack(plan) => plan.inputs.first()?.as_str(),
             Self::Mixture(_) => return None,
             Self::Metadataset(path) => return Some(path.clone()),
+            Self::Operation(plan) => return inputs(&**plan).first().map(PathBuf::from),
         }))
     }
 
@@ -131,6 +137,7 @@ impl Plan {
             Self::Media(plan) => plan_file::media_to_yaml(plan),
             Self::Pack(plan) => plan_file::pack_to_yaml(plan),
             Self::Dedup(plan) => plan_file::dedup_to_yaml(plan),
+            Self::Operation(plan) => plan.to_yaml(),
             Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
         })
     }
@@ -207,6 +214,17 @@ impl Jobs {
         Ok(self.enter(format!("dedup {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
+    /// Starts the plan of an operation in the background.
+    pub fn start_plan(&self, plan: Arc<dyn AnyPlan>, options: RunOptions) -> Outcome<JobId> {
+        let output = match plan.get("output") {
+            Answer::Text(path) => PathBuf::from(path),
+            _ => inputs(&*plan).first().map(PathBuf::from).unwrap_or_default(),
+        };
+        let job = plan.start(false, options.clone())?;
+        let title = format!("{} {}", plan.operation().name(), name_of(&output));
+        Ok(self.enter(title, output, Box::new(job), Some((Plan::Operation(plan), options))))
+    }
+
     /// Starts indexing a JSONL file in the background.
     pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
@@ -241,6 +259,7 @@ impl Jobs {
             Plan::Mixture(plan) => self.start_mixture(*plan, options),
             Plan::Lines(plan) => self.start_jsonl(*plan, options),
             Plan::Metadataset(path) => self.start_metadataset(path, options),
+            Plan::Operation(plan) => self.start_plan(plan, options),
         };
         if let (Ok(started), Some(draft)) = (&started, draft) {
             self.forget_when_done(*started, draft);

@@ -9,6 +9,7 @@ mod drafts;
 pub mod form;
 mod grapheme_backend;
 pub mod graphics;
+pub mod guided;
 mod input;
 pub mod jobs;
 pub mod keymap;

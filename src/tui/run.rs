@@ -2,6 +2,7 @@
 
 use super::app::{App, Event, Request};
 use super::graphics;
+use super::guided::guide::inputs;
 use super::input::{Reader, SignalListener};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
@@ -12,6 +13,7 @@ use super::widgets::Toast;
 use gristmill_core::{DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
 use gristmill_ops::engine::browse::TokenView;
 use gristmill_ops::engine::nanosets::mixture::{IndexDraft, Member};
+use gristmill_ops::operations::AnyPlan;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ pub enum Start {
     Splits(PathBuf),
     /// The browser on a data set, at a sample, with this view of packed tokens; the home screen is below it.
     Browse(PathBuf, super::screens::browse::Start, TokenView),
+    /// The form of an operation with the answers already given; the home screen is below it.
+    Form(Box<dyn AnyPlan>),
     /// The guided pack with the answers already given; the home screen is below it.
     Pack(Box<PackPlan>),
     /// The mixture of token folders, with the answers already given; the home screen is below it.
@@ -116,6 +120,12 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Browse(path, at, view) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::browse::open_tokens(path, at, view, env.clone()));
+            app
+        }
+        Start::Form(plan) => {
+            let first = inputs(&*plan).into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let mut app = above_home(&first, env);
+            app.push(super::guided::open(plan, env.clone()));
             app
         }
         Start::Pack(plan) => {

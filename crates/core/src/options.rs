@@ -135,6 +135,8 @@ pub struct OptionInfo {
     pub is_advanced: bool,
     /// Whether it is a flag of all commands, such as `--compat`.
     pub is_global: bool,
+    /// Whether a text may be a path, which forms complete.
+    pub completes_paths: bool,
 }
 
 /// One option of a plan.
@@ -241,6 +243,7 @@ impl<P> OptionSpec<P> {
             is_required: false,
             is_advanced: false,
             is_global: false,
+            completes_paths: false,
         };
         Self { info, access, applies: None }
     }
@@ -326,6 +329,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn global(mut self) -> Self {
         self.info.is_global = true;
+        self
+    }
+
+    /// Makes forms complete a text as a path.
+    #[must_use]
+    pub const fn completes_paths(mut self) -> Self {
+        self.info.completes_paths = true;
         self
     }
 
@@ -435,6 +445,32 @@ impl OptionInfo {
             (true, name) => name.to_owned(),
             (false, "") => format!("--{}", self.name),
             (false, value) => format!("--{} {value}", self.name),
+        }
+    }
+}
+
+impl OptionRow {
+    /// Returns the answer that a typed text stands for; none if it is empty.
+    pub fn answer(&self, text: &str) -> Answer {
+        match self.kind {
+            _ if text.is_empty() => Answer::Unset,
+            // A path may contain any separator; several are given on the command line.
+            ValueKind::Paths => Answer::List(vec![text.to_owned()]),
+            ValueKind::List(separator) => {
+                let values = text.split(separator.unwrap_or(' ')).map(str::trim).filter(|value| !value.is_empty());
+                Answer::List(values.map(str::to_owned).collect())
+            }
+            _ => Answer::Text(text.to_owned()),
+        }
+    }
+
+    /// Returns an answer as it is typed; empty for none.
+    pub fn text(&self, answer: &Answer) -> String {
+        match (answer, self.kind) {
+            (Answer::Unset | Answer::On, _) => String::new(),
+            (Answer::Text(text), _) => text.clone(),
+            (Answer::List(values), ValueKind::List(Some(separator))) => values.join(&separator.to_string()),
+            (Answer::List(values), _) => values.join(" "),
         }
     }
 }

@@ -9,7 +9,38 @@ use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
+use gristmill_ops::job::report;
 use std::sync::Arc;
+
+/// The report of an operation in the table.
+pub struct OperationReport(pub Box<dyn report::Report>);
+
+impl std::fmt::Debug for OperationReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.to_json().fmt(f)
+    }
+}
+
+impl Report for OperationReport {
+    fn files(&self) -> &[OutputFile] {
+        &[]
+    }
+    fn problems(&self) -> &[Problem] {
+        self.0.findings().0
+    }
+    fn counts(&self) -> &[(Severity, ProblemKind, u64)] {
+        self.0.findings().1
+    }
+    fn is_idle(&self) -> bool {
+        self.0.is_nothing_to_do()
+    }
+}
+
+impl From<Outcome<Box<dyn report::Report>>> for JobResult {
+    fn from(end: Outcome<Box<dyn report::Report>>) -> Self {
+        Self::Operation(Arc::new(end.map(OperationReport)))
+    }
+}
 
 /// The common part of the reports of all jobs.
 pub trait Report {
@@ -29,12 +60,15 @@ macro_rules! reports {
         #[derive(Clone, Debug)]
         pub enum JobResult {
             $($(#[$doc])* $variant(Arc<Outcome<$report>>),)*
+            /// Report of an operation in the table.
+            Operation(Arc<Outcome<OperationReport>>),
         }
         impl JobResult {
             /// Returns the report, or the reason for the failure.
             pub fn report(&self) -> Result<&dyn Report, &Failure> {
                 match self {
                     $(Self::$variant(end) => end.as_ref().as_ref().map(|r| r as &dyn Report),)*
+                    Self::Operation(end) => end.as_ref().as_ref().map(|r| r as &dyn Report),
                 }
             }
         }

@@ -160,5 +160,13 @@ actions! {
     GoTokenizer, "go-tokenizer", "step: tokenizer", "Jumps to the step Tokenizer.";
     GoFormats, "go-formats", "step: formats", "Jumps to the step Formats.";
     Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
+    GoStep1, "go-step-1", "step 1", "Jumps to the first step of a form.";
+    GoStep2, "go-step-2", "step 2", "Jumps to the second step of a form.";
+    GoStep3, "go-step-3", "step 3", "Jumps to the third step of a form.";
+    GoStep4, "go-step-4", "step 4", "Jumps to the fourth step of a form.";
+    GoStep5, "go-step-5", "step 5", "Jumps to the fifth step of a form.";
+    GoStep6, "go-step-6", "step 6", "Jumps to the sixth step of a form.";
+    GoStep7, "go-step-7", "step 7", "Jumps to the seventh step of a form.";
+    GoStep8, "go-step-8", "step 8", "Jumps to the eighth step of a form.";
     GoReview, "go-review", "step: review", "Jumps to the step Review.";
 }

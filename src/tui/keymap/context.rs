@@ -39,6 +39,10 @@ contexts! {
     PrepareShards, [Prepare, List, Global], "prepare: shards", "The list of shards.";
     PrepareHand, [Prepare, List, Global], "prepare: splits by hand", "The columns of shards that are divided by hand.";
     PrepareReview, [Prepare, List, Global], "prepare: review", "The review of what will be written.";
+    Guided, [List, Global], "form: step", "A step of a form.";
+    GuidedText, [Global], "form: step, text", "A text field in a step of a form: letters type.";
+    GuidedRail, [Guided, List, Global], "form: steps", "The list of steps of a form.";
+    GuidedReview, [Guided, List, Global], "form: review", "The review of what a run would do.";
     Pack, [List, Global], "pack", "A step of the guided pack.";
     PackText, [Global], "pack: text", "A text field in a step of the guided pack: letters type.";
     PackRail, [Pack, List, Global], "pack: steps", "The list of steps of the guided pack.";

@@ -12,7 +12,7 @@ fn every_action_has_an_id_a_label_and_a_help_sentence_of_its_own() {
         assert!(!action.id().is_empty() && !action.label().is_empty(), "{action:?}");
         assert!(action.label().len() <= 16, "{action:?}: the label is for the bottom bar");
         assert!(action.help().ends_with('.') && action.help().len() > 15, "{action:?}");
-        assert!(action.id().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{action:?}");
+        assert!(action.id().chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{action:?}");
         assert_eq!(ids.insert(action.id(), action), None, "{action:?} shares its id");
     }
 }
@@ -240,7 +240,10 @@ fn no_key_of_the_table_would_be_typed_into_a_text_field() {
 fn digits_jump_only_in_the_list_of_steps_and_with_alt_everywhere() {
     let jumps = |action: &Action| action.id().starts_with("go-") && *action != Action::GoToNumber;
     for binding in bindings().filter(|binding| jumps(&binding.action)) {
-        let is_rail = matches!(binding.context, Context::PrepareRail | Context::PackRail | Context::DedupRail);
+        let is_rail = matches!(
+            binding.context,
+            Context::PrepareRail | Context::GuidedRail | Context::PackRail | Context::DedupRail
+        );
         let is_digit = |key: &&str| key.len() == 1;
         assert_eq!(binding.keys.iter().any(is_digit), is_rail, "{binding:?}");
         assert!(binding.keys.iter().any(|key| key.starts_with("alt-")), "{binding:?}");

@@ -6,7 +6,7 @@ use gristmill_core::text::{bytes, display_safe, grouped};
 use gristmill_core::{Problem, ProblemKind, Severity};
 
 /// What a run did, or would do.
-pub trait Report: Send + 'static {
+pub trait Report: Send + Sync + 'static {
     /// Returns the printed lines. `is_preview` means that nothing was done.
     fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
     /// Returns the value for the result object.

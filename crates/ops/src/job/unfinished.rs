@@ -3,6 +3,7 @@
 use super::dedup::scratch_elsewhere;
 use crate::engine::plan::file::{read, PlanFile};
 use crate::formats::energon::jsonl_idx::index_path;
+use crate::operations::{read_plan, AnyPlan};
 use gristmill_core::Outcome;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
@@ -59,6 +60,13 @@ pub fn begun(own: &RunFolder) -> Option<InterruptedRun> {
 pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
     let own = RunFolder::for_output(output);
     Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
+}
+
+/// Returns the plan of the run that stopped in a run folder, if an operation of the table made it, and its scratch folder.
+pub fn interrupted_plan(own: &RunFolder) -> Option<(Box<dyn AnyPlan>, Option<PathBuf>)> {
+    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
+    let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()??;
+    Some((plan, scratch_elsewhere(own)))
 }
 
 /// Returns the runs on one data set or output.

@@ -48,6 +48,7 @@ const OPTIONS: &[Spec] = &[
             },
         },
     )
+    .completes_paths()
     .required(),
     Spec::new(
         "text-key",

@@ -3,13 +3,17 @@
 use super::screen::Start;
 use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
+use crate::tui::guided::guide::input_name;
 use crate::tui::{recent, widgets::text};
+use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::operations::AnyPlan;
 use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn name_of(path: &Path) -> String {
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
@@ -144,6 +148,25 @@ pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
         depth: 2,
         browse: seen.then(|| JobOutput::Repeats(Box::new(looked_at))),
         ..order("dedup", &name, words, command, start)
+    }
+}
+
+impl JobRequest {
+    /// Returns the request to run the plan of an operation.
+    pub fn of_plan(plan: &dyn AnyPlan) -> Self {
+        let command = plan.operation().name();
+        let (name, ends) = match plan.get("output") {
+            Answer::Text(path) => (name_of(Path::new(&path)), ["is written", "is written", "was there already"]),
+            _ => (text::safe(&input_name(plan)), ["is done", "is done", "was done already"]),
+        };
+        let subject = if ends[0] == "is done" { command } else { &name };
+        let words = RunTexts { overview: "Report", ..words(subject, ends, "the answers") };
+        let shared: Arc<dyn AnyPlan> = Arc::from(plan.boxed_clone());
+        let start: Start = Box::new(move |env| {
+            shared.recent().iter().for_each(|path| recent::remember(&env.state_dir, path));
+            env.jobs.start_plan(Arc::clone(&shared), env.options.clone())
+        });
+        Self { depth: 2, ..order(command, &name, words, plan.command_line().text(), start) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Summarizes the output of a job in a few lines.
 
+use crate::tui::guided::guide::report_lines;
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::passage_lines;
@@ -21,6 +22,9 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     let Ok(report) = result.report() else { return Vec::new() };
     let mut lines = told(facts(result, ui), columns, ui);
     lines.extend(files(report.files(), columns, ui));
+    if let JobResult::Operation(end) = result {
+        lines.extend(end.as_ref().as_ref().map(|r| report_lines(&*r.0, false, columns, ui)).unwrap_or_default());
+    }
     if let JobResult::Pack(end) = result {
         lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
     }
@@ -162,7 +166,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
         JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
         // Shown together with the files.
-        JobResult::Pack(_) | JobResult::Dedup(_) => Vec::new(),
+        JobResult::Pack(_) | JobResult::Dedup(_) | JobResult::Operation(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
 }

@@ -1,0 +1,271 @@
+//! The part of a form that depends on the operation: what the data say about the answers, steps that draw themselves, and the preview.
+
+use super::field::Field;
+use super::state::Form;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::JobRequest;
+use crate::tui::widgets::layout::{heading, problem_lines};
+use crate::tui::widgets::page::wrapped;
+use crate::tui::widgets::ListState;
+use crate::tui::work::Stoppable;
+use gristmill_core::options::Answer;
+use gristmill_core::{Failure, Outcome, Problem, RunOptions, Severity};
+use gristmill_ops::job::report::{LineTone, Report};
+use gristmill_ops::operations::AnyPlan;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Problems that the review lists.
+const MAX_PROBLEMS: usize = 12;
+/// How often a preview is asked whether it has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Where keys are looked up in the parts of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Contexts {
+    /// A step.
+    pub step: Context,
+    /// A text field in a step.
+    pub text: Context,
+    /// The list of steps.
+    pub rail: Context,
+    /// The review.
+    pub review: Context,
+}
+
+impl Default for Contexts {
+    fn default() -> Self {
+        Self {
+            step: Context::Guided,
+            text: Context::GuidedText,
+            rail: Context::GuidedRail,
+            review: Context::GuidedReview,
+        }
+    }
+}
+
+/// Columns of the parts of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    /// Of the list of steps.
+    pub rail: u16,
+    /// Of the label of a field.
+    pub label: u16,
+}
+
+/// What a form shows and proposes in addition to the options of its operation. Slow work is done by workers.
+pub trait Guide {
+    /// Prepares a new form: its lists, and first proposals.
+    fn begin(&mut self, form: &mut Form) {
+        let _ = form;
+    }
+    /// Asks the workers for whatever the answers need.
+    fn ask(&mut self, form: &mut Form);
+    /// Takes the results of the workers. Returns whether there were any.
+    fn take(&mut self, form: &mut Form) -> bool;
+    /// Returns whether a worker is busy.
+    fn is_busy(&self) -> bool;
+    /// Returns what is done in the background, in a few words.
+    fn status(&self) -> Option<&'static str>;
+    /// Returns the problems of the preview of these answers, or its failure, once it is known.
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>>;
+    /// Returns the preview as lines, once it is known.
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>>;
+    /// Discards the preview: a run may have changed the files.
+    fn discard_preview(&mut self);
+    /// Returns the request to run the plan. The workers stop.
+    fn request(&mut self, form: &Form) -> JobRequest;
+
+    /// Returns what the review waits for.
+    fn waits_for(&self) -> &'static str {
+        "checking"
+    }
+    /// Returns where keys are looked up.
+    fn contexts(&self) -> Contexts {
+        Contexts::default()
+    }
+    /// Returns the columns of the parts.
+    fn columns(&self) -> Columns {
+        Columns { rail: 16, label: 24 }
+    }
+    /// Returns the fields of the step on the screen.
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        form.option_fields()
+    }
+    /// Returns why a step cannot be completed, for reasons beyond its own answers.
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let _ = (form, step);
+        None
+    }
+    /// Draws the step on the screen. Returns `false` if its fields are all there is.
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        let _ = (form, frame, area, ui);
+        false
+    }
+    /// Returns lines below the fields of a step that draws nothing else.
+    fn foot(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let _ = (form, columns, ui);
+        Vec::new()
+    }
+    /// Returns a list by its name.
+    fn list(&mut self, name: &str) -> Option<&mut ListState> {
+        let _ = name;
+        None
+    }
+    /// Applies the selected row of a list.
+    fn select(&mut self, form: &mut Form, list: &str) {
+        let _ = (form, list);
+    }
+    /// Returns whether the wheel moves the rows of a list without selecting one.
+    fn is_scrolled(&self, list: &str) -> bool {
+        let _ = list;
+        false
+    }
+    /// Does what an action means in this form alone; `None` where it means the same as in all forms.
+    fn act(&mut self, action: Action, form: &mut Form, env: &UiEnv) -> Option<Vec<Effect>> {
+        let _ = (action, form, env);
+        None
+    }
+    /// Returns the label of an action of this form.
+    fn label(&self, action: Action) -> Option<&'static str> {
+        let _ = action;
+        None
+    }
+    /// Returns why an action of this form is not possible now.
+    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+        let _ = (action, form);
+        None
+    }
+}
+
+type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
+
+/// The guide of an operation without one of its own: the review shows the preview that `--dry-run` prints.
+pub struct PreviewGuide {
+    worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
+    asked: Option<Box<dyn AnyPlan>>,
+    known: Option<PlanPreview>,
+}
+
+impl PreviewGuide {
+    /// Creates the guide and its worker.
+    pub fn new(env: &UiEnv) -> Self {
+        let options = env.options.clone();
+        let worker = Stoppable::start("preview", env.wake.clone(), move |plan: Box<dyn AnyPlan>, cancel| {
+            let preview = Arc::new(run_preview(&*plan, options.clone(), cancel));
+            (plan, preview)
+        });
+        Self { worker, asked: None, known: None }
+    }
+
+    fn known(&self, form: &Form) -> Option<&Outcome<Box<dyn Report>>> {
+        self.known.as_ref().filter(|(plan, _)| plan.is_same(form.plan())).map(|(_, preview)| preview.as_ref())
+    }
+}
+
+fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core::Cancel) -> Outcome<Box<dyn Report>> {
+    let task = plan.start(true, options)?;
+    while !task.ends_within(POLL_INTERVAL) {
+        if cancel.is_cancelled() {
+            task.cancel();
+        }
+    }
+    task.wait()
+}
+
+impl Guide for PreviewGuide {
+    fn ask(&mut self, form: &mut Form) {
+        let is_ready = form.is_review() && form.plan().check(false).is_empty();
+        if is_ready && self.asked.as_ref().is_none_or(|asked| !asked.is_same(form.plan())) {
+            self.asked = Some(form.plan().boxed_clone());
+            self.worker.ask(form.plan().boxed_clone());
+        }
+    }
+
+    fn take(&mut self, _: &mut Form) -> bool {
+        let taken = self.worker.take();
+        let is_new = taken.is_some();
+        if is_new {
+            self.known = taken;
+        }
+        is_new
+    }
+
+    fn is_busy(&self) -> bool {
+        self.worker.is_waiting()
+    }
+
+    fn status(&self) -> Option<&'static str> {
+        self.is_busy().then_some("checking")
+    }
+
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.known(form).map(|preview| preview.as_ref().map(|report| report.findings().0))
+    }
+
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        match self.known(form) {
+            Some(Ok(report)) => report_lines(&**report, true, columns, ui),
+            _ => Vec::new(),
+        }
+    }
+
+    fn discard_preview(&mut self) {
+        (self.asked, self.known) = (None, None);
+    }
+
+    fn request(&mut self, form: &Form) -> JobRequest {
+        self.worker.stop();
+        JobRequest::of_plan(form.plan())
+    }
+}
+
+/// Returns the printed lines of a report, and its first problems.
+pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for line in report.lines(is_preview) {
+        match (line.tone, line.rest.is_empty()) {
+            (LineTone::Strong, true) => lines.push(heading(&line.lead, ui)),
+            (_, true) if line.lead.is_empty() => lines.push(Line::default()),
+            (LineTone::Plain, _) if line.rest.starts_with("  ") => {
+                lines.push(Line::from(Span::styled(line.rest, ui.theme.text)));
+            }
+            (tone, _) => {
+                let style = if tone == LineTone::Good { ui.theme.ok } else { ui.theme.text };
+                lines.extend(wrapped(&(line.lead + &line.rest), columns, style));
+            }
+        }
+    }
+    let problems = report.findings().0.iter().filter(|problem| problem.severity != Severity::Refusal);
+    lines.extend(problems.take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines
+}
+
+/// Returns the name of a plan's input, for titles: that of the first, and how many more there are.
+pub fn input_name(plan: &dyn AnyPlan) -> String {
+    let inputs = inputs(plan);
+    let Some(first) = inputs.first() else { return String::new() };
+    // `.` and `/` have no last component.
+    let first = Path::new(first);
+    let name = first.file_name().unwrap_or(first.as_os_str()).to_string_lossy().into_owned();
+    match inputs.len() {
+        1 => name,
+        more => format!("{name} and {} more", more - 1),
+    }
+}
+
+/// Returns the inputs of a plan: its options without a flag.
+pub fn inputs(plan: &dyn AnyPlan) -> Vec<String> {
+    let positional = plan.operation().options().into_iter().filter(|row| row.info.is_positional);
+    let paths_of = |answer| match answer {
+        Answer::Text(path) => vec![path],
+        Answer::List(paths) => paths,
+        Answer::Unset | Answer::On => Vec::new(),
+    };
+    positional.flat_map(|row| paths_of(plan.get(row.info.name))).collect()
+}

@@ -1,0 +1,39 @@
+//! The form of an operation: a screen over its table of options.
+//!
+//! Steps, fields, labels, checks, drafts, the saved plan and the way to the run are derived from the table and are the same for all
+//! operations. [`field`] makes fields of options, [`state`] holds answers and position and is pure, [`view`] draws. An operation whose
+//! answers depend on its data has a [`Guide`] with workers and steps that draw themselves; for others, [`guide::PreviewGuide`] shows the
+//! preview.
+
+mod field;
+pub mod guide;
+mod screen;
+mod state;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use field::Field;
+pub use guide::{Columns, Contexts, Guide};
+pub use screen::FormScreen;
+pub use state::{Form, Place};
+pub use view::{draw_below, draw_fields, from_row};
+
+use crate::tui::screen::{Screen, UiEnv};
+use gristmill_ops::operations::AnyPlan;
+use std::path::PathBuf;
+
+/// Opens the form of a plan, which may be incomplete. Nothing is read on this thread.
+pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
+    Box::new(FormScreen::new(plan, env))
+}
+
+/// Opens the form at the review of a run that was stopped, which the run resumes.
+pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> Box<dyn Screen> {
+    Box::new(FormScreen::resume(plan, scratch, env))
+}
+
+/// Returns the guide of a plan's operation.
+fn guide_of(_: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
+    Box::new(guide::PreviewGuide::new(env))
+}

@@ -1,0 +1,503 @@
+//! The screen of a form: carries out keys and clicks, keeps drafts, and leads to the run.
+
+use super::field::{Field, FieldKind};
+use super::guide::{input_name, inputs, Guide};
+use super::state::{Form, Place};
+use super::{guide_of, view};
+use crate::tui::drafts;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::path_completer::PathCompleter;
+use crate::tui::question::{DialogChoice, Question};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::run::{JobRequest, RunScreen};
+use crate::tui::widgets::{Gesture, Level, TextField, Toast};
+use gristmill_core::options::Answer;
+use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
+use gristmill_ops::job::unfinished::interrupted_plan;
+use gristmill_ops::operations::{read_plan, AnyPlan};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::run_folder::RunFolder;
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
+use ratatui::Frame;
+use std::path::{Path, PathBuf};
+
+/// A larger draft was not written by this program.
+const MAX_DRAFT_BYTES: u64 = 1 << 20;
+/// The actions that jump to a step, in the order of the steps.
+const JUMPS: [Action; 8] = [
+    Action::GoStep1,
+    Action::GoStep2,
+    Action::GoStep3,
+    Action::GoStep4,
+    Action::GoStep5,
+    Action::GoStep6,
+    Action::GoStep7,
+    Action::GoStep8,
+];
+
+/// The screen.
+pub struct FormScreen {
+    env: UiEnv,
+    guide: Box<dyn Guide>,
+    form: Form,
+    paths: PathCompleter,
+    draft: PathBuf,
+    /// The answers given at the start, before a draft replaced them.
+    given: Box<dyn AnyPlan>,
+    /// Whether these answers were run, so that the run keeps their draft.
+    was_run: bool,
+    /// Whether the question about a stopped run was asked for these answers.
+    asked_about_stopped: bool,
+}
+
+impl FormScreen {
+    /// Opens the form with the given answers. Without any beyond inputs and output, a draft for the same inputs is restored.
+    pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
+        let operation = plan.operation();
+        let sources: Vec<PathBuf> = inputs(&*plan).into_iter().map(PathBuf::from).collect();
+        let kind = format!("{}-", operation.file_name());
+        let place = drafts::place(&env.state_dir, &kind, sources.iter().map(PathBuf::as_path));
+        let found = if has_answers(&*plan) { None } else { load_draft(&place, operation.name()) };
+        let mut guide = guide_of(&*plan, &env);
+        let mut form = Form::new(plan.boxed_clone());
+        guide.begin(&mut form);
+        let given = form.plan().boxed_clone();
+        if let Some((mut saved, step, age)) = found {
+            // An output given now replaces that of the draft.
+            if plan.get("output") != Answer::Unset && saved.set("output", &plan.get("output")).is_err() {
+                tracing::warn!("the output of the draft could not be replaced");
+            }
+            form = Form::new(saved);
+            guide.begin(&mut form);
+            form.go_to(&step);
+            form.draft = Some(age);
+        }
+        let paths = PathCompleter::start(&env);
+        let mut screen =
+            Self { env, guide, form, paths, draft: place, given, was_run: false, asked_about_stopped: false };
+        screen.ask();
+        screen
+    }
+
+    /// Opens the review of a run that was stopped and can be resumed. Its scratch folder is kept.
+    pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> Self {
+        let mut env = env.clone();
+        env.options.scratch = scratch.or(env.options.scratch);
+        let mut screen = Self::new(plan, env);
+        screen.form.keep_as_given();
+        screen.form.stopped = Some(screen.form.command());
+        screen.form.go(screen.form.review());
+        screen.ask();
+        screen
+    }
+
+    /// Returns the form, for tests.
+    #[cfg(test)]
+    pub(super) fn form(&self) -> &Form {
+        &self.form
+    }
+
+    fn ask(&mut self) {
+        self.guide.ask(&mut self.form);
+        self.form.set_fields(self.guide.fields(&self.form));
+    }
+
+    /// Returns why a step cannot be completed.
+    fn blocker(&self, step: usize) -> Option<String> {
+        blocker(&self.form, &*self.guide, step)
+    }
+
+    /// Completes the step on the screen.
+    fn complete_step(&mut self) -> Vec<Effect> {
+        let step = self.form.step;
+        match (self.form.rail, self.blocker(step)) {
+            (Some(step), _) => self.form.go(step),
+            (None, Some(why)) => return warning(why),
+            (None, None) => self.form.go(step + 1),
+        }
+        Vec::new()
+    }
+
+    fn run(&mut self) -> Vec<Effect> {
+        if self.form.rail.is_some() {
+            return self.complete_step();
+        }
+        if let Some(stopped) = stopped_run(&self.form, &*self.guide) {
+            let question = self.ask_about(&stopped);
+            self.asked_about_stopped = true;
+            return vec![Effect::Push(Box::new(question))];
+        }
+        if let Some((step, why)) = first_blocker(&self.form, &*self.guide) {
+            if step != self.form.step {
+                self.form.go(step);
+            }
+            return warning(why);
+        }
+        self.start_run(&self.env.clone())
+    }
+
+    fn start_run(&mut self, env: &UiEnv) -> Vec<Effect> {
+        // The draft is deleted when the run succeeds: one that fails, or is stopped with the program, keeps the answers.
+        self.write_draft();
+        self.was_run = true;
+        let request = self.guide.request(&self.form);
+        let request = JobRequest { draft: Some(self.draft.clone()), ..request };
+        vec![Effect::Push(Box::new(RunScreen::new(request, env.clone())))]
+    }
+
+    /// Returns the question about a run of another plan that was stopped at the output.
+    fn ask_about(&self, stopped: &Problem) -> Question {
+        let mut answers = Vec::new();
+        let own = RunFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
+        if let Some((plan, scratch)) = interrupted_plan(&own) {
+            if plan.operation().name() == self.form.plan().operation().name() {
+                let screen = Self::resume(plan, scratch, &self.env);
+                answers.push(DialogChoice::new("Resume it", vec![Effect::Replace(Box::new(screen))]));
+            }
+        }
+        answers.push(DialogChoice::new("Begin again", vec![Effect::Do(Action::BeginAnew)]));
+        answers.push(DialogChoice::new("Cancel", Vec::new()));
+        let lines = vec![stopped.to_string(), "Beginning again discards the work that it has done.".to_owned()];
+        Question::new("A stopped run", lines, answers)
+    }
+
+    /// Runs these answers instead of the run that was stopped at the output.
+    fn begin_again(&mut self) -> Vec<Effect> {
+        let mut env = self.env.clone();
+        env.options.restart = true;
+        self.start_run(&env)
+    }
+
+    fn close(&mut self) -> Vec<Effect> {
+        if self.form.rail.take().is_some() {
+            return Vec::new();
+        }
+        match self.form.step.checked_sub(1) {
+            Some(step) => {
+                self.form.go(step);
+                Vec::new()
+            }
+            None => {
+                self.keep_draft();
+                vec![Effect::Pop]
+            }
+        }
+    }
+
+    /// Saves the answers, unless there are none or they were run.
+    fn keep_draft(&mut self) {
+        let is_first = self.form.step == 0 && !self.form.is_answered(0);
+        let is_unchanged = is_first || self.form.plan().is_same(&*self.given);
+        if !self.was_run && (self.form.draft.is_some() || !is_unchanged) {
+            self.write_draft();
+        }
+    }
+
+    fn write_draft(&self) {
+        let saved = self.form.plan().to_yaml().and_then(|text| drafts::save(&self.draft, self.form.step_id(), &text));
+        if let Err(failure) = saved {
+            tracing::warn!(%failure, "the draft could not be saved");
+        }
+    }
+
+    /// Discards the draft and its answers.
+    fn start_afresh(&mut self) {
+        drafts::forget(&self.draft);
+        let mut plan = self.given.operation().blank();
+        for row in self.given.operation().options().iter().filter(|row| row.info.is_positional) {
+            if let Err(why) = plan.set(row.info.name, &self.given.get(row.info.name)) {
+                tracing::warn!(why, "an input could not be kept");
+            }
+        }
+        self.form = Form::new(plan);
+        self.guide.begin(&mut self.form);
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        self.was_run = false;
+        self.asked_about_stopped = false;
+        if let Some(effects) = self.guide.act(action, &mut self.form, &self.env) {
+            return effects;
+        }
+        match action {
+            Action::Next | Action::Accept => return self.complete_step(),
+            Action::Run => return self.run(),
+            Action::BeginAnew => return self.begin_again(),
+            Action::Close => return self.close(),
+            Action::SavePlan => return vec![save_plan(self.form.plan(), &self.env)],
+            Action::Copy => {
+                let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
+                return vec![Effect::Copy(self.form.command()), copied];
+            }
+            Action::StartAfresh => self.start_afresh(),
+            Action::NextField if self.complete_path() => {}
+            action => match JUMPS.iter().position(|jump| *jump == action) {
+                Some(step) => self.form.go(step),
+                None => self.act_in_step(action),
+            },
+        }
+        Vec::new()
+    }
+
+    /// Does what a key means in a step. In a list it moves the cursor, which selects the row.
+    fn act_in_step(&mut self, action: Action) {
+        let list = match self.form.field() {
+            Some(Field::List(name)) if self.form.rail.is_none() => name,
+            _ => return self.form.act(action),
+        };
+        let Some(rows) = self.guide.list(list) else { return self.form.act(action) };
+        match action {
+            Action::Down if rows.selected + 1 >= rows.len => self.form.step_focus_within(true),
+            Action::Up if rows.selected == 0 => self.form.step_focus_within(false),
+            action if rows.act(action) || action == Action::Toggle => self.guide.select(&mut self.form, list),
+            action => self.form.act(action),
+        }
+    }
+
+    /// Edits the focused field, if it is a text.
+    fn edit(&mut self, edit: impl FnOnce(&mut TextField) -> bool) {
+        let Some(field) = self.form.field().filter(|_| self.form.wants_text()) else { return };
+        let input = self.form.inputs.entry(field).or_default();
+        if edit(input) {
+            if self.form.table.is_path(field) {
+                self.paths.ask(Path::new(""), input);
+            }
+            self.was_run = false;
+            self.form.apply_typed(field);
+        }
+    }
+
+    /// Accepts the shown completion of a path.
+    fn complete_path(&mut self) -> bool {
+        let mut is_complete = false;
+        self.edit(|field| {
+            is_complete = field.complete();
+            is_complete
+        });
+        is_complete
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        match self.form.places.gesture(mouse) {
+            Some(Gesture::Wheel { rows, on: Place::Field(Field::List(name)) }) if self.guide.is_scrolled(name) => {
+                if let Some(list) = self.guide.list(name) {
+                    list.scroll(rows);
+                }
+            }
+            Some(Gesture::Wheel { rows, on }) => self.form.wheel(on, rows),
+            Some(Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. }) => {
+                self.form.click(on, line);
+                if let Place::Field(Field::List(name)) = on {
+                    let row = self.guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
+                    if row.is_some() {
+                        self.guide.select(&mut self.form, name);
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// Returns why a step cannot be completed: by its answers, then by what the guide knows.
+pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
+    form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+        // What no single step shows is known at the end of the last one with questions.
+        let is_last = step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
+        is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
+    })
+}
+
+/// Returns the first reason why the plan cannot be run, with the step where it can be changed.
+pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
+    let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
+    by_step.or_else(|| {
+        let why = match guide.preview(form)? {
+            Err(failure) => Some(failure.to_string()),
+            Ok(problems) => {
+                problems.iter().find(|problem| problem.severity == Severity::Refusal).map(ToString::to_string)
+            }
+        };
+        why.map(|why| (form.review(), why))
+    })
+}
+
+/// Returns the problem for which a run of complete answers would be refused.
+fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
+    if (0..form.steps().len()).any(|step| blocker(form, guide, step).is_some()) {
+        return None;
+    }
+    guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
+}
+
+/// Returns the problem that a run of another plan was stopped at the output, if nothing else prevents the run.
+pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
+    refusal(form, guide).filter(|problem| problem.kind == ProblemKind::StoppedRun)
+}
+
+/// Returns how to solve the problem for which a run would be refused, in terms of the form.
+pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
+    let is_complete = (0..form.steps().len()).all(|step| blocker(form, guide, step).is_none());
+    if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {
+        return failure.hint.clone();
+    }
+    let problem = refusal(form, guide)?;
+    match problem.kind {
+        ProblemKind::StoppedRun => Some("running it asks whether to resume that run or to begin again".into()),
+        ProblemKind::AlreadyPrepared => {
+            let field = Field::Option("force-overwrite");
+            let step = form.step_of(field).and_then(|step| form.steps().get(step))?;
+            let label = form.table.label(field);
+            Some(format!("{label}, among all settings of {}, replaces it; or name another output", step.title))
+        }
+        _ => problem.hint,
+    }
+}
+
+/// Whether anything is answered except the inputs and the output, which a command line may propose.
+fn has_answers(plan: &dyn AnyPlan) -> bool {
+    let options = plan.operation().options();
+    let mut others = options.iter().filter(|row| !row.info.is_positional && row.info.name != "output");
+    others.any(|row| plan.get(row.info.name) != Answer::Unset)
+}
+
+type DraftPlan = (Box<dyn AnyPlan>, String, std::time::Duration);
+
+fn load_draft(place: &Path, operation: &str) -> Option<DraftPlan> {
+    let saved = drafts::load(place, MAX_DRAFT_BYTES)?;
+    let plan = read_plan(&saved.answers).ok()??;
+    (plan.operation().name() == operation).then_some((plan, saved.step, saved.age))
+}
+
+fn warning(why: String) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(Level::Warn, why))]
+}
+
+/// Saves a plan in the current folder under an unused name.
+fn save_plan(plan: &dyn AnyPlan, env: &UiEnv) -> Effect {
+    let command = plan.operation().file_name();
+    let name = |number: u32| match number {
+        1 => env.save_dir.join(format!("{command}-plan.yaml")),
+        number => env.save_dir.join(format!("{command}-plan-{number}.yaml")),
+    };
+    let path = (1..1_000).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1_000));
+    match write_plan(plan, &path) {
+        Ok(()) => Effect::Toast(Toast::new(Level::Ok, format!("saved as {}", env.short_path(&path)))),
+        Err(failure) => Effect::failure(&failure),
+    }
+}
+
+fn write_plan(plan: &dyn AnyPlan, path: &Path) -> Outcome<()> {
+    write_file(&RealFs, path, plan.to_yaml()?.as_bytes(), 0o644)
+}
+
+impl Screen for FormScreen {
+    fn context(&self) -> Context {
+        let contexts = self.guide.contexts();
+        match () {
+            () if self.form.rail.is_some() => contexts.rail,
+            () if self.form.is_review() => contexts.review,
+            () if self.form.wants_text() => contexts.text,
+            () => contexts.step,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec![self.form.plan().operation().name().to_owned(), input_name(self.form.plan())]
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Action(action) => effects = self.act(action),
+            Input::Key(key) => self.edit(|field| field.key(key)),
+            Input::Paste(text) => self.edit(|field| field.paste(&text)),
+            Input::Mouse(mouse) => self.mouse(mouse),
+        }
+        self.ask();
+        effects
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let is_changed = self.guide.take(&mut self.form);
+        if is_changed {
+            self.ask();
+        }
+        let is_path = |field: &Field| self.form.wants_text() && self.form.table.is_path(*field);
+        let field = self.form.field().filter(is_path);
+        let input = field.and_then(|field| self.form.inputs.get_mut(&field));
+        self.paths.take(input) || is_changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.guide.is_busy()
+    }
+
+    fn wants_text(&self) -> bool {
+        self.form.wants_text()
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.guide.status().map(str::to_owned)
+    }
+
+    fn bar_right(&self) -> Option<String> {
+        let command = self.form.command();
+        let start = format!("gristmill {} ", self.form.plan().operation().name());
+        Some(command.strip_prefix(&start).map(str::to_owned).unwrap_or(command))
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        let jump = JUMPS.iter().position(|jump| *jump == action);
+        match action {
+            Action::Run => "run",
+            Action::Advanced if self.form.advanced => "fewer settings",
+            Action::Accept if self.form.rail.is_some() => "go to",
+            action => match jump.and_then(|step| self.form.steps().get(step)) {
+                Some(step) => step.title,
+                None => self.guide.label(action).unwrap_or_else(|| action.label()),
+            },
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        let form = &self.form;
+        let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
+        let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
+        match action {
+            Action::Toggle if kind == Some(FieldKind::Choice) => Some("left and right choose here".into()),
+            Action::Toggle if !matches!(kind, Some(FieldKind::Switch | FieldKind::List)) => {
+                Some("there is nothing to choose here".into())
+            }
+            Action::Left | Action::Right if form.rail.is_none() && kind != Some(FieldKind::Choice) => {
+                Some("there is nothing to step through here".into())
+            }
+            Action::Advanced if !is_advanced(form.step_id()) => Some("everything is shown here".into()),
+            // The preview is made again when the question is closed.
+            Action::BeginAnew if !self.asked_about_stopped && stopped_run(form, &*self.guide).is_none() => {
+                Some("no run of another plan was stopped at the output".into())
+            }
+            Action::Next if form.is_review() => Some("this is the last step".into()),
+            Action::StartAfresh if form.draft.is_none() => Some("there is no draft".into()),
+            action => match JUMPS.iter().position(|jump| *jump == action) {
+                Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
+                _ => self.guide.why_disabled(action, form),
+            },
+        }
+    }
+
+    fn closing(&mut self) {
+        self.keep_draft();
+    }
+
+    fn resumed(&mut self) {
+        self.guide.discard_preview();
+        self.ask();
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        view::draw(&mut self.form, &mut *self.guide, frame, area, ui);
+    }
+}

@@ -1,0 +1,197 @@
+//! The form of operations without a guide of their own: fields of the table, drafts, saved plans, and the way to the run.
+
+use super::*;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, UiEnv};
+use crate::tui::testing;
+use gristmill_core::options::Answer;
+use gristmill_core::RunOptions;
+use gristmill_ops::operations::{operation, read_plan};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use std::path::PathBuf;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        write_file(&RealFs, &folder.text(), b"{\"text\": \"one document\"}\n", 0o644).unwrap();
+        folder
+    }
+
+    fn text(&self) -> PathBuf {
+        self.0.path().join("a.jsonl")
+    }
+
+    fn env(&self) -> UiEnv {
+        let mut env = UiEnv::new(RunOptions::default(), self.0.path().join("state"));
+        env.save_dir = self.0.path().to_owned();
+        env
+    }
+
+    fn open(&self) -> FormScreen {
+        let mut plan = operation("count").unwrap().blank();
+        plan.set("input", &Answer::List(vec![self.text().to_str().unwrap().to_owned()])).unwrap();
+        FormScreen::new(plan, self.env())
+    }
+
+    fn drafts(&self) -> usize {
+        std::fs::read_dir(self.0.path().join("state/drafts")).map_or(0, Iterator::count)
+    }
+}
+
+fn act(screen: &mut FormScreen, actions: &[Action]) -> Vec<Effect> {
+    actions.iter().flat_map(|action| screen.handle(Input::Action(*action))).collect()
+}
+
+fn type_text(screen: &mut FormScreen, text: &str) {
+    screen.handle(Input::Paste(text.to_owned()));
+}
+
+fn shown(screen: &mut FormScreen) -> String {
+    testing::shown((100, 22, false), |frame, area, ui| screen.draw(frame, area, ui))
+}
+
+fn blank(name: &str) -> Form {
+    let mut form = Form::new(operation(name).unwrap().blank());
+    form.set_fields(form.option_fields());
+    form
+}
+
+#[test]
+fn fields_follow_the_table() {
+    let form = blank("nanosets merge");
+    let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
+    assert_eq!(names[..4], ["dir", "output", "name", "max tokens per file"]);
+    assert_eq!(names.last().unwrap(), "force overwrite");
+    assert_eq!(form.blocker(0).unwrap(), "dir is needed");
+    let known = Folder::new();
+    let screen = known.open();
+    assert!(!screen.form().fields().contains(&Field::Option("input")), "a known input is not asked for");
+}
+
+#[test]
+fn typed_answers_reach_the_plan_and_mistakes_are_kept_out_of_it() {
+    let mut form = blank("nanosets merge");
+    form.type_into("max-tokens", "1,000");
+    assert_eq!(form.plan().get("max-tokens"), Answer::Text("1000".into()));
+    assert_eq!(form.value(Field::Option("max-tokens")), "1,000", "the text stays as it was typed");
+    form.type_into("max-tokens", "many");
+    assert_eq!(form.plan().get("max-tokens"), Answer::Text("1000".into()));
+    assert_eq!(form.blocker(0).unwrap(), "max tokens: 'many' is not a number");
+    form.type_into("max-tokens", "");
+    assert_eq!((form.plan().get("max-tokens"), form.mistakes.len()), (Answer::Unset, 0));
+}
+
+#[test]
+fn an_answer_of_the_user_is_not_replaced_by_a_proposal() {
+    let mut form = blank("nanosets merge");
+    form.propose("output", Answer::Text("proposed".into()));
+    assert_eq!(form.value(Field::Option("output")), "proposed");
+    form.type_into("output", "own");
+    form.propose("output", Answer::Text("proposed".into()));
+    assert_eq!(form.plan().get("output"), Answer::Text("own".into()));
+}
+
+#[test]
+fn switches_and_choices_change_the_plan_by_keys_and_by_the_mouse() {
+    let folder = Folder::new();
+    let mut plan = operation("nanosets merge").unwrap().blank();
+    plan.set("dir", &Answer::Text("/data".into())).unwrap();
+    let mut screen = FormScreen::new(plan, folder.env());
+    let picture = shown(&mut screen);
+    let row = picture.lines().position(|line| line.contains("force overwrite")).unwrap();
+    let column = picture.lines().nth(row).unwrap().find("force").unwrap();
+    let (column, row) = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    screen.handle(Input::Mouse(MouseEvent { kind, column: column - 4, row, modifiers: KeyModifiers::NONE }));
+    assert_eq!(screen.form().plan().get("force-overwrite"), Answer::On);
+    assert_eq!(screen.context(), Context::Guided);
+    act(&mut screen, &[Action::Toggle, Action::Up, Action::Right]);
+    assert_eq!(screen.form().plan().get("force-overwrite"), Answer::Unset);
+    assert_eq!(screen.form().plan().get("shuffle"), Answer::Text("none".into()));
+    assert!(screen.why_disabled(Action::Toggle).is_some() && screen.why_disabled(Action::Left).is_none());
+}
+
+#[test]
+fn the_review_shows_the_preview_and_leads_to_the_run() {
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    let refused = act(&mut screen, &[Action::Next]);
+    assert!(matches!(&refused[..], [Effect::Toast(toast)] if toast.text == "tokenizer is needed"));
+    type_text(&mut screen, "no-such-file.json");
+    act(&mut screen, &[Action::Next]);
+    assert_eq!(screen.context(), Context::GuidedReview);
+    testing::settle(&mut screen);
+    assert!(shown(&mut screen).contains("no-such-file.json: no such file"), "{}", shown(&mut screen));
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/field/K14/tokenizer.json");
+    act(&mut screen, &[Action::Close, Action::DropRow]);
+    type_text(&mut screen, tokenizer);
+    act(&mut screen, &[Action::Next]);
+    testing::settle(&mut screen);
+    assert!(shown(&mut screen).contains("Would count the tokens of 1 file"), "{}", shown(&mut screen));
+    assert!(matches!(&act(&mut screen, &[Action::Run])[..], [Effect::Push(_)]));
+    assert_eq!(folder.drafts(), 1, "the answers are kept until the run has succeeded");
+}
+
+#[test]
+fn unfinished_answers_are_restored_until_they_are_discarded() {
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    act(&mut screen, &[Action::Close]);
+    assert_eq!(folder.drafts(), 0, "nothing was answered");
+    type_text(&mut screen, "t.json");
+    act(&mut screen, &[Action::Next]);
+    screen.closing();
+    assert_eq!(folder.drafts(), 1);
+    let mut screen = folder.open();
+    assert!(shown(&mut screen).contains("--tokenizer") && screen.context() == Context::GuidedReview);
+    act(&mut screen, &[Action::Close]);
+    assert!(shown(&mut screen).contains("the answers of just now were restored"), "{}", shown(&mut screen));
+    act(&mut screen, &[Action::StartAfresh]);
+    assert_eq!((screen.form().plan().get("tokenizer"), folder.drafts()), (Answer::Unset, 0));
+    assert!(screen.form().plan().get("input") != Answer::Unset, "the input stays");
+}
+
+#[test]
+fn a_plan_is_saved_under_an_unused_name() {
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    type_text(&mut screen, "t.json");
+    act(&mut screen, &[Action::SavePlan, Action::SavePlan]);
+    let saved = |name: &str| {
+        let text = std::fs::read_to_string(folder.0.path().join(name)).unwrap();
+        read_plan(&text).unwrap().unwrap()
+    };
+    assert!(saved("count-plan.yaml").is_same(&*saved("count-plan-2.yaml")));
+    assert_eq!(saved("count-plan.yaml").get("tokenizer"), Answer::Text("t.json".into()));
+}
+
+#[test]
+fn steps_are_reached_by_keys_and_by_the_list() {
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    act(&mut screen, &[Action::PreviousField]);
+    assert_eq!(screen.context(), Context::GuidedRail);
+    act(&mut screen, &[Action::Down, Action::Accept]);
+    assert_eq!(screen.context(), Context::GuidedReview);
+    act(&mut screen, &[Action::GoStep1]);
+    assert_eq!((screen.context(), screen.label(Action::GoStep1)), (Context::GuidedText, "Settings"));
+    assert!(screen.why_disabled(Action::GoStep3).is_some());
+    screen.handle(Input::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE)));
+    assert!(screen.bar_right().unwrap().ends_with("--tokenizer x"));
+}
+
+#[test]
+fn the_form_at_both_sizes() {
+    let folder = Folder::new();
+    let env = folder.env();
+    let mut plan = operation("nanosets merge").unwrap().blank();
+    plan.set("dir", &Answer::Text("/data/tokens".into())).unwrap();
+    let mut screen = FormScreen::new(plan, env);
+    testing::compare("form_settings", &testing::SCREENS, |size| {
+        testing::shown(size, |frame, area, ui| screen.draw(frame, area, ui))
+    });
+}

@@ -1,0 +1,207 @@
+//! Draws a form: the list of steps, the fields of a step, and the review.
+
+use super::field::{Field, FieldKind};
+use super::guide::Guide;
+use super::screen::{blocker, first_blocker, solution};
+use super::state::{Form, Place};
+use crate::tui::form::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, Standing};
+use crate::tui::keymap::Action;
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
+use crate::tui::widgets::page::{
+    command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
+};
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Columns by which fields that belong to another one are indented.
+const INDENT: u16 = 4;
+
+/// Draws everything.
+pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
+    form.places.clear();
+    let contexts = guide.contexts();
+    let (rail, pane) = divide(area, guide.columns().rail);
+    let shown = form.rail.unwrap_or(form.step);
+    let title_of = |step: usize| form.steps().get(step).map_or("", |step| step.title);
+    let title = match rail.is_empty() {
+        false => title_of(form.step).to_owned(),
+        true => {
+            let key = form.rail.map(|_| ui.key(contexts.rail, Action::Accept));
+            narrow_title(title_of(shown), shown, form.steps().len(), key.as_deref())
+        }
+    };
+    if !rail.is_empty() {
+        let rows = rail_rows(form, guide);
+        let place = draw_rail(frame.buffer_mut(), rail, &rows, form.rail, ui);
+        form.places.put(place, Place::Rail);
+    }
+    let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
+    if let Some(draft) = form.draft.filter(|_| !form.is_review()) {
+        let words = format!("the answers of {} were restored.", age(draft));
+        // In a text field a letter is typed.
+        let context = if form.wants_text() { contexts.text } else { contexts.step };
+        let line = draft_line(&words, ui.key(context, Action::StartAfresh), ui);
+        draw_lines(frame.buffer_mut(), inner, [line]);
+        inner = below(inner, 1);
+    }
+    match form.is_review() {
+        true => draw_review(form, guide, frame, inner, ui),
+        false if guide.draw_step(form, frame, inner, ui) => {}
+        false => draw_all_fields(form, guide, frame, inner, ui),
+    }
+}
+
+fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
+    let standing = |step: usize| {
+        let is_broken = (step < form.step || form.is_answered(step)) && blocker(form, guide, step).is_some();
+        match (step == form.step, is_broken) {
+            (true, true) => Standing::HereBroken,
+            (true, false) => Standing::Here,
+            (false, true) => Standing::Broken,
+            (false, false) if form.is_answered(step) => Standing::Answered,
+            (false, false) => Standing::Open,
+        }
+    };
+    let rows = form.steps().iter().enumerate();
+    rows.map(|(number, step)| RailRow { title: step.title, standing: standing(number), is_disabled: false }).collect()
+}
+
+/// Draws the review: the reason why the plan cannot be run, or the preview, and the command.
+fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let context = guide.contexts().review;
+    let mut lines = Vec::new();
+    match first_blocker(form, guide) {
+        Some((step, why)) => {
+            let title = form.steps().get(step).map_or("", |step| step.title);
+            lines.extend(trouble_lines(&format!("{title}: {why}"), columns, ui));
+            lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
+        }
+        None => {
+            let key = ui.key(context, Action::Run);
+            let words = match form.stopped == Some(form.command()) {
+                true => format!("{} a run of these answers was stopped; {key} resumes it", ui.glyphs.check),
+                false => format!("{} everything is answered; {key} runs it", ui.glyphs.check),
+            };
+            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
+            lines.push(Line::default());
+            lines.extend(match guide.preview(form) {
+                None => vec![waiting(guide.waits_for(), ui)],
+                Some(Err(failure)) => failure_lines(failure, columns, ui),
+                Some(Ok(_)) => guide.preview_lines(form, columns, ui),
+            });
+        }
+    }
+    lines.push(Line::default());
+    lines.extend(command_lines(&form.command(), &ui.key(context, Action::Copy), columns, ui));
+    draw_below(form, frame, area, lines, ui);
+}
+
+/// Draws lines below the fields; page keys and the wheel scroll them.
+pub fn draw_below(form: &mut Form, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
+    form.places.put(area, Place::Below);
+    draw_scrolled(frame, area, &mut form.offset, lines, ui);
+}
+
+/// Returns the rows from `line` on.
+pub fn from_row(area: Rect, line: usize) -> Rect {
+    below(area, u16::try_from(line).unwrap_or(u16::MAX))
+}
+
+/// Draws one field on one row.
+fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rect, field: Field, ui: &Ui) {
+    if place.is_empty() {
+        return;
+    }
+    form.places.put(place, Place::Field(field));
+    let focused = form.is_focused(field);
+    let indent = if form.table.is_indented(field) { INDENT } else { 0 };
+    let place = Rect { x: place.x + indent, width: place.width.saturating_sub(indent), ..place };
+    let columns = usize::from(label_columns.saturating_sub(indent));
+    let (name, note) = (form.table.label(field), form.table.note(field));
+    let label = text::pad_end(&text::fit_end(&format!(" {name}"), columns.saturating_sub(1), ui.glyphs), columns);
+    match form.kind(field) {
+        FieldKind::Switch => {
+            let sign = if form.is_on(field) { ui.glyphs.box_on } else { ui.glyphs.box_off };
+            let option = OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(6) };
+            option.draw(frame.buffer_mut(), place, true, ui);
+        }
+        FieldKind::Choice => {
+            let (value, meaning) = form.choice(field);
+            let style = if focused { ui.theme.selected } else { ui.theme.text };
+            let room = usize::from(place.width).saturating_sub(columns + text::width(value) + 6);
+            let line = Line::from(vec![
+                Span::styled(label, style),
+                Span::styled(format!("< {value} >"), style),
+                Span::styled(format!("  {}", text::fit_end(meaning, room, ui.glyphs)), ui.theme.muted),
+            ]);
+            draw_lines(frame.buffer_mut(), place, [line]);
+        }
+        FieldKind::Text => {
+            let style = match (form.mistakes.contains_key(&field), focused) {
+                (true, _) => ui.theme.error,
+                (false, true) => ui.theme.accent,
+                (false, false) => ui.theme.text,
+            };
+            draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(label, style))]);
+            let taken = u16::try_from(columns).unwrap_or(0).min(place.width);
+            let value = Rect { x: place.x + taken, width: place.width - taken, ..place };
+            form.inputs.entry(field).or_default().draw(frame, value, focused, note, ui);
+        }
+        FieldKind::List | FieldKind::Page => {}
+    }
+}
+
+/// Draws fields, one per row from `line` on, each with its mistake below it. Returns the row after them.
+pub fn draw_fields(
+    form: &mut Form,
+    label_columns: u16,
+    frame: &mut Frame,
+    area: Rect,
+    mut line: usize,
+    fields: &[Field],
+    ui: &Ui,
+) -> usize {
+    for field in fields {
+        draw_field(form, label_columns, frame, row(area, line), *field, ui);
+        line += 1;
+        if let Some(why) = form.mistakes.get(field) {
+            let words = format!("{}{} {why}", " ".repeat(usize::from(label_columns)), ui.glyphs.cross);
+            let shown = fitted(&words, usize::from(area.width), ui.theme.error, ui);
+            draw_lines(frame.buffer_mut(), row(area, line), [shown]);
+            line += 1;
+        }
+    }
+    line
+}
+
+/// Draws a step that consists of fields, of which the focused one is in view. Mistakes, the lines of the guide, or the help of the focused
+/// field follow them.
+fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let fields = form.fields().to_vec();
+    let mut foot: Vec<_> = form.mistakes.values().flat_map(|why| trouble_lines(why, columns, ui)).collect();
+    if foot.is_empty() {
+        foot = guide.foot(form, columns, ui);
+    }
+    if foot.is_empty() {
+        let help = form.field().map(|field| form.table.help(field)).unwrap_or_default();
+        foot = wrapped(help, columns, ui.theme.muted);
+    }
+    let foot_rows = foot.len().min(usize::from(area.height / 3));
+    let room = usize::from(area.height).saturating_sub(foot_rows);
+    let at = form.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
+    let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
+    let label_columns = guide.columns().label;
+    for (line, field) in fields.iter().skip(first).take(room).enumerate() {
+        draw_field(form, label_columns, frame, row(area, line), *field, ui);
+    }
+    let shown = Rect { height: u16::try_from(room).unwrap_or(area.height).min(area.height), ..area };
+    draw_more(frame, shown, (first > 0, first + room < fields.len()), ui);
+    let used = fields.len().min(room);
+    let place = from_row(area, used.saturating_add(usize::from(used + foot_rows < usize::from(area.height))));
+    draw_lines(frame.buffer_mut(), place, foot);
+}
