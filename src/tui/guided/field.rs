@@ -57,10 +57,12 @@ impl FieldTable {
         &self.rows
     }
 
-    /// Returns the fields of a step that apply to a plan. Options that need a value of another one follow that value.
+    /// Returns the fields of a step that apply to a plan; advanced ones if all are shown, or if they have an answer. Options that need a
+    /// value of another one follow that value.
     pub fn of_step(&self, step: &str, plan: &dyn AnyPlan, is_advanced: bool) -> Vec<Field> {
         let is_shown = |row: &&OptionRow| {
-            row.step == step && plan.applies(row.info.name) && (is_advanced || !row.info.is_advanced)
+            let is_main = !row.info.is_advanced || plan.get(row.info.name) != Answer::Unset;
+            row.step == step && plan.applies(row.info.name) && (is_advanced || is_main)
         };
         let fields_of = |row: &OptionRow| match row.kind {
             ValueKind::Choices(choices) => {

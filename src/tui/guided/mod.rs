@@ -10,6 +10,8 @@ pub mod guide;
 mod screen;
 mod state;
 #[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
 mod view;
 

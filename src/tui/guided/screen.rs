@@ -235,25 +235,10 @@ impl FormScreen {
             Action::NextField if self.complete_path() => {}
             action => match JUMPS.iter().position(|jump| *jump == action) {
                 Some(step) => self.form.go(step),
-                None => self.act_in_step(action),
+                None => act(&mut self.form, &mut *self.guide, action),
             },
         }
         Vec::new()
-    }
-
-    /// Does what a key means in a step. In a list it moves the cursor, which selects the row.
-    fn act_in_step(&mut self, action: Action) {
-        let list = match self.form.field() {
-            Some(Field::List(name)) if self.form.rail.is_none() => name,
-            _ => return self.form.act(action),
-        };
-        let Some(rows) = self.guide.list(list) else { return self.form.act(action) };
-        match action {
-            Action::Down if rows.selected + 1 >= rows.len => self.form.step_focus_within(true),
-            Action::Up if rows.selected == 0 => self.form.step_focus_within(false),
-            action if rows.act(action) || action == Action::Toggle => self.guide.select(&mut self.form, list),
-            action => self.form.act(action),
-        }
     }
 
     /// Edits the focused field, if it is a text.
@@ -281,28 +266,54 @@ impl FormScreen {
 
     fn mouse(&mut self, mouse: MouseEvent) {
         match self.form.places.gesture(mouse) {
-            Some(Gesture::Wheel { rows, on: Place::Field(Field::List(name)) }) if self.guide.is_scrolled(name) => {
-                if let Some(list) = self.guide.list(name) {
-                    list.scroll(rows);
-                }
-            }
-            Some(Gesture::Wheel { rows, on }) => self.form.wheel(on, rows),
+            Some(Gesture::Wheel { rows, on }) => wheel(&mut self.form, &mut *self.guide, on, rows),
             Some(Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. }) => {
-                self.form.click(on, line);
-                if let Place::Field(Field::List(name)) = on {
-                    let row = self.guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
-                    if row.is_some() {
-                        self.guide.select(&mut self.form, name);
-                    }
-                }
+                click(&mut self.form, &mut *self.guide, on, line);
             }
             None => {}
         }
     }
 }
 
+/// Does what a key means in a step. In a list it moves the cursor, which selects the row.
+pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
+    let list = match form.field() {
+        Some(Field::List(name)) if form.rail.is_none() => name,
+        _ => return form.act(action),
+    };
+    let Some(rows) = guide.list(list) else { return form.act(action) };
+    match action {
+        Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
+        Action::Up if rows.selected == 0 => form.step_focus_within(false),
+        action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
+        action => form.act(action),
+    }
+}
+
+/// Does what a click means.
+pub(super) fn click(form: &mut Form, guide: &mut dyn Guide, on: Place, line: usize) {
+    form.click(on, line);
+    if let Place::Field(Field::List(name)) = on {
+        let row = guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
+        if row.is_some() {
+            guide.select(form, name);
+        }
+    }
+}
+
+fn wheel(form: &mut Form, guide: &mut dyn Guide, on: Place, rows: isize) {
+    match on {
+        Place::Field(Field::List(name)) if guide.is_scrolled(name) => {
+            if let Some(list) = guide.list(name) {
+                list.scroll(rows);
+            }
+        }
+        on => form.wheel(on, rows),
+    }
+}
+
 /// Returns why a step cannot be completed: by its answers, then by what the guide knows.
-pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
+pub(in crate::tui) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
     form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
         // What no single step shows is known at the end of the last one with questions.
         let is_last = step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
@@ -311,7 +322,7 @@ pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<Str
 }
 
 /// Returns the first reason why the plan cannot be run, with the step where it can be changed.
-pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
+pub(in crate::tui) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
     let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
     by_step.or_else(|| {
         let why = match guide.preview(form)? {

@@ -1,0 +1,77 @@
+//! A form and its guide without a screen, for tests.
+
+use super::screen::{act, blocker, first_blocker};
+use super::{view, Field, Form, Guide};
+use crate::tui::keymap::Action;
+use crate::tui::testing;
+use gristmill_ops::operations::AnyPlan;
+
+/// A form with a guide whose knowledge tests set.
+pub struct FormTest<G> {
+    /// The answers.
+    pub form: Form,
+    /// The guide.
+    pub guide: G,
+}
+
+impl<G: Guide> FormTest<G> {
+    /// Creates the form of a plan.
+    pub fn new(plan: Box<dyn AnyPlan>, guide: G) -> Self {
+        let mut test = Self { form: Form::new(plan), guide };
+        test.guide.begin(&mut test.form);
+        test.refresh();
+        test
+    }
+
+    /// Updates the fields of the step.
+    pub fn refresh(&mut self) {
+        self.form.set_fields(self.guide.fields(&self.form));
+    }
+
+    /// Does what a key means.
+    pub fn act(&mut self, action: Action) {
+        act(&mut self.form, &mut self.guide, action);
+        self.refresh();
+    }
+
+    /// Goes to a step.
+    pub fn go_to(&mut self, step: &str) {
+        self.form.go_to(step);
+        self.refresh();
+    }
+
+    /// Types into the field of an option, in place of what is there.
+    pub fn type_into(&mut self, option: &'static str, text: &str) {
+        self.form.type_into(option, text);
+        self.refresh();
+    }
+
+    /// Toggles a field.
+    pub fn toggle(&mut self, field: Field) {
+        self.form.focus_on(field);
+        self.act(Action::Toggle);
+    }
+
+    /// Returns why a step cannot be completed.
+    pub fn blocker(&self, step: &str) -> Option<String> {
+        let number = self.form.steps().iter().position(|known| known.id == step)?;
+        blocker(&self.form, &self.guide, number)
+    }
+
+    /// Returns the first step that cannot be completed, and why.
+    pub fn first_blocker(&self) -> Option<(&'static str, String)> {
+        let (step, why) = first_blocker(&self.form, &self.guide)?;
+        Some((self.form.steps()[step].id, why))
+    }
+
+    /// Returns the form as it is drawn.
+    pub fn shown(&mut self, size: (u16, u16, bool)) -> String {
+        self.refresh();
+        testing::shown(size, |frame, area, ui| view::draw(&mut self.form, &mut self.guide, frame, area, ui))
+    }
+
+    /// Compares the form with its snapshots of all sizes.
+    pub fn compare(&mut self, name: &str) {
+        testing::compare(name, &testing::SCREENS, |size| self.shown(size));
+    }
+}
