@@ -2,7 +2,6 @@
 
 use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
-use super::dedup::DedupArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::index::IndexArgs;
@@ -10,7 +9,6 @@ use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
 use super::nanosets::NanosetsArgs;
-use super::pack::PackArgs;
 use super::prepare::PrepareArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
@@ -53,13 +51,9 @@ pub enum Command {
     Prepare(Box<PrepareArgs>),
     /// Describe pictures, sound and video of a prepared data set or of a folder
     PrepareMedia(Box<PrepareMediaArgs>),
-    /// Turn JSONL text into tokens for Modalities, Nanosets and Forager
-    Pack(Box<PackArgs>),
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(GivenPlan),
-    /// Remove text that repeats, and keep its first place: the same files come out
-    Dedup(Box<DedupArgs>),
     /// Write an index next to text: where each line begins, for Modalities or Forager
     Index(IndexArgs),
     /// Do what a saved plan says
@@ -161,7 +155,7 @@ impl Command {
     /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
     pub fn has_plan(&self) -> bool {
         match self {
-            Self::Prepare(_) | Self::PrepareMedia(_) | Self::Pack(_) | Self::Dedup(_) | Self::Index(_) => true,
+            Self::Prepare(_) | Self::PrepareMedia(_) | Self::Index(_) => true,
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.name() == "modalities data pack_encoded_data",
@@ -184,8 +178,6 @@ impl Command {
         match self {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
-            Self::Pack(_) => "pack",
-            Self::Dedup(_) => "dedup",
             Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the command line";
 
@@ -38,14 +38,23 @@ impl GivenPlan {
         self.operation.name()
     }
 
-    /// Returns the plan: files with answers are applied first, then the values in the order of the table. `compat` is the global flag.
+    /// Returns the file that an option names.
+    pub fn path(&self, option: &str) -> Option<&Path> {
+        self.answers.iter().find_map(|(row, given)| match given {
+            GivenAnswer::Path(path) if row.info.name == option => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    /// Returns the plan: the values are applied in the order of the table, then files with answers. `compat` is the global flag.
     ///
     /// # Errors
     /// A path that is not local, or values that the options do not accept.
     pub fn plan(&self, compat: bool) -> Result<Box<dyn AnyPlan>, Vec<Failure>> {
         let mut plan = self.operation.blank();
         self.apply(&mut *plan, compat).map_err(|failure| vec![failure])?;
-        let foreign: Vec<Failure> = self.answers.iter().filter_map(|(row, _)| refuse_foreign(row, &*plan)).collect();
+        let foreign = self.answers.iter().filter_map(|(row, given)| refuse_foreign(row, given, &*plan));
+        let foreign: Vec<Failure> = foreign.collect();
         if !foreign.is_empty() {
             return Err(foreign);
         }
@@ -57,13 +66,20 @@ impl GivenPlan {
         if compat && self.operation.options().iter().any(|row| row.info.is_global && row.info.name == "compat") {
             plan.set("compat", &Answer::On).map_err(|why| Failure::usage(WHAT, why))?;
         }
-        let (files, others): (Vec<_>, Vec<_>) = self.answers.iter().partition(|(row, _)| row.kind == ValueKind::File);
-        for (row, given) in files.into_iter().chain(others) {
+        self.set(plan)?;
+        for (row, given) in &self.answers {
+            if let (ValueKind::File, GivenAnswer::Path(path)) = (row.kind, given) {
+                plan.read_file(row.info.name, path)?;
+                // The flags take precedence, and with the answers of the file more of them may have a meaning.
+                self.set(plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&self, plan: &mut dyn AnyPlan) -> Outcome<()> {
+        for (row, given) in self.answers.iter().filter(|(row, _)| row.kind != ValueKind::File) {
             let answer = match given {
-                GivenAnswer::Path(path) if row.kind == ValueKind::File => {
-                    plan.read_file(row.info.name, path)?;
-                    continue;
-                }
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
                 GivenAnswer::Paths(all) => {
@@ -79,15 +95,29 @@ impl GivenPlan {
 
 /// Refuses a value that has no meaning with the other answers: ignoring it would hide a mistake. While the answer that its group depends
 /// on is open, it may still fit.
-fn refuse_foreign(row: &OptionRow, plan: &dyn AnyPlan) -> Option<Failure> {
+fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> Option<Failure> {
     let decided_by = row.needs.trim_start_matches("--").split(' ').next().unwrap_or_default();
-    let is_open = !decided_by.is_empty() && plan.get(decided_by) == Answer::Unset;
-    if row.needs.is_empty() || is_open || plan.applies(row.info.name) {
+    let rows = plan.operation().options();
+    let is_open = |decider: &OptionRow| {
+        let has_default = matches!(decider.kind, ValueKind::Choice(_) | ValueKind::Switch);
+        decider.info.name == decided_by && !has_default && plan.get(decided_by) == Answer::Unset
+    };
+    if rows.iter().any(is_open) {
         return None;
     }
-    let failure = Failure::usage(WHAT, format!("it belongs to {}", row.needs));
-    let hint = format!("add {}, or leave the flag out", row.needs);
-    Some(failure.on(Subject::field(format!("--{}", row.info.name))).with_hint(hint))
+    let failure = |why| Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+    if let Some(condition) = plan.missing_condition(row.info.name) {
+        let hint = format!("add {condition}, or leave the flag out");
+        return Some(failure(format!("it belongs to {condition}")).with_hint(hint));
+    }
+    match (row.kind, given) {
+        (ValueKind::Choice(choices), GivenAnswer::Answer(Answer::Text(value))) => {
+            let is_default = choices.first().is_some_and(|choice| choice.name.eq_ignore_ascii_case(value));
+            let has_no_effect = !is_default && plan.get(row.info.name) == Answer::Unset;
+            has_no_effect.then(|| failure(format!("'{value}' has no meaning with the other answers")))
+        }
+        _ => None,
+    }
 }
 
 impl FromArgMatches for GivenPlan {

@@ -5,14 +5,16 @@ use super::exit::{fields, Done, Finished};
 use super::prepare::{report_notes, summary};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
-use super::{dedup, jsonl, kinds, mix, modalities, nanosets, paths};
+use super::{jsonl, kinds, mix, modalities, nanosets, paths};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
 use gristmill_ops::engine::check::{Checked, LintOptions};
 use gristmill_ops::engine::modalities::check::Vocabulary;
+use gristmill_ops::job::dedup::{is_index, verify_index};
 use gristmill_ops::job::{check, poll, JobState, JobStatus, Phase};
 use gristmill_ops::source::discover::is_shard_file;
 use gristmill_ops::source::kind::kind_of;
+use gristmill_storage::memory::usual_memory;
 use gristmill_tokenizer::Tokenizer;
 use serde_json::json;
 use std::path::Path;
@@ -55,8 +57,8 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if nanosets::check::is_ours(&path) {
         return nanosets::check::lint(&path, context);
     }
-    if dedup::check::is_ours(&path) {
-        return dedup::check::verify(&path, context);
+    if is_index(Path::new(&path)) {
+        return verify_dedup_index(&path, context);
     }
     if is_shard_file(Path::new(&path)) {
         let work = |handles: &Handles<'_>| check::run_single_shard(Path::new(&path), &context.run_options(), handles);
@@ -65,6 +67,14 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     kinds::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
+}
+
+/// Reads an index written by bsade or `dedup --export-index`, and compares its files with each other.
+fn verify_dedup_index(path: &str, context: &Context) -> Finished {
+    let threads = context.run_options().threads;
+    let memory = context.globals.memory.unwrap_or_else(usual_memory);
+    let words = LintTexts { shards: Some("shard"), item: "document" };
+    checked(context, words, |handles| verify_index(Path::new(path), threads, memory, handles))
 }
 
 /// Reads everything again and compares it with the index. `against` applies to tokens and raw indexes.
@@ -91,8 +101,8 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     if nanosets::check::is_ours(&path) {
         return nanosets::check::verify(&path, against.tokenizer.as_deref(), context);
     }
-    if dedup::check::is_ours(&path) {
-        return dedup::check::verify(&path, context);
+    if is_index(Path::new(&path)) {
+        return verify_dedup_index(&path, context);
     }
     kinds::only_folders(&path)?;
     let threads = context.run_options().threads;

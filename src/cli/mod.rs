@@ -7,7 +7,6 @@ mod args;
 mod arguments;
 mod browse;
 mod context;
-mod dedup;
 mod demo;
 mod doctor;
 mod dropin;
@@ -29,7 +28,6 @@ mod modalities;
 mod nanosets;
 mod operation;
 mod outputs;
-mod pack;
 mod panic;
 mod paths;
 mod prepare;
@@ -69,8 +67,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Modalities(args)) = &cli.command {
         args.adjust(&mut cli.globals);
     }
-    if let Some(Command::Pack(args)) = &cli.command {
-        pack::adjust(args, &mut cli.globals);
+    if let Some(Command::Operation(given)) = &cli.command {
+        operation::adjust(given, &mut cli.globals);
     }
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
@@ -94,8 +92,6 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::PrepareMedia(args)) => media::run(&args, context),
-        Some(Command::Pack(args)) => pack::run(&args, context),
-        Some(Command::Dedup(args)) => dedup::run(&args, context),
         Some(Command::Index(args)) => index::run(&args, context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),

@@ -1,5 +1,6 @@
 //! Runs a plan of any operation, and prints the result.
 
+use super::args::Globals;
 use super::arguments::GivenPlan;
 use super::context::Context;
 use super::exit::{Done, Finished, Stopped};
@@ -8,12 +9,31 @@ use super::printer::{paint, Tone};
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
 use crate::tui::{recent, Start};
+use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
+use std::path::Path;
+
+/// Maximum number of threads that a configuration can request.
+const MAX_THREADS: usize = 1024;
+
+/// Applies the settings of the run that a file with answers has: the threads of a configuration of Modalities, unless a flag gives others.
+/// Mistakes in the file are reported when the plan is read.
+pub fn adjust(given: &GivenPlan, globals: &mut Globals) {
+    if let (Some(path), None) = (given.path("config").filter(|_| given.name() == "pack"), globals.threads) {
+        globals.threads = threads_of(path);
+    }
+}
+
+/// Returns the number of processes of a configuration of Modalities, as a number of threads.
+pub fn threads_of(config: &Path) -> Option<usize> {
+    config::read(config).ok().and_then(|config| config.cpus).map(|cpus| cpus.min(MAX_THREADS))
+}
 
 /// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
 pub fn run(given: &GivenPlan, context: &Context) -> Finished {
@@ -22,7 +42,8 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     if !is_open || !context.may_ask() || context.globals.dry_run {
         return execute(&*plan, context);
     }
-    if !context.prefers_prompts() {
+    // The form lists the files of a folder; an index has none.
+    if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
         return prepare::screen(Start::Form(plan), context);
     }
     let options = run_options(&*plan, context);
@@ -73,7 +94,9 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     if !is_preview && report.is_nothing_to_do() {
         report_earlier_problems(problems, counts, context, &mut result);
     }
-    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    let of_problems = problems.iter().map(|problem| (problem.severity, problem.kind));
+    let findings = counts.iter().map(|(severity, kind, _)| (*severity, *kind)).chain(of_problems);
+    Ok(Done::with_findings(result, findings))
 }
 
 fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {

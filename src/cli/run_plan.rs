@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{dedup, jsonl, kinds, media, mix, operation, pack, paths, prepare};
+use super::{jsonl, kinds, media, mix, operation, paths, prepare};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use gristmill_ops::engine::plan::file::{self, PlanFile};
@@ -26,6 +26,10 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
         false => failure,
     };
     if let Some(mut plan) = read_plan(&text).map_err(in_file)? {
+        let has = |option: &str| plan.operation().options().iter().any(|row| row.info.name == option);
+        if context.globals.compat && has("compat") {
+            plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
+        }
         if overwrite {
             plan.set("force-overwrite", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
         }
@@ -54,19 +58,9 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             plan.overwrite |= overwrite;
             mix::execute(plan, context)
         }
-        PlanFile::Pack(mut plan) => {
-            plan.overwrite |= overwrite;
-            plan.compat |= context.globals.compat;
-            pack::execute(&plan, context)
-        }
         PlanFile::MixIndex(mut plan) => {
             plan.overwrite |= overwrite;
             mix::make_index(plan, context)
-        }
-        PlanFile::Dedup(mut plan) => {
-            plan.overwrite |= overwrite;
-            plan.compat |= context.globals.compat;
-            dedup::execute(&plan, context)
         }
     }
 }

@@ -16,14 +16,13 @@ mod pack;
 mod plain;
 mod rerun;
 mod review;
-mod settings;
 mod splits;
 
 pub use ask::Ask;
-pub use dedup::{dedup, dedup_input};
+use dedup::dedup;
 pub use media::media;
 pub use options::plan;
-pub use pack::{pack, pack_inputs};
+use pack::pack;
 
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{

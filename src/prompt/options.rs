@@ -4,8 +4,8 @@ use super::ask::Ask;
 use super::next_action::{report_each_problem, Choice, LastLook};
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Outcome, Problem, RunOptions};
-use gristmill_ops::operations::AnyPlan;
+use gristmill_core::{DedupPlan, Outcome, PackPlan, Problem, RunOptions};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 
 /// The answer that removes a typed one.
 const EMPTY: &str = "-";
@@ -18,6 +18,12 @@ struct Guide {
 
 /// Asks for the required options that a plan leaves open, then what to do; `None` if nothing is to be written.
 pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<dyn AnyPlan>>> {
+    if let Some(pack) = plan.typed::<PackPlan>() {
+        return Ok(super::pack(pack.clone(), options)?.map(erase::<Pack>));
+    }
+    if let Some(dedup) = plan.typed::<DedupPlan>() {
+        return Ok(super::dedup(dedup.clone(), options)?.map(erase::<Dedup>));
+    }
     let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
     for row in guide.plan.operation().options().into_iter().filter(|row| row.info.is_required) {
         while guide.plan.applies(row.info.name) && guide.plan.get(row.info.name) == Answer::Unset {
@@ -65,7 +71,8 @@ impl LastLook for Guide {
 /// Returns the options that can be changed now.
 fn offered(plan: &dyn AnyPlan) -> Vec<OptionRow> {
     let rows = plan.operation().options().into_iter();
-    rows.filter(|row| !row.info.is_global && row.kind != ValueKind::File && plan.applies(row.info.name)).collect()
+    let is_offered = |row: &OptionRow| !row.info.is_global && !row.step.is_empty() && row.kind != ValueKind::File;
+    rows.filter(|row| is_offered(row) && plan.applies(row.info.name)).collect()
 }
 
 /// Asks for options until no more are to be changed.

@@ -1,9 +1,8 @@
 //! The jobs of this process, as the screens see them: started, sampled and cancelled here.
 
 use super::drafts;
-use super::guided::guide::inputs;
 use gristmill_core::options::Answer;
-use gristmill_core::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
+use gristmill_core::{DatasetFacts, Failure, Outcome, PrepareMediaPlan, PreparePlan, RunOptions};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
@@ -104,8 +103,6 @@ where
 enum Plan {
     Prepare(Box<PreparePlan>),
     Media(Box<PrepareMediaPlan>),
-    Pack(Box<PackPlan>),
-    Dedup(Box<DedupPlan>),
     /// Takes only a moment, so it is not continued in another process.
     Mixture(Box<IndexPlan>),
     /// The index of a JSONL file.
@@ -122,11 +119,9 @@ impl Plan {
         Some(PathBuf::from(match self {
             Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
             Self::Media(plan) => plan.path.as_str(),
-            Self::Dedup(plan) => plan.input.as_str(),
-            Self::Pack(plan) => plan.inputs.first()?.as_str(),
             Self::Mixture(_) => return None,
             Self::Metadataset(path) => return Some(path.clone()),
-            Self::Operation(plan) => return inputs(&**plan).first().map(PathBuf::from),
+            Self::Operation(plan) => return plan.inputs().first().map(PathBuf::from),
         }))
     }
 
@@ -135,8 +130,6 @@ impl Plan {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
             Self::Media(plan) => plan_file::media_to_yaml(plan),
-            Self::Pack(plan) => plan_file::pack_to_yaml(plan),
-            Self::Dedup(plan) => plan_file::dedup_to_yaml(plan),
             Self::Operation(plan) => plan.to_yaml(),
             Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
         })
@@ -198,28 +191,12 @@ impl Jobs {
         Ok(self.enter(format!("mixture index {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts packing tokens in the background.
-    pub fn start_pack(&self, plan: PackPlan, options: RunOptions) -> Outcome<JobId> {
-        let path = PathBuf::from(&plan.output);
-        let order = (Plan::Pack(Box::new(plan.clone())), options.clone());
-        let job = job::pack::start(plan, options)?;
-        Ok(self.enter(format!("pack {}", name_of(&path)), path, Box::new(job), Some(order)))
-    }
-
-    /// Starts deduplicating in the background.
-    pub fn start_dedup(&self, plan: DedupPlan, options: RunOptions) -> Outcome<JobId> {
-        let path = PathBuf::from(plan.visible_output());
-        let order = (Plan::Dedup(Box::new(plan.clone())), options.clone());
-        let job = job::dedup::start(plan, options)?;
-        Ok(self.enter(format!("dedup {}", name_of(&path)), path, Box::new(job), Some(order)))
-    }
-
     /// Starts the plan of an operation in the background.
     pub fn start_plan(&self, plan: Arc<dyn AnyPlan>, options: RunOptions) -> Outcome<JobId> {
-        let output = match plan.get("output") {
+        let output = plan.recent().unwrap_or_else(|| match plan.get("output") {
             Answer::Text(path) => PathBuf::from(path),
-            _ => inputs(&*plan).first().map(PathBuf::from).unwrap_or_default(),
-        };
+            _ => plan.inputs().first().map(PathBuf::from).unwrap_or_default(),
+        });
         let job = plan.start(false, options.clone())?;
         let title = format!("{} {}", plan.operation().name(), name_of(&output));
         Ok(self.enter(title, output, Box::new(job), Some((Plan::Operation(plan), options))))
@@ -254,8 +231,6 @@ impl Jobs {
         let started = match plan {
             Plan::Prepare(plan) => self.start_prepare(*plan, options, None),
             Plan::Media(plan) => self.start_media(*plan, options),
-            Plan::Pack(plan) => self.start_pack(*plan, options),
-            Plan::Dedup(plan) => self.start_dedup(*plan, options),
             Plan::Mixture(plan) => self.start_mixture(*plan, options),
             Plan::Lines(plan) => self.start_jsonl(*plan, options),
             Plan::Metadataset(path) => self.start_metadataset(path, options),

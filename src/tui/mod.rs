@@ -6,7 +6,6 @@
 pub mod app;
 pub mod config;
 mod drafts;
-pub mod form;
 mod grapheme_backend;
 pub mod graphics;
 pub mod guided;

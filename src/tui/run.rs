@@ -2,7 +2,6 @@
 
 use super::app::{App, Event, Request};
 use super::graphics;
-use super::guided::guide::inputs;
 use super::input::{Reader, SignalListener};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
@@ -10,7 +9,7 @@ use super::term::{install_panic_hook, Term};
 use super::title::Title;
 use super::widgets::toast::Level;
 use super::widgets::Toast;
-use gristmill_core::{DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
+use gristmill_core::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
 use gristmill_ops::engine::browse::TokenView;
 use gristmill_ops::engine::nanosets::mixture::{IndexDraft, Member};
 use gristmill_ops::operations::AnyPlan;
@@ -33,12 +32,8 @@ pub enum Start {
     Browse(PathBuf, super::screens::browse::Start, TokenView),
     /// The form of an operation with the answers already given; the home screen is below it.
     Form(Box<dyn AnyPlan>),
-    /// The guided pack with the answers already given; the home screen is below it.
-    Pack(Box<PackPlan>),
     /// The mixture of token folders, with the answers already given; the home screen is below it.
     Mixture(Box<IndexDraft>),
-    /// The guided dedup with the answers already given; the home screen is below it.
-    Dedup(Box<DedupPlan>),
     /// The screen of `prepare-media`, with the answers already given; the home screen is below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -123,15 +118,9 @@ fn build(start: Start, env: &UiEnv) -> App {
             app
         }
         Start::Form(plan) => {
-            let first = inputs(&*plan).into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
             app.push(super::guided::open(plan, env.clone()));
-            app
-        }
-        Start::Pack(plan) => {
-            let first = plan.inputs.first().map(PathBuf::from).unwrap_or_else(|| PathBuf::from("."));
-            let mut app = above_home(&first, env);
-            app.push(super::screens::pack::open(*plan, env.clone()));
             app
         }
         Start::Mixture(given) => {
@@ -144,11 +133,6 @@ fn build(start: Start, env: &UiEnv) -> App {
             let home = Home::new(Some(folder.clone()), env.clone());
             let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
             app.push(super::screens::mixture::open_with(folder, *given, env.clone()));
-            app
-        }
-        Start::Dedup(plan) => {
-            let mut app = above_home(Path::new(plan.source()), env);
-            app.push(super::screens::dedup::open(*plan, env.clone()));
             app
         }
         Start::Media(plan) => {

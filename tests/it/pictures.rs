@@ -5,11 +5,13 @@
 //! ```
 
 use gristmill::tui::app::{App, Event};
+use gristmill::tui::guided;
 use gristmill::tui::screen::{Screen, UiEnv};
 use gristmill::tui::screens::{self, Home};
 use gristmill::tui::svg::{self, Palette};
 use gristmill::tui::theme::Theme;
 use gristmill_core::{PackPlan, RunOptions};
+use gristmill_ops::operations::{erase, Pack};
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -169,7 +171,7 @@ fn the_picture_of_the_guided_pack_is_up_to_date() {
     // Paths of the repository, so that the picture contains no paths of this machine.
     let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
     let plan = PackPlan::new(inputs, "", "");
-    let mut stage = Stage::new(&demo, |_, env| screens::pack::open(plan, env));
+    let mut stage = Stage::new(&demo, |_, env| guided::open(erase::<Pack>(plan), env));
     stage.when("the files are found", |text| text.contains("1 file"));
     stage.key(KeyCode::Enter);
     stage.when("documents are read", |text| text.contains("documents have text there"));

@@ -95,9 +95,9 @@ pub enum Access<P: 'static> {
         /// Stores the choices with these names, and no others.
         set: fn(&mut P, &[&'static str]),
     },
-    /// A file with answers to other options. It is applied before all other answers, and the plan does not keep its name.
+    /// A file with answers to other options, which count where no flag gives others. The plan does not keep its name.
     File {
-        /// Applies the answers in the file.
+        /// Completes a plan that has the answers of the flags, as far as they apply without the file.
         read: fn(&mut P, &Path) -> Outcome<()>,
     },
 }
@@ -137,6 +137,8 @@ pub struct OptionInfo {
     pub is_global: bool,
     /// Whether a text may be a path, which forms complete.
     pub completes_paths: bool,
+    /// The answer without which it has no meaning, such as `--pad-to N`; empty if it always has one.
+    pub applies_with: &'static str,
 }
 
 /// One option of a plan.
@@ -153,7 +155,7 @@ pub struct OptionSpec<P: 'static> {
 pub struct Group<P: 'static> {
     /// The heading in help and forms; empty for the first options.
     pub title: &'static str,
-    /// The step of a form that shows the options.
+    /// The step of a form that shows the options; empty if forms do not.
     pub step: &'static str,
     /// The answer without which the options have no meaning, such as `--format modalities`; empty if they always have one.
     pub needs: &'static str,
@@ -195,7 +197,7 @@ pub struct OptionRow {
     pub kind: ValueKind,
     /// The heading of its group.
     pub heading: &'static str,
-    /// The step of a form that shows it.
+    /// The step of a form that shows it; empty if forms do not.
     pub step: &'static str,
     /// The answer that its group needs.
     pub needs: &'static str,
@@ -244,6 +246,7 @@ impl<P> OptionSpec<P> {
             is_advanced: false,
             is_global: false,
             completes_paths: false,
+            applies_with: "",
         };
         Self { info, access, applies: None }
     }
@@ -339,10 +342,10 @@ impl<P> OptionSpec<P> {
         self
     }
 
-    /// Sets when it has a meaning, given the other answers.
+    /// Sets the answer without which it has no meaning, and how a plan is checked for it.
     #[must_use]
-    pub const fn applies(mut self, applies: fn(&P) -> bool) -> Self {
-        self.applies = Some(applies);
+    pub const fn applies(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
+        (self.info.applies_with, self.applies) = (answer, Some(applies));
         self
     }
 

@@ -4,7 +4,7 @@ use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::modalities::{instruction, rewrite};
-use super::super::{index, pack, paths};
+use super::super::{index, operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::chunk::{files_of_list, Chunk};
@@ -12,6 +12,7 @@ use gristmill_ops::engine::modalities::config;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::index::ExistingFile;
 use gristmill_ops::job::modalities::{Existing, Rewrite, RewritePlan};
+use gristmill_ops::operations::{erase, Pack};
 use gristmill_pycompat::random::Seed;
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -245,7 +246,7 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     if let Some(folder) = config.output.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
         paths::make_folder(Path::new(folder), FOLDER_MODE)?;
     }
-    let mut done = pack::execute(&plan, context)?;
+    let mut done = operation::execute(&*erase::<Pack>(plan), context)?;
     if let (Some(note), Some(Value::Array(notes))) = (note, done.result.get_mut("notes")) {
         notes.push(json!(note));
     }
@@ -278,7 +279,7 @@ fn forgive(done: &mut Done) {
 pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     globals.drop_in = true;
     if let DataCommand::PackEncodedData(args) = &args.command {
-        globals.threads = globals.threads.or_else(|| pack::threads_of(&args.config));
+        globals.threads = globals.threads.or_else(|| operation::threads_of(&args.config));
     }
 }
 

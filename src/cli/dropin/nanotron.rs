@@ -2,10 +2,11 @@
 
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
-use super::super::{pack, paths};
+use super::super::{operation, paths};
 use clap::{Args, Subcommand};
 use gristmill_core::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
-use gristmill_core::{utc, Failure, Outcome, PackPlan, Subject};
+use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
+use gristmill_ops::operations::{erase, Pack};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -100,14 +101,20 @@ pub fn run(args: NanotronArgs, context: &Context) -> Finished {
         }
     };
     let plan = plan(&args, source, context.globals.compat, SystemTime::now())?;
-    let mut done = pack::execute(&plan, context)?;
+    let mut done = operation::execute(&*erase::<Pack>(plan), context)?;
     forgive(&mut done);
     Ok(done)
 }
 
+/// Whether the tool skips a finding and succeeds.
+fn is_skipped(kind: ProblemKind) -> bool {
+    use ProblemKind as K;
+    matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText | K::StoredTruncation | K::StoredPadding)
+}
+
 /// Sets the status to `Ok` if all findings are lines that the tool skips with a warning.
 fn forgive(done: &mut Done) {
-    if done.status == Status::Problems && done.kinds.iter().all(|kind| pack::peer_skips(*kind)) {
+    if done.status == Status::Problems && done.kinds.iter().all(|kind| is_skipped(*kind)) {
         done.status = Status::Ok;
     }
 }

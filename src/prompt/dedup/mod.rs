@@ -27,13 +27,6 @@ pub fn dedup(plan: DedupPlan, options: &RunOptions) -> Outcome<Option<DedupPlan>
     Ok(guide.review()?.then_some(guide.plan))
 }
 
-/// Asks for the folder of a plan that has none, and for nothing else.
-pub fn dedup_input(plan: DedupPlan, options: &RunOptions) -> Outcome<DedupPlan> {
-    let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
-    guide.input()?;
-    Ok(guide.plan)
-}
-
 impl Guide {
     fn input(&mut self) -> Outcome<()> {
         while self.plan.from_index.is_none() {

@@ -2,14 +2,14 @@
 
 use super::super::ask::Ask;
 use super::super::next_action::{report_each_problem, Choice, LastLook};
-use super::super::settings;
+use super::super::options::change_options;
 use super::Guide;
 use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Outcome, Problem};
-use gristmill_ops::engine::plan::dedup::{missing_or_wrong, DedupSetting};
-use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::engine::plan::dedup::missing_or_wrong;
 use gristmill_ops::job::dedup::{estimates, DedupEstimate, SampleBudget};
+use gristmill_ops::operations::{erase, Dedup};
 use gristmill_ops::preview::text::cut_end;
 
 /// Passages that are shown.
@@ -44,7 +44,7 @@ impl LastLook for Guide {
     }
 
     fn to_yaml(&self) -> Outcome<String> {
-        file::dedup_to_yaml(&self.plan)
+        erase::<Dedup>(self.plan.clone()).to_yaml()
     }
 
     fn change(&mut self, what: Change) -> Outcome<()> {
@@ -58,7 +58,7 @@ impl LastLook for Guide {
                 self.plan.output.clear();
                 self.output()
             }
-            Change::Settings => settings::change::<DedupSetting>(&self.ask, &mut self.plan),
+            Change::Settings => self.change_settings(),
         }
     }
 
@@ -81,12 +81,19 @@ impl LastLook for Guide {
         let found = DedupEstimate { lengths: figures, ..found };
         self.show_figures(&found, chosen);
         let refused = report_each_problem(&self.ask, &found.problems);
-        self.ask.tell(format!("The same by flags: {}", CommandLine::of_dedup(&self.plan).text()));
+        self.ask.tell(format!("The same by flags: {}", erase::<Dedup>(self.plan.clone()).command_line().text()));
         Ok(!refused)
     }
 }
 
 impl Guide {
+    fn change_settings(&mut self) -> Outcome<()> {
+        let mut plan = erase::<Dedup>(self.plan.clone());
+        change_options(&self.ask, &mut *plan)?;
+        self.plan = plan.typed().cloned().unwrap_or_else(|| self.plan.clone());
+        Ok(())
+    }
+
     fn show_figures(&self, found: &DedupEstimate, chosen: u64) {
         self.ask.tell(found.outlook());
         let verb = if self.plan.mode == Mode::Remove { "removed" } else { "listed" };

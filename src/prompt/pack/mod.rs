@@ -35,13 +35,6 @@ pub fn pack(plan: PackPlan, options: &RunOptions) -> Outcome<Option<PackPlan>> {
     Ok(guide.review()?.then_some(guide.plan))
 }
 
-/// Asks for the files of a plan that has none, and for nothing else.
-pub fn pack_inputs(plan: PackPlan, options: &RunOptions) -> Outcome<PackPlan> {
-    let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
-    guide.inputs()?;
-    Ok(guide.plan)
-}
-
 impl Guide {
     fn formats(&mut self) -> Outcome<()> {
         while self.plan.formats().is_empty() {

@@ -2,13 +2,13 @@
 
 use super::super::ask::Ask;
 use super::super::next_action::{report_each_problem, Choice, LastLook};
-use super::super::settings;
+use super::super::options::change_options;
 use super::Guide;
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{Cancel, Outcome, Problem};
-use gristmill_ops::engine::plan::pack::{missing_or_wrong, PackSetting};
-use gristmill_ops::engine::plan::{file, CommandLine};
+use gristmill_ops::engine::plan::pack::missing_or_wrong;
 use gristmill_ops::job::pack::{preview, PackPreview};
+use gristmill_ops::operations::{erase, Pack};
 
 /// What can be answered again.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl LastLook for Guide {
     }
 
     fn to_yaml(&self) -> Outcome<String> {
-        file::pack_to_yaml(&self.plan)
+        erase::<Pack>(self.plan.clone()).to_yaml()
     }
 
     fn change(&mut self, what: Change) -> Outcome<()> {
@@ -42,7 +42,7 @@ impl LastLook for Guide {
                 self.plan.output.clear();
                 self.output()
             }
-            Change::Settings => settings::change::<PackSetting>(&self.ask, &mut self.plan),
+            Change::Settings => self.change_settings(),
         }
     }
 
@@ -55,12 +55,19 @@ impl LastLook for Guide {
         let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
         self.show_figures(&preview);
         let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.tell(format!("The same by flags: {}", CommandLine::of_pack(&self.plan).text()));
+        self.ask.tell(format!("The same by flags: {}", erase::<Pack>(self.plan.clone()).command_line().text()));
         Ok(!refused)
     }
 }
 
 impl Guide {
+    fn change_settings(&mut self) -> Outcome<()> {
+        let mut plan = erase::<Pack>(self.plan.clone());
+        change_options(&self.ask, &mut *plan)?;
+        self.plan = plan.typed().cloned().unwrap_or_else(|| self.plan.clone());
+        Ok(())
+    }
+
     fn show_figures(&self, preview: &PackPreview) {
         self.ask.tell(preview.outlook());
         for target in &preview.targets {

@@ -1,7 +1,7 @@
 //! The `keys` of the settings file: a map from context and action to a list of keys.
 
 use super::Mistake;
-use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, UserKeys};
+use crate::tui::keymap::{earlier, Action, Chord, Clash, Context, Keymap, UserKeys};
 use crate::tui::theme::file::text_of;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
@@ -25,8 +25,9 @@ pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistak
             mistakes.push(Mistake::new(actions.at, format!("nothing is bound in '{name}'"), hint));
             continue;
         };
-        for (name, at, keys) in actions {
-            let Some(action) = action_of(&name, context, at, keymap, mistakes) else { continue };
+        for (action_name, at, keys) in actions {
+            let named = (name.as_str(), action_name.as_str());
+            let Some(action) = action_of(named, context, at, keymap, mistakes) else { continue };
             let Some(keys) = keys_of(&keys, action, context, at, mistakes) else { continue };
             own.push(UserKeys { context, action, keys });
             places.push(at);
@@ -59,6 +60,7 @@ fn clash_told(clash: &Clash, at: Mark) -> Mistake {
 
 fn context_of(name: &str, at: Mark, mistakes: &mut Vec<Mistake>) -> Option<Context> {
     let found = Context::ALL.iter().copied().find(|context| context.id() == name || context.title() == name);
+    let found = found.or_else(|| earlier::context(name));
     if found.is_none() {
         let ids: Vec<String> = Context::ALL.iter().map(|context| context.id()).collect();
         let hint = match nearest(name, ids.iter().map(String::as_str)) {
@@ -70,8 +72,16 @@ fn context_of(name: &str, at: Mark, mistakes: &mut Vec<Mistake>) -> Option<Conte
     found
 }
 
-fn action_of(name: &str, context: Context, at: Mark, keymap: &Keymap, mistakes: &mut Vec<Mistake>) -> Option<Action> {
-    let Some(action) = Action::ALL.iter().copied().find(|action| action.id() == name) else {
+/// Returns the action of a name; the name of the context is that of the file.
+fn action_of(
+    (context_name, name): (&str, &str),
+    context: Context,
+    at: Mark,
+    keymap: &Keymap,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<Action> {
+    let known = || Action::ALL.iter().copied().find(|action| action.id() == name);
+    let Some(action) = earlier::action(context_name, name).or_else(known) else {
         let here = keymap.entries(context).map(|entry| entry.action.id());
         let hint = match nearest(name, here.chain(Action::ALL.iter().map(|a| a.id()))) {
             Some(near) => format!("did you mean '{near}'?"),

@@ -2,26 +2,25 @@
 
 use super::field::Field;
 use super::state::Form;
+use super::view::{draw_below, draw_fields, from_row};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
-use crate::tui::widgets::layout::{heading, problem_lines};
-use crate::tui::widgets::page::wrapped;
+use crate::tui::widgets::page::{failure_lines, waiting};
+use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::ListState;
 use crate::tui::work::Stoppable;
-use gristmill_core::options::Answer;
-use gristmill_core::{Failure, Outcome, Problem, RunOptions, Severity};
-use gristmill_ops::job::report::{LineTone, Report};
+use gristmill_core::{Failure, Outcome, Problem, RunOptions};
+use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Problems that the review lists.
-const MAX_PROBLEMS: usize = 12;
+/// Rows that a preview below the fields needs.
+const MIN_PREVIEW_ROWS: u16 = 4;
 /// How often a preview is asked whether it has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -145,7 +144,7 @@ pub trait Guide {
 
 type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
 
-/// The guide of an operation without one of its own: the review shows the preview that `--dry-run` prints.
+/// The guide of an operation without one of its own: below the fields, and in the review, is the preview that `--dry-run` prints.
 pub struct PreviewGuide {
     worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
     asked: Option<Box<dyn AnyPlan>>,
@@ -180,7 +179,7 @@ fn run_preview(plan: &dyn AnyPlan, options: RunOptions, cancel: &gristmill_core:
 
 impl Guide for PreviewGuide {
     fn ask(&mut self, form: &mut Form) {
-        let is_ready = form.is_review() && form.plan().check(false).is_empty();
+        let is_ready = form.mistakes.is_empty() && form.plan().check(false).is_empty();
         if is_ready && self.asked.as_ref().is_none_or(|asked| !asked.is_same(form.plan())) {
             self.asked = Some(form.plan().boxed_clone());
             self.worker.ask(form.plan().boxed_clone());
@@ -215,6 +214,24 @@ impl Guide for PreviewGuide {
         }
     }
 
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        let fields = form.fields().to_vec();
+        let rows = u16::try_from(fields.len() + form.mistakes.len() + 1).unwrap_or(u16::MAX);
+        let is_last = form.step + 1 == form.review();
+        if !is_last || rows.saturating_add(MIN_PREVIEW_ROWS) > area.height || !form.plan().check(false).is_empty() {
+            return false;
+        }
+        let line = draw_fields(form, self.columns().label, frame, area, 0, &fields, ui) + 1;
+        let columns = usize::from(area.width);
+        let lines = match self.known(form) {
+            None => vec![waiting(self.waits_for(), ui)],
+            Some(Err(failure)) => failure_lines(failure, columns, ui),
+            Some(Ok(report)) => report_lines(&**report, true, columns, ui),
+        };
+        draw_below(form, frame, from_row(area, line), lines, ui);
+        true
+    }
+
     fn discard_preview(&mut self) {
         (self.asked, self.known) = (None, None);
     }
@@ -223,49 +240,4 @@ impl Guide for PreviewGuide {
         self.worker.stop();
         JobRequest::of_plan(form.plan())
     }
-}
-
-/// Returns the printed lines of a report, and its first problems.
-pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    for line in report.lines(is_preview) {
-        match (line.tone, line.rest.is_empty()) {
-            (LineTone::Strong, true) => lines.push(heading(&line.lead, ui)),
-            (_, true) if line.lead.is_empty() => lines.push(Line::default()),
-            (LineTone::Plain, _) if line.rest.starts_with("  ") => {
-                lines.push(Line::from(Span::styled(line.rest, ui.theme.text)));
-            }
-            (tone, _) => {
-                let style = if tone == LineTone::Good { ui.theme.ok } else { ui.theme.text };
-                lines.extend(wrapped(&(line.lead + &line.rest), columns, style));
-            }
-        }
-    }
-    let problems = report.findings().0.iter().filter(|problem| problem.severity != Severity::Refusal);
-    lines.extend(problems.take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui)));
-    lines
-}
-
-/// Returns the name of a plan's input, for titles: that of the first, and how many more there are.
-pub fn input_name(plan: &dyn AnyPlan) -> String {
-    let inputs = inputs(plan);
-    let Some(first) = inputs.first() else { return String::new() };
-    // `.` and `/` have no last component.
-    let first = Path::new(first);
-    let name = first.file_name().unwrap_or(first.as_os_str()).to_string_lossy().into_owned();
-    match inputs.len() {
-        1 => name,
-        more => format!("{name} and {} more", more - 1),
-    }
-}
-
-/// Returns the inputs of a plan: its options without a flag.
-pub fn inputs(plan: &dyn AnyPlan) -> Vec<String> {
-    let positional = plan.operation().options().into_iter().filter(|row| row.info.is_positional);
-    let paths_of = |answer| match answer {
-        Answer::Text(path) => vec![path],
-        Answer::List(paths) => paths,
-        Answer::Unset | Answer::On => Vec::new(),
-    };
-    positional.flat_map(|row| paths_of(plan.get(row.info.name))).collect()
 }

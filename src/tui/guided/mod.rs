@@ -6,9 +6,11 @@
 //! preview.
 
 mod field;
+pub mod frame;
 pub mod guide;
 mod screen;
 mod state;
+mod steps;
 #[cfg(test)]
 pub mod testing;
 #[cfg(test)]
@@ -22,6 +24,9 @@ pub use state::{Form, Place};
 pub use view::{draw_below, draw_fields, from_row};
 
 use crate::tui::screen::{Screen, UiEnv};
+use crate::tui::screens::dedup::DedupGuide;
+use crate::tui::screens::pack::PackGuide;
+use gristmill_core::{DedupPlan, PackPlan};
 use gristmill_ops::operations::AnyPlan;
 use std::path::PathBuf;
 
@@ -36,6 +41,10 @@ pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> 
 }
 
 /// Returns the guide of a plan's operation.
-fn guide_of(_: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
-    Box::new(guide::PreviewGuide::new(env))
+fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
+    match (plan.typed::<PackPlan>(), plan.typed::<DedupPlan>()) {
+        (Some(plan), _) => Box::new(PackGuide::start(plan, env)),
+        (_, Some(_)) => Box::new(DedupGuide::start(env)),
+        _ => Box::new(guide::PreviewGuide::new(env)),
+    }
 }

@@ -1,8 +1,9 @@
 //! The screen of a form: carries out keys and clicks, keeps drafts, and leads to the run.
 
 use super::field::{Field, FieldKind};
-use super::guide::{input_name, inputs, Guide};
-use super::state::{Form, Place};
+use super::guide::Guide;
+use super::state::Form;
+use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
 use super::{guide_of, view};
 use crate::tui::drafts;
 use crate::tui::keymap::{Action, Context};
@@ -12,9 +13,8 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{JobRequest, RunScreen};
 use crate::tui::widgets::{Gesture, Level, TextField, Toast};
 use gristmill_core::options::Answer;
-use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
-use gristmill_ops::job::unfinished::interrupted_plan;
-use gristmill_ops::operations::{read_plan, AnyPlan};
+use gristmill_core::{Outcome, Problem};
+use gristmill_ops::operations::{interrupted_run, read_plan, AnyPlan};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::run_folder::RunFolder;
@@ -56,7 +56,7 @@ impl FormScreen {
     /// Opens the form with the given answers. Without any beyond inputs and output, a draft for the same inputs is restored.
     pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
         let operation = plan.operation();
-        let sources: Vec<PathBuf> = inputs(&*plan).into_iter().map(PathBuf::from).collect();
+        let sources: Vec<PathBuf> = plan.inputs().into_iter().map(PathBuf::from).collect();
         let kind = format!("{}-", operation.file_name());
         let place = drafts::place(&env.state_dir, &kind, sources.iter().map(PathBuf::as_path));
         let found = if has_answers(&*plan) { None } else { load_draft(&place, operation.name()) };
@@ -151,9 +151,9 @@ impl FormScreen {
     fn ask_about(&self, stopped: &Problem) -> Question {
         let mut answers = Vec::new();
         let own = RunFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
-        if let Some((plan, scratch)) = interrupted_plan(&own) {
-            if plan.operation().name() == self.form.plan().operation().name() {
-                let screen = Self::resume(plan, scratch, &self.env);
+        if let Some(run) = interrupted_run(&own) {
+            if run.plan.operation().name() == self.form.plan().operation().name() {
+                let screen = Self::resume(run.plan, run.scratch, &self.env);
                 answers.push(DialogChoice::new("Resume it", vec![Effect::Replace(Box::new(screen))]));
             }
         }
@@ -275,98 +275,6 @@ impl FormScreen {
     }
 }
 
-/// Does what a key means in a step. In a list it moves the cursor, which selects the row.
-pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
-    let list = match form.field() {
-        Some(Field::List(name)) if form.rail.is_none() => name,
-        _ => return form.act(action),
-    };
-    let Some(rows) = guide.list(list) else { return form.act(action) };
-    match action {
-        Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
-        Action::Up if rows.selected == 0 => form.step_focus_within(false),
-        action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
-        action => form.act(action),
-    }
-}
-
-/// Does what a click means.
-pub(super) fn click(form: &mut Form, guide: &mut dyn Guide, on: Place, line: usize) {
-    form.click(on, line);
-    if let Place::Field(Field::List(name)) = on {
-        let row = guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
-        if row.is_some() {
-            guide.select(form, name);
-        }
-    }
-}
-
-fn wheel(form: &mut Form, guide: &mut dyn Guide, on: Place, rows: isize) {
-    match on {
-        Place::Field(Field::List(name)) if guide.is_scrolled(name) => {
-            if let Some(list) = guide.list(name) {
-                list.scroll(rows);
-            }
-        }
-        on => form.wheel(on, rows),
-    }
-}
-
-/// Returns why a step cannot be completed: by its answers, then by what the guide knows.
-pub(in crate::tui) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
-    form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
-        // What no single step shows is known at the end of the last one with questions.
-        let is_last = step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
-        is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
-    })
-}
-
-/// Returns the first reason why the plan cannot be run, with the step where it can be changed.
-pub(in crate::tui) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
-    let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
-    by_step.or_else(|| {
-        let why = match guide.preview(form)? {
-            Err(failure) => Some(failure.to_string()),
-            Ok(problems) => {
-                problems.iter().find(|problem| problem.severity == Severity::Refusal).map(ToString::to_string)
-            }
-        };
-        why.map(|why| (form.review(), why))
-    })
-}
-
-/// Returns the problem for which a run of complete answers would be refused.
-fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
-    if (0..form.steps().len()).any(|step| blocker(form, guide, step).is_some()) {
-        return None;
-    }
-    guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
-}
-
-/// Returns the problem that a run of another plan was stopped at the output, if nothing else prevents the run.
-pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
-    refusal(form, guide).filter(|problem| problem.kind == ProblemKind::StoppedRun)
-}
-
-/// Returns how to solve the problem for which a run would be refused, in terms of the form.
-pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
-    let is_complete = (0..form.steps().len()).all(|step| blocker(form, guide, step).is_none());
-    if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {
-        return failure.hint.clone();
-    }
-    let problem = refusal(form, guide)?;
-    match problem.kind {
-        ProblemKind::StoppedRun => Some("running it asks whether to resume that run or to begin again".into()),
-        ProblemKind::AlreadyPrepared => {
-            let field = Field::Option("force-overwrite");
-            let step = form.step_of(field).and_then(|step| form.steps().get(step))?;
-            let label = form.table.label(field);
-            Some(format!("{label}, among all settings of {}, replaces it; or name another output", step.title))
-        }
-        _ => problem.hint,
-    }
-}
-
 /// Whether anything is answered except the inputs and the output, which a command line may propose.
 fn has_answers(plan: &dyn AnyPlan) -> bool {
     let options = plan.operation().options();
@@ -416,7 +324,7 @@ impl Screen for FormScreen {
     }
 
     fn title(&self) -> Vec<String> {
-        vec![self.form.plan().operation().name().to_owned(), input_name(self.form.plan())]
+        vec![self.form.plan().operation().name().to_owned(), self.form.plan().input_name()]
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {

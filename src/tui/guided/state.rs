@@ -218,10 +218,11 @@ impl Form {
 
     /// Sets the typed answers of options that have a meaning again.
     fn apply_again(&mut self, before: &BTreeSet<&'static str>) {
-        for option in self.applying().difference(before) {
-            let text = self.value(Field::Option(option));
-            if !text.is_empty() && self.plan.set(option, &self.typed_answer(option, &text)).is_err() {
-                self.inputs.remove(&Field::Option(option));
+        for row in self.table.rows().to_vec() {
+            let text = self.value(Field::Option(row.info.name));
+            let is_back = !before.contains(row.info.name) && self.plan.applies(row.info.name);
+            if is_back && !text.is_empty() && self.plan.set(row.info.name, &row.answer(&text)).is_err() {
+                self.inputs.remove(&Field::Option(row.info.name));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A form and its guide without a screen, for tests.
 
-use super::screen::{act, blocker, first_blocker};
+use super::steps::{act, blocker, first_blocker};
 use super::{view, Field, Form, Guide};
 use crate::tui::keymap::Action;
 use crate::tui::testing;

@@ -1,10 +1,10 @@
 //! Draws a form: the list of steps, the fields of a step, and the review.
 
 use super::field::{Field, FieldKind};
+use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, Standing};
 use super::guide::Guide;
-use super::screen::{blocker, first_blocker, solution};
 use super::state::{Form, Place};
-use crate::tui::form::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, Standing};
+use super::steps::{blocker, first_blocker, solution};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
@@ -126,7 +126,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
     match form.kind(field) {
         FieldKind::Switch => {
             let sign = if form.is_on(field) { ui.glyphs.box_on } else { ui.glyphs.box_off };
-            let option = OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(6) };
+            let option = OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(7) };
             option.draw(frame.buffer_mut(), place, true, ui);
         }
         FieldKind::Choice => {

@@ -1,13 +1,11 @@
 //! The result of a job of any kind.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
-use gristmill_ops::job::dedup::DedupReport;
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::media::MediaReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::nanosets::IndexReport;
-use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
 use gristmill_ops::job::report;
 use std::sync::Arc;
@@ -97,7 +95,6 @@ macro_rules! reports {
     (@idle $report:ident nothing_to_do) => { $report.nothing_to_do };
     (@idle $report:ident never) => { false };
     (@files $report:ident listed) => { &$report.files };
-    (@files $report:ident by_format) => { &[] };
 }
 
 reports! {
@@ -113,10 +110,6 @@ reports! {
     Leaks(LeakReport), never, listed;
     /// Report of `mix index`.
     Mixture(IndexReport), never, listed;
-    /// Report of `pack`.
-    Pack(PackReport), nothing_to_do, by_format;
-    /// Report of `dedup`.
-    Dedup(DedupReport), nothing_to_do, by_format;
 }
 
 impl JobResult {

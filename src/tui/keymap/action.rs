@@ -149,16 +149,11 @@ actions! {
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
     Retry, "retry", "retry", "Starts the same run again; after an interruption it goes on where it stopped.";
-    GoLength, "go-length", "step: length", "Jumps to the step Minimum length.";
-    GoMode, "go-mode", "step: mode", "Jumps to the step Mode.";
     GoSource, "go-source", "step: source", "Jumps to the step Source.";
     GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
     GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
     GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
     GoMedia, "go-media", "step: media", "Jumps to the step Media.";
-    GoText, "go-text", "step: text", "Jumps to the step Text.";
-    GoTokenizer, "go-tokenizer", "step: tokenizer", "Jumps to the step Tokenizer.";
-    GoFormats, "go-formats", "step: formats", "Jumps to the step Formats.";
     Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
     GoStep1, "go-step-1", "step 1", "Jumps to the first step of a form.";
     GoStep2, "go-step-2", "step 2", "Jumps to the second step of a form.";

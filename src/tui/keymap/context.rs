@@ -43,14 +43,9 @@ contexts! {
     GuidedText, [Global], "form: step, text", "A text field in a step of a form: letters type.";
     GuidedRail, [Guided, List, Global], "form: steps", "The list of steps of a form.";
     GuidedReview, [Guided, List, Global], "form: review", "The review of what a run would do.";
-    Pack, [List, Global], "pack", "A step of the guided pack.";
-    PackText, [Global], "pack: text", "A text field in a step of the guided pack: letters type.";
-    PackRail, [Pack, List, Global], "pack: steps", "The list of steps of the guided pack.";
-    PackReview, [Pack, List, Global], "pack: review", "The review of what will be packed.";
-    Dedup, [List, Global], "dedup", "A step of the guided dedup.";
-    DedupText, [Global], "dedup: text", "A text field in a step of the guided dedup: letters type.";
-    DedupRail, [Dedup, List, Global], "dedup: steps", "The list of steps of the guided dedup.";
-    DedupReview, [Dedup, List, Global], "dedup: review", "The review of what will be deduplicated.";
+    Dedup, [Guided, List, Global], "dedup", "A step of the form of dedup.";
+    DedupRail, [GuidedRail, Dedup, Guided, List, Global], "dedup: steps", "The list of steps of the form of dedup.";
+    DedupReview, [GuidedReview, Dedup, Guided, List, Global], "dedup: review", "The review of what will be deduplicated.";
     Splits, [List, Global], "splits", "The columns of the split editor.";
     SplitsExcludes, [Splits, List, Global], "splits: excludes", "The excludes in the split editor.";
     SplitsList, [List, Global], "splits: choose", "A list over the split editor from which something is chosen.";

@@ -7,6 +7,7 @@
 mod action;
 mod bindings;
 mod context;
+pub mod earlier;
 mod key;
 mod user_keys;
 

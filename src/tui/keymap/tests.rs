@@ -240,10 +240,7 @@ fn no_key_of_the_table_would_be_typed_into_a_text_field() {
 fn digits_jump_only_in_the_list_of_steps_and_with_alt_everywhere() {
     let jumps = |action: &Action| action.id().starts_with("go-") && *action != Action::GoToNumber;
     for binding in bindings().filter(|binding| jumps(&binding.action)) {
-        let is_rail = matches!(
-            binding.context,
-            Context::PrepareRail | Context::GuidedRail | Context::PackRail | Context::DedupRail
-        );
+        let is_rail = matches!(binding.context, Context::PrepareRail | Context::GuidedRail);
         let is_digit = |key: &&str| key.len() == 1;
         assert_eq!(binding.keys.iter().any(is_digit), is_rail, "{binding:?}");
         assert!(binding.keys.iter().any(|key| key.starts_with("alt-")), "{binding:?}");

@@ -16,6 +16,7 @@ pub mod problems;
 pub mod repeats;
 pub mod run;
 pub mod splits;
+mod text_files;
 
 pub use home::Home;
 pub use jobs::JobsPanel;

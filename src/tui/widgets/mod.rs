@@ -13,6 +13,7 @@ pub mod page;
 pub mod panel;
 pub mod popup;
 pub mod preview;
+pub mod report;
 pub mod scroll;
 pub mod table;
 pub mod text;

@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 10_150),
-    ("core", 2_410),
+    ("cli", 9_140),
+    ("core", 2_670),
     ("dedup", 2_735),
-    ("engine", 29_360),
+    ("engine", 28_500),
     ("formats", 6_200),
-    ("job", 15_758),
+    ("job", 15_900),
     ("media", 13_530),
-    ("operations", 440),
-    ("preview", 3_532),
-    ("prompt", 1_615),
+    ("operations", 2_070),
+    ("preview", 3_530),
+    ("prompt", 1_690),
     ("pycompat", 4_275),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 33_175),
+    ("tui", 33_250),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -25,7 +25,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
     story.wait_for("2 files").wait_for("a.jsonl").wait_for("b.jsonl").keys("enter");
     story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for("0.0 %").keys("k k").wait_for("(•) 100");
     story.wait_for("We use cookies").wait_for("%").keys("enter");
-    story.wait_for("< cut out >").wait_for("web-dedup").keys("enter");
+    story.wait_for("< remove >").wait_for("web-dedup").keys("enter");
     story.wait_for("everything is answered").wait_for("Writes 2 files").wait_for("--minlen 100");
     assert!(!house.data().join("web-dedup").exists(), "nothing is written before");
     story.keys("enter").wait_for("web-dedup is deduplicated").wait_for("By file").wait_for("2 ranges");
@@ -52,12 +52,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["dedup"]).size(80, 24).run();
-    story
-        .wait_for("Folder of JSONL files")
-        .type_text("web")
-        .keys("enter")
-        .wait_for("▸ dedup ▸ web")
-        .wait_for("b.jsonl");
+    story.wait_for("JSONL file, or folder").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
     story.keys("esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -68,10 +63,16 @@ fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(80, 24).run();
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
-    story.wait_for("< cut out >").keys("right").wait_for("< listed >").wait_for("variant a").keys("enter");
-    story.wait_for("--mode annotate").keys("esc").wait_for("< listed >").keys("esc").wait_for("(•) 1,000");
-    story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("your answers of");
-    story.keys("enter").wait_for("(•) 1,000").keys("x").keys("alt-4").wait_for("--minlen 1000");
+    story.wait_for("< remove >").keys("right").wait_for("< annotate >").wait_for("variant").keys("enter");
+    story.wait_for("--mode annotate").keys("esc").wait_for("< annotate >").keys("esc").wait_for("(•) 1,000");
+    story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("the answers of");
+    story
+        .keys("enter")
+        .wait_for("(•) 1,000")
+        .keys("x")
+        .keys("alt-4")
+        .wait_for("--minlen")
+        .wait_for("1000 --mode annotate");
     story.keys("esc esc esc esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
     assert!(!house.data().join("web-dedup").exists(), "nothing was written");
@@ -116,7 +117,7 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
     assert_eq!(super::harness::run_plainly(&house, &arguments), Some(0));
     let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(100, 30).run();
     story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
-    story.wait_for("< cut out >").keys("enter").wait_for("It is there already");
+    story.wait_for("< remove >").keys("enter").wait_for("It is there already");
     story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
     story.keys("enter").wait_for("2 ranges of 2 documents").wait_for("By file");
     story.keys("esc").keys("q");
@@ -134,7 +135,7 @@ fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_writt
     }
     let mut story = start.run();
     story.wait_for("▸ one.jsonl").wait_for("d  dedup").keys("d").wait_for("1 file").keys("enter");
-    story.wait_for("(•) 500").keys("k k").wait_for("(•) 100").keys("enter").wait_for("< cut out >").keys("enter");
+    story.wait_for("(•) 500").keys("k k").wait_for("(•) 100").keys("enter").wait_for("< remove >").keys("enter");
     story.wait_for("everything is answered").keys("enter").wait_for("is deduplicated").wait_for("1 range");
     let written = std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path().join("one.jsonl"));
     let written = written.into_iter().find(|path| path.is_file()).unwrap();

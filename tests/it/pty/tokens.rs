@@ -34,8 +34,8 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
     story.wait_for("Source").wait_for("1 file").wait_for("plain text").keys("enter");
     story.wait_for("(•) text").wait_for("2 of 3 documents have text there").wait_for("quick brown fox").keys("enter");
     story.wait_for("tokenizer.json").keys("tab enter").wait_for("<|endoftext|>").wait_for("A real document");
-    story.wait_for("Its ids").keys("enter").wait_for("[ ] Modalities").keys("j j space").wait_for("[x] Forager");
-    story.keys("k k space").wait_for("[x] Modalities").wait_for("corpus-tokens").keys("enter");
+    story.wait_for("Its ids").keys("enter").wait_for("[ ] modalities").keys("j j space").wait_for("[x] forager");
+    story.keys("k k space").wait_for("[x] modalities").wait_for("corpus-tokens").keys("enter");
     story.wait_for("everything is answered").wait_for("--format modalities").wait_for("documents");
     assert!(!house.data().join("corpus-tokens").exists(), "nothing is written before");
     story
@@ -54,8 +54,8 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["pack"]).size(80, 24).run();
-    story.wait_for("JSONL file, or folder of them").type_text("nowhere.jsonl").keys("enter").wait_for("Not possible");
-    story.type_text("corpus.jsonl").keys("enter").wait_for("▸ pack ▸ corpus.jsonl").wait_for("plain text");
+    story.wait_for("JSONL files").type_text("nowhere.jsonl").wait_for("failed on nowhere.jsonl").keys("enter");
+    story.keys("ctrl-x").type_text("corpus.jsonl").wait_for("▸ pack ▸ corpus.jsonl").wait_for("plain text");
     story.keys("enter").wait_for("2 of 3 documents have text there").keys("q").wait_gone("documents have text");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -88,7 +88,7 @@ fn answers_that_were_left_are_there_again() {
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
     story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
-    story.keys("t").wait_for("your answers of").keys("enter").wait_for("(•) title");
+    story.keys("t").wait_for("the answers of").keys("enter").wait_for("(•) title");
     story.keys("esc esc").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
 }

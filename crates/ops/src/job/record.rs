@@ -2,7 +2,7 @@
 //! Another plan or other files are refused, with the differences. The work of a stopped run is not discarded for another plan.
 
 use super::task::TaskContext;
-use crate::engine::plan::file::{read, PlanFile};
+use crate::engine::plan::file::read_plan_of;
 use gristmill_core::text::display_safe;
 use gristmill_core::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 pub(super) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
     /// What a run does, as used in failures: `packing`.
     const DOING: &'static str;
+    /// The command in plan files.
+    const COMMAND: &'static str;
     /// The largest report or plan that is read back, in bytes.
     const LARGEST: u64;
 
     /// Returns the settings in which two plans differ, each in a few words.
     fn differences(earlier: &Self, now: &Self) -> Vec<String>;
-    /// Returns the plan in a plan file, if it is of this kind.
-    fn of_file(file: PlanFile) -> Option<Self>;
 }
 
 /// The part of `report.json` that later runs read.
@@ -199,7 +199,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
 pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = own.journal().exists();
     let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(None) };
-    let Some(old) = read(&String::from_utf8_lossy(&bytes)).ok().and_then(P::of_file) else { return Ok(None) };
+    let Some(old) = read_plan_of::<P>(&String::from_utf8_lossy(&bytes), P::COMMAND) else { return Ok(None) };
     let differ = P::differences(&old, plan);
     if differ.is_empty() {
         return Ok(None);

@@ -4,9 +4,10 @@ use super::prepare::OutputFile;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, display_safe, grouped};
 use gristmill_core::{Problem, ProblemKind, Severity};
+use std::any::Any;
 
 /// What a run did, or would do.
-pub trait Report: Send + Sync + 'static {
+pub trait Report: Any + Send + Sync {
     /// Returns the printed lines. `is_preview` means that nothing was done.
     fn lines(&self, is_preview: bool) -> Vec<ReportLine>;
     /// Returns the value for the result object.
@@ -18,6 +19,13 @@ pub trait Report: Send + Sync + 'static {
     /// Returns the command to try next, quoted for a shell; `None` if there is no obvious one.
     fn next_command(&self) -> Option<String> {
         None
+    }
+}
+
+impl dyn Report {
+    /// Returns the report, if it is of this type.
+    pub fn typed<R: 'static>(&self) -> Option<&R> {
+        (self as &dyn Any).downcast_ref()
     }
 }
 

@@ -5,12 +5,16 @@ use super::overall::Forecast;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{
-    Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
+    Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Progress, RunOptions,
+    Severity,
 };
 use gristmill_storage::fs::Fs;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// How often the state of a part is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Context of the thread of a task.
 pub struct TaskContext {
@@ -69,6 +73,19 @@ impl TaskContext {
         self.board.done_in_part(status.share);
         self.progress.restart(status.progress.items_total, status.progress.bytes_total);
         self.progress.add(status.progress.items_done, status.progress.bytes_done);
+    }
+    /// Waits for another task that does a part of this one, and shows its progress. Its findings become findings of this task.
+    pub(crate) fn run_part<R: Send + 'static>(&self, part: Task<R>) -> Outcome<R> {
+        while !part.ends_within(POLL_INTERVAL) {
+            if self.cancel.is_cancelled() {
+                part.cancel();
+            }
+            self.show(&part.status());
+        }
+        for problem in part.findings().0 {
+            self.problems.report(problem)?;
+        }
+        part.wait()
     }
     /// Adds a line to the log.
     pub fn log(&self, line: impl Into<String>) {

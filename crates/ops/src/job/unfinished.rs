@@ -1,18 +1,12 @@
 //! Runs that are not finished: active and stopped runs, found by the run folders next to their data.
 
-use super::dedup::scratch_elsewhere;
-use crate::engine::plan::file::{read, PlanFile};
 use crate::formats::energon::jsonl_idx::index_path;
-use crate::operations::{read_plan, AnyPlan};
 use gristmill_core::Outcome;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
-use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
-/// A larger plan was not written by Gristmill.
-const MAX_PLAN_BYTES: u64 = 64 << 20;
 /// Limit of entries read from one folder.
 const MAX_ENTRIES: usize = 100_000;
 
@@ -40,33 +34,10 @@ pub enum State {
     Lost,
 }
 
-/// What is needed to resume a stopped run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InterruptedRun {
-    /// Its plan, with paths that are valid from every folder.
-    pub plan: PlanFile,
-    /// Its scratch folder, unless that is in the run folder.
-    pub scratch: Option<PathBuf>,
-}
-
-/// Returns what is needed to resume the run that stopped in a run folder; `None` if its plan cannot be read.
-pub fn begun(own: &RunFolder) -> Option<InterruptedRun> {
-    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
-    let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
-    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
-}
-
 /// Returns the run whose run folder is next to an output.
 pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
     let own = RunFolder::for_output(output);
     Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
-}
-
-/// Returns the plan of the run that stopped in a run folder, if an operation of the table made it, and its scratch folder.
-pub fn interrupted_plan(own: &RunFolder) -> Option<(Box<dyn AnyPlan>, Option<PathBuf>)> {
-    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
-    let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()??;
-    Some((plan, scratch_elsewhere(own)))
 }
 
 /// Returns the runs on one data set or output.

@@ -35,14 +35,21 @@ macro_rules! switch {
 }
 
 mod count;
+mod dedup;
 mod nanosets_merge;
 mod nanosets_shuffle;
+mod pack;
 
+pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
 pub use count::Count;
+pub use dedup::lines::{passages, Planned};
+pub use dedup::Dedup;
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
+pub use pack::Pack;
 
 use crate::engine::plan::{file, CommandLine};
+use crate::job::dedup::scratch_elsewhere;
 use crate::job::report::Report;
 use crate::job::task::{Task, TaskContext};
 use gristmill_core::options::{Answer, Group, OptionRow, OptionSpec, Step, ValueKind};
@@ -50,6 +57,8 @@ use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, RunOptions,
 #[cfg(test)]
 use gristmill_storage::fs::Fs;
 use gristmill_storage::fs::RealFs;
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 use std::any::Any;
@@ -58,9 +67,17 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A larger plan was not written by this program, in bytes.
+const MAX_PLAN_BYTES: u64 = 64 << 20;
+
 /// All operations, in the order of the help.
-pub static OPERATIONS: &[&dyn AnyOperation] =
-    &[&Entry::<Count>::NEW, &Entry::<NanosetsMerge>::NEW, &Entry::<NanosetsShuffle>::NEW];
+pub static OPERATIONS: &[&dyn AnyOperation] = &[
+    &Entry::<Pack>::NEW,
+    &Entry::<Count>::NEW,
+    &Entry::<Dedup>::NEW,
+    &Entry::<NanosetsMerge>::NEW,
+    &Entry::<NanosetsShuffle>::NEW,
+];
 
 /// Answers that determine the bytes of the output.
 pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -202,8 +219,12 @@ pub trait AnyPlan: Debug + Send + Sync {
     /// # Errors
     /// A file that cannot be read, or answers that are not valid.
     fn read_file(&mut self, option: &str, path: &Path) -> Outcome<()>;
+    /// Returns the answer that an option needs and the plan does not have, such as `--format modalities`.
+    fn missing_condition(&self, option: &str) -> Option<&'static str>;
     /// Whether an option has a meaning, given the other answers.
-    fn applies(&self, option: &str) -> bool;
+    fn applies(&self, option: &str) -> bool {
+        self.missing_condition(option).is_none()
+    }
     /// Fills in answers that follow from the given ones.
     fn complete(&mut self);
     /// Returns the answers that are missing or wrong, by the plan alone.
@@ -246,7 +267,30 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-impl dyn AnyPlan {
+impl dyn AnyPlan + '_ {
+    /// Returns the inputs: the values of options without a flag.
+    pub fn inputs(&self) -> Vec<String> {
+        let positional = self.operation().options().into_iter().filter(|row| row.info.is_positional);
+        let paths_of = |answer| match answer {
+            Answer::Text(path) => vec![path],
+            Answer::List(paths) => paths,
+            Answer::Unset | Answer::On => Vec::new(),
+        };
+        positional.flat_map(|row| paths_of(self.get(row.info.name))).collect()
+    }
+
+    /// Returns the name of the first input, and how many more there are, for titles.
+    pub fn input_name(&self) -> String {
+        let inputs = self.inputs();
+        let Some(first) = inputs.first().map(Path::new) else { return String::new() };
+        // `.` and `/` have no last component.
+        let name = first.file_name().unwrap_or(first.as_os_str()).to_string_lossy().into_owned();
+        match inputs.len() {
+            1 => name,
+            more => format!("{name} and {} more", more - 1),
+        }
+    }
+
     /// Returns the plan, if it is of this type.
     pub fn typed<P: 'static>(&self) -> Option<&P> {
         self.as_any().downcast_ref()
@@ -275,6 +319,34 @@ pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
     let command = file::command_of(text)?;
     let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&operation.file_name()));
     wanted.map(|operation| operation.read(text)).transpose()
+}
+
+/// What is needed to resume a run that was stopped.
+#[derive(Debug)]
+pub struct InterruptedRun {
+    /// Its plan, with paths that are valid from every folder.
+    pub plan: Box<dyn AnyPlan>,
+    /// Its scratch folder, unless that is in the run folder.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Clone for InterruptedRun {
+    fn clone(&self) -> Self {
+        Self { plan: self.plan.boxed_clone(), scratch: self.scratch.clone() }
+    }
+}
+
+impl PartialEq for InterruptedRun {
+    fn eq(&self, other: &Self) -> bool {
+        self.scratch == other.scratch && self.plan.is_same(&*other.plan)
+    }
+}
+
+/// Returns what is needed to resume the run that stopped in a run folder; `None` if its plan cannot be read, or its command does not resume.
+pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
+    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
+    let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()??;
+    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
 }
 
 /// Whether a text is the plan of any command.
@@ -394,11 +466,12 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
         Self::option(option).map_or(Ok(()), |option| option.read(&mut self.0, path))
     }
 
-    fn applies(&self, option: &str) -> bool {
+    fn missing_condition(&self, option: &str) -> Option<&'static str> {
         let is_it = |known: &&OptionSpec<O::Plan>| known.info.name == option;
-        let found = O::GROUPS.iter().find_map(|group| Some((group, group.options.iter().find(is_it)?)));
-        let holds = |applies: Option<fn(&O::Plan) -> bool>| applies.is_none_or(|applies| applies(&self.0));
-        found.is_some_and(|(group, option)| holds(group.applies) && holds(option.applies))
+        let (group, option) = O::GROUPS.iter().find_map(|group| Some((group, group.options.iter().find(is_it)?)))?;
+        let fails = |applies: Option<fn(&O::Plan) -> bool>| applies.is_some_and(|applies| !applies(&self.0));
+        let of_group = fails(group.applies).then_some(group.needs);
+        of_group.or_else(|| fails(option.applies).then_some(option.info.applies_with))
     }
 
     fn complete(&mut self) {
@@ -478,36 +551,76 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 mod tests {
     use super::*;
 
+    /// Returns an answer that is not the default; none for a file.
+    fn example(kind: ValueKind) -> Answer {
+        match kind {
+            ValueKind::File => Answer::Unset,
+            ValueKind::Switch => Answer::On,
+            ValueKind::Number(least, _) => Answer::Text((least + 77).to_string()),
+            ValueKind::List(_) => Answer::List(vec!["a".to_owned(), "b".to_owned()]),
+            ValueKind::Choices(choices) => Answer::List(choices.iter().map(|choice| choice.name.to_owned()).collect()),
+            ValueKind::Text => Answer::Text("-some text".to_owned()),
+            ValueKind::Path => Answer::Text("/some/path".to_owned()),
+            ValueKind::Paths => Answer::List(vec!["/some/path".to_owned(), "/-x".to_owned()]),
+            ValueKind::Choice(choices) => Answer::Text(choices.last().unwrap().name.to_owned()),
+        }
+    }
+
+    /// Returns a plan in which an option applies: all values of options with several, and one more answer if it needs that.
+    fn plan_with(operation: &dyn AnyOperation, option: &str) -> Box<dyn AnyPlan> {
+        let mut plan = operation.blank();
+        for row in operation.options().iter().filter(|row| matches!(row.kind, ValueKind::Choices(_))) {
+            plan.set(row.info.name, &example(row.kind)).unwrap();
+        }
+        let needs_more = !plan.applies(option);
+        let others = operation.options().into_iter().filter(|row| needs_more && row.info.name != option);
+        others
+            .map(|row| {
+                let mut other = plan.boxed_clone();
+                other.set(row.info.name, &example(row.kind)).unwrap();
+                other
+            })
+            .find(|other| other.applies(option))
+            .unwrap_or(plan)
+    }
+
     #[test]
     fn every_option_changes_the_plan_and_its_file_and_is_read_back() {
         for operation in OPERATIONS {
-            for OptionRow { info, kind, .. } in operation.options() {
-                let (blank, mut plan) = (operation.blank(), operation.blank());
-                let answer = match kind {
-                    ValueKind::File => continue,
-                    ValueKind::Switch => Answer::On,
-                    ValueKind::Number(least, _) => Answer::Text((least + 77).to_string()),
-                    ValueKind::List(_) => Answer::List(vec!["a".to_owned(), "b".to_owned()]),
-                    ValueKind::Choices(choices) => {
-                        Answer::List(choices.iter().map(|choice| choice.name.to_owned()).collect())
-                    }
-                    ValueKind::Text => Answer::Text("-some text".to_owned()),
-                    ValueKind::Path => Answer::Text("/some/path".to_owned()),
-                    ValueKind::Paths => Answer::List(vec!["/some/path".to_owned(), "/-x".to_owned()]),
-                    ValueKind::Choice(choices) => Answer::Text(choices.last().unwrap().name.to_owned()),
-                };
-                plan.set(info.name, &answer).unwrap();
+            for OptionRow { info, kind, .. } in
+                operation.options().into_iter().filter(|row| row.kind != ValueKind::File)
+            {
                 let name = format!("{} --{}", operation.name(), info.name);
+                let mut before = plan_with(*operation, info.name);
+                assert!(before.applies(info.name), "{name}");
+                before.set(info.name, &Answer::Unset).unwrap();
+                let (mut plan, answer) = (before.boxed_clone(), example(kind));
+                plan.set(info.name, &answer).unwrap();
                 assert_eq!(plan.get(info.name), answer, "{name}");
-                assert!(!plan.is_same(&*blank), "{name}");
+                assert!(!plan.is_same(&*before), "{name}");
                 let yaml = plan.to_yaml().unwrap();
                 assert!(read_plan(&yaml).unwrap().unwrap().is_same(&*plan), "{name}: {yaml}");
                 plan.set(info.name, &Answer::Unset).unwrap();
-                assert!(plan.is_same(&*blank), "{name}");
+                assert!(plan.is_same(&*before), "{name}");
                 if !info.default.is_empty() {
                     plan.set(info.name, &Answer::Text(info.default.to_owned())).unwrap();
-                    assert!(plan.is_same(&*blank), "{name}: {} is the default", info.default);
+                    assert!(plan.is_same(&*before), "{name}: {} is the default", info.default);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_step_of_a_form_has_options_and_every_option_a_help() {
+        for operation in OPERATIONS {
+            let rows = operation.options();
+            for step in operation.steps() {
+                assert!(rows.iter().any(|row| row.step == step.id), "{}: {}", operation.name(), step.id);
+            }
+            for row in rows.iter().filter(|row| !row.info.is_global) {
+                let is_known = row.step.is_empty() || operation.steps().iter().any(|step| step.id == row.step);
+                let name = format!("{} --{}", operation.name(), row.info.name);
+                assert!(is_known && !row.info.help.is_empty() && !row.info.help.ends_with('.'), "{name}");
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::tui::screen::Ui;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{DedupPlan, PackPlan};
 use gristmill_ops::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
+use gristmill_ops::operations::{erase, Dedup};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use ratatui::layout::Rect;
@@ -257,7 +258,7 @@ fn a_job_that_failed_is_started_again() {
     std::fs::create_dir(&texts).unwrap();
     let mut plan = DedupPlan::new(texts.to_string_lossy(), texts.with_file_name("clean").to_string_lossy());
     plan.min_length = Some(50);
-    let id = stage.app.jobs().start_dedup(plan, RunOptions::default()).unwrap();
+    let id = stage.app.jobs().start_plan(erase::<Dedup>(plan).into(), RunOptions::default()).unwrap();
     testing::wait("the first run ends", || stage.app.jobs().running() == 0);
     assert!(stage.app.jobs().result(id).is_some_and(|result| result.report().is_err()), "there is no text");
     put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
@@ -325,7 +326,7 @@ fn a_stopped_run_that_is_gone_on_with_says_so_until_its_answers_change() {
     put(&own.running_plan(), dedup_to_yaml(&plan).unwrap().as_bytes());
     remember_now(&stage.folder.path().join("state"), &clean);
     stage.keys("J").assert_shows("dedup clean");
-    stage.keys("r").assert_shows("a run of these answers was stopped; Enter goes on with it");
+    stage.keys("r").assert_shows("a run of these answers was stopped; Enter resumes it");
     stage.keys("esc esc").assert_shows("How long is a repeat");
     stage.keys("j space").keys("enter").keys("enter").assert_shows("a run of another plan was stopped here");
 }

@@ -14,18 +14,7 @@ pub const GUIDED: &[&[Binding]] = &[
     &answering(C::Guided),
     STEPS,
     &typing(C::GuidedText),
-    &going(C::PackRail),
-    &reviewing(C::PackReview),
-    &answering(C::Pack),
-    PACK,
-    &typing(C::PackText),
-    PACK_TEXT,
-    &going(C::DedupRail),
-    &reviewing(C::DedupReview),
-    &answering(C::Dedup),
     DEDUP,
-    &typing(C::DedupText),
-    DEDUP_TEXT,
 ];
 
 /// Bindings in a step of a guided form.
@@ -154,46 +143,5 @@ const STEPS: &[Binding] = &[
     key(C::GuidedText, A::GoStep8, &["alt-8"]),
 ];
 
-const PACK: &[Binding] = &[
-    key(C::PackRail, A::GoSource, &["1", "alt-1"]),
-    key(C::PackRail, A::GoText, &["2", "alt-2"]),
-    key(C::PackRail, A::GoTokenizer, &["3", "alt-3"]),
-    key(C::PackRail, A::GoFormats, &["4", "alt-4"]),
-    key(C::PackRail, A::GoReview, &["5", "alt-5"]),
-    key(C::Pack, A::GoSource, &["alt-1"]),
-    key(C::Pack, A::GoText, &["alt-2"]),
-    key(C::Pack, A::GoTokenizer, &["alt-3"]),
-    key(C::Pack, A::GoFormats, &["alt-4"]),
-    key(C::Pack, A::GoReview, &["alt-5"]),
-];
-
-const PACK_TEXT: &[Binding] = &[
-    key(C::PackText, A::Advanced, &["alt-a"]),
-    key(C::PackText, A::GoSource, &["alt-1"]),
-    key(C::PackText, A::GoText, &["alt-2"]),
-    key(C::PackText, A::GoTokenizer, &["alt-3"]),
-    key(C::PackText, A::GoFormats, &["alt-4"]),
-    key(C::PackText, A::GoReview, &["alt-5"]),
-];
-
-const DEDUP: &[Binding] = &[
-    key(C::DedupRail, A::GoSource, &["1", "alt-1"]),
-    key(C::DedupRail, A::GoLength, &["2", "alt-2"]),
-    key(C::DedupRail, A::GoMode, &["3", "alt-3"]),
-    key(C::DedupRail, A::GoReview, &["4", "alt-4"]),
-    bar(C::Dedup, A::CancelJob, &["x"]),
-    bar(C::Dedup, A::Repeats, &["D"]),
-    key(C::Dedup, A::Reload, &["f5"]),
-    key(C::Dedup, A::GoSource, &["alt-1"]),
-    key(C::Dedup, A::GoLength, &["alt-2"]),
-    key(C::Dedup, A::GoMode, &["alt-3"]),
-    key(C::Dedup, A::GoReview, &["alt-4"]),
-];
-
-const DEDUP_TEXT: &[Binding] = &[
-    key(C::DedupText, A::Advanced, &["alt-a"]),
-    key(C::DedupText, A::GoSource, &["alt-1"]),
-    key(C::DedupText, A::GoLength, &["alt-2"]),
-    key(C::DedupText, A::GoMode, &["alt-3"]),
-    key(C::DedupText, A::GoReview, &["alt-4"]),
-];
+const DEDUP: &[Binding] =
+    &[bar(C::Dedup, A::CancelJob, &["x"]), bar(C::Dedup, A::Repeats, &["D"]), key(C::Dedup, A::Reload, &["f5"])];

@@ -1,27 +1,35 @@
 #![expect(clippy::disallowed_methods, reason = "test data need not be published")]
 
-use super::guide::DedupGuide;
-use super::state::DedupState;
-use super::step::{Field, Step};
-use crate::tui::form::{self, draw, Answers as _, Guide as _, Step as _};
+use super::guide::{plan_of, wanted_lengths, DedupGuide, LENGTHS};
+use crate::tui::guided::testing::FormTest;
+use crate::tui::guided::{Field, Guide as _};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use crate::tui::testing;
 use gristmill_core::dedup::{Keep, Mode, Variant};
 use gristmill_core::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
+use gristmill_ops::operations::{erase, Dedup};
 use gristmill_ops::source::dedup::Listing;
 use gristmill_ops::source::text::{Packing, TextFile};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn shown(state: &mut DedupState, columns: u16, rows: u16, ascii: bool) -> String {
-    testing::shown((columns, rows, ascii), |frame, area, ui| draw::<DedupGuide>(state, frame, area, ui))
+type Test = FormTest<DedupGuide>;
+
+fn open(plan: DedupPlan) -> Test {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    let guide = DedupGuide::start(&env);
+    FormTest::new(erase::<Dedup>(plan), guide)
 }
 
-fn compare(name: &str, state: &mut DedupState) {
-    testing::compare(&format!("dedup_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
+fn plan(test: &Test) -> DedupPlan {
+    plan_of(&test.form)
+}
+
+fn compare(name: &str, test: &mut Test) {
+    test.compare(&format!("dedup_{name}"));
 }
 
 fn listing() -> Listing {
@@ -49,10 +57,10 @@ fn listing() -> Listing {
     listing
 }
 
-fn answered() -> DedupState {
-    let mut state = DedupState::new(DedupPlan::new("/data/web", ""));
-    state.seen.files = Some(Arc::new(Ok(listing())));
-    state
+fn answered() -> Test {
+    let mut test = open(DedupPlan::new("/data/web", ""));
+    test.guide.known.files = Some(Arc::new(Ok(listing())));
+    test
 }
 
 fn estimate(length: u64, share: f64) -> DedupEstimate {
@@ -98,174 +106,157 @@ fn estimate(length: u64, share: f64) -> DedupEstimate {
     }
 }
 
-fn with_estimates(state: &mut DedupState, lengths: &[(u64, f64)]) {
+fn with_estimates(test: &mut Test, lengths: &[(u64, f64)]) {
     for (length, share) in lengths {
-        state.seen.estimates.by_length.insert(*length, Arc::new(Ok(estimate(*length, *share))));
+        test.guide.known.estimates.by_length.insert(*length, Arc::new(Ok(estimate(*length, *share))));
     }
 }
 
 const SHARES: [(u64, f64); 5] = [(50, 0.312), (100, 0.241), (200, 0.173), (500, 0.0891), (1_000, 0.031)];
 
-fn type_into(state: &mut DedupState, field: Field, words: &str) {
-    state.focus_on(field);
-    state.act(Action::DropRow);
-    state.form.inputs.entry(field).or_default().paste(words);
-    state.typed(field);
-}
-
 #[test]
 fn the_files_are_listed_in_their_order_with_what_is_left_out() {
-    let mut state = DedupState::new(DedupPlan::new("/data/web", ""));
-    compare("source_waiting", &mut state);
+    let mut test = open(DedupPlan::new("/data/web", ""));
+    compare("source_waiting", &mut test);
     compare("source", &mut answered());
-    state.seen.files = Some(Arc::new(Err(
+    test.guide.known.files = Some(Arc::new(Err(
         Failure::usage("looking for text", "there is no .jsonl file").with_hint("name a folder of JSONL files")
     )));
-    compare("source_failed", &mut state);
-    assert!(state.blocker(Step::Source).unwrap().contains("there is no .jsonl file"));
+    compare("source_failed", &mut test);
+    assert!(test.blocker("source").unwrap().contains("there is no .jsonl file"));
 }
 
 #[test]
 fn each_length_is_drawn_as_soon_as_it_is_known() {
-    let mut state = answered();
-    state.go(Step::Length);
-    assert_eq!(state.wanted_lengths(), [500, 1_000, 200, 100, 50], "the usual one first");
-    compare("length_waiting", &mut state);
-    with_estimates(&mut state, &SHARES[3..]);
-    compare("length_some", &mut state);
-    with_estimates(&mut state, &SHARES);
-    compare("length", &mut state);
-    state.act(Action::Up);
-    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(200), None));
-    state.seen.estimates.is_stopped = true;
-    state.seen.estimates.by_length.remove(&50);
-    compare("length_stopped", &mut state);
+    let mut test = answered();
+    test.go_to("length");
+    assert_eq!(wanted_lengths(&plan(&test)), [500, 1_000, 200, 100, 50], "the usual one first");
+    compare("length_waiting", &mut test);
+    with_estimates(&mut test, &SHARES[3..]);
+    compare("length_some", &mut test);
+    with_estimates(&mut test, &SHARES);
+    compare("length", &mut test);
+    test.act(Action::Up);
+    assert_eq!((plan(&test).min_length, test.blocker("length")), (Some(200), None));
+    test.guide.known.estimates.is_stopped = true;
+    test.guide.known.estimates.by_length.remove(&50);
+    compare("length_stopped", &mut test);
 }
 
 #[test]
 fn a_length_of_ones_own_is_typed() {
-    let mut state = answered();
-    state.go(Step::Length);
-    state.act(Action::Last);
-    assert_eq!(state.plan.min_length, None);
-    assert!(state.blocker(Step::Length).is_some());
-    type_into(&mut state, Field::Own, "2_000");
-    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(2_000), None));
-    assert_eq!(state.wanted_lengths().first(), Some(&2_000));
-    with_estimates(&mut state, &SHARES);
-    with_estimates(&mut state, &[(2_000, 0.011)]);
-    compare("length_own", &mut state);
-    type_into(&mut state, Field::Own, "many");
-    assert!(state.blocker(Step::Length).unwrap().contains("not a number"));
-    state.focus_on(Field::Lengths);
-    state.act(Action::First);
-    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(50), None));
-    let kept = DedupState::new(DedupPlan { min_length: Some(777), ..DedupPlan::new("/data/web", "") });
-    assert!(kept.is_own && kept.plan.min_length == Some(777));
+    let mut test = answered();
+    test.go_to("length");
+    test.act(Action::Last);
+    assert_eq!(plan(&test).min_length, None);
+    assert!(test.blocker("length").is_some());
+    test.type_into("minlen", "2_000");
+    assert_eq!((plan(&test).min_length, test.blocker("length")), (Some(2_000), None));
+    assert_eq!(wanted_lengths(&plan(&test)).first(), Some(&2_000));
+    with_estimates(&mut test, &SHARES);
+    with_estimates(&mut test, &[(2_000, 0.011)]);
+    compare("length_own", &mut test);
+    test.type_into("minlen", "many");
+    assert!(test.blocker("length").unwrap().contains("not a number"));
+    test.form.focus_on(LENGTHS);
+    test.act(Action::First);
+    assert_eq!((plan(&test).min_length, test.blocker("length")), (Some(50), None));
+    let kept = open(DedupPlan { min_length: Some(777), ..DedupPlan::new("/data/web", "") });
+    assert!(kept.guide.is_own && plan(&kept).min_length == Some(777));
 }
 
 #[test]
 fn a_length_that_cannot_be_estimated_says_why() {
-    let mut state = answered();
-    state.go(Step::Length);
+    let mut test = answered();
+    test.go_to("length");
     let failure = Failure::data("reading the text", "no document has text").with_hint("--text-key names the field");
-    state.seen.estimates.by_length.insert(500, Arc::new(Err(failure)));
-    compare("length_failed", &mut state);
+    test.guide.known.estimates.by_length.insert(500, Arc::new(Err(failure)));
+    compare("length_failed", &mut test);
 }
 
 #[test]
 fn listing_has_its_settings_and_cutting_out_has_none_of_them() {
-    let mut state = answered();
-    state.go(Step::Mode);
-    compare("mode", &mut state);
-    assert_eq!(state.plan.output, "/data/web-dedup");
-    state.toggle(Field::Mode);
-    type_into(&mut state, Field::AnnotateKey, "meta.repeats");
-    assert_eq!((state.plan.mode, state.plan.annotate_key.as_str()), (Mode::Annotate, "meta.repeats"));
-    state.focus_on(Field::Keep);
-    state.act(Action::Right);
-    state.act(Action::Advanced);
-    compare("mode_all", &mut state);
-    assert_eq!(state.plan.keep, Keep::None);
-    state.toggle(Field::Variant);
-    assert!(!state.fields().contains(&Field::AnnotateKey));
-    assert_eq!(state.plan.variant, Variant::B);
-    assert!(state.refused().is_empty(), "{:?}", state.refused());
-    state.toggle(Field::Mode);
-    assert_eq!(state.plan.variant, Variant::A);
-    assert!(state.refused().is_empty(), "{:?}", state.refused());
+    let mut test = answered();
+    test.go_to("mode");
+    compare("mode", &mut test);
+    assert_eq!(plan(&test).output, "/data/web-dedup");
+    test.form.focus_on(Field::Option("mode"));
+    test.act(Action::Right);
+    test.type_into("annotate-key", "meta.repeats");
+    assert_eq!((plan(&test).mode, plan(&test).annotate_key.as_str()), (Mode::Annotate, "meta.repeats"));
+    test.form.focus_on(Field::Option("keep"));
+    test.act(Action::Right);
+    test.act(Action::Advanced);
+    compare("mode_all", &mut test);
+    assert_eq!(plan(&test).keep, Keep::None);
+    test.form.focus_on(Field::Option("variant"));
+    test.act(Action::Right);
+    assert!(!test.form.fields().contains(&Field::Option("annotate-key")));
+    assert_eq!(plan(&test).variant, Variant::B);
+    assert!(test.form.plan().check(false).is_empty(), "{:?}", test.form.plan().check(false));
+    test.form.focus_on(Field::Option("mode"));
+    test.act(Action::Right);
+    assert_eq!(plan(&test).variant, Variant::A);
+    assert!(test.form.plan().check(false).is_empty(), "{:?}", test.form.plan().check(false));
 }
 
 #[test]
 fn an_output_inside_the_input_and_a_count_below_two_are_refused_where_they_stand() {
-    let mut state = answered();
-    state.go(Step::Mode);
-    type_into(&mut state, Field::Output, "/data/web/out");
-    assert!(state.blocker(Step::Mode).unwrap().contains("is in the input"), "{:?}", state.blocker(Step::Mode));
-    compare("mode_refused", &mut state);
-    type_into(&mut state, Field::Output, "/data/out");
-    type_into(&mut state, Field::MinCount, "1");
-    assert!(state.blocker(Step::Mode).is_some());
-    type_into(&mut state, Field::MinCount, "");
-    assert_eq!((state.plan.min_count, state.blocker(Step::Mode)), (2, None));
+    let mut test = answered();
+    test.go_to("mode");
+    test.type_into("output", "/data/web/out");
+    assert!(test.blocker("mode").unwrap().contains("is in the input"), "{:?}", test.blocker("mode"));
+    compare("mode_refused", &mut test);
+    test.type_into("output", "/data/out");
+    test.type_into("min-count", "1");
+    assert!(test.blocker("mode").is_some());
+    test.type_into("min-count", "");
+    assert_eq!((plan(&test).min_count, test.blocker("mode")), (2, None));
 }
 
 #[test]
 fn the_review_tells_what_a_run_would_write_and_need() {
-    let mut state = answered();
-    state.go(Step::Review);
-    compare("review_waiting", &mut state);
-    state.seen.review = Some((state.plan.clone(), Arc::new(Ok(estimate(500, 0.0891)))));
-    assert_eq!(state.first_blocker(), None);
-    compare("review", &mut state);
-    state.plan.min_count = 3;
-    assert!(state.review_now().is_none(), "other answers, another outlook");
+    let mut test = answered();
+    test.go_to("review");
+    compare("review_waiting", &mut test);
+    test.guide.known.review = Some((plan(&test).clone(), Arc::new(Ok(estimate(500, 0.0891)))));
+    assert_eq!(test.first_blocker(), None);
+    compare("review", &mut test);
+    test.type_into("min-count", "3");
+    assert!(test.guide.review(&test.form).is_none(), "other answers, another outlook");
     let refusal = Problem::refusal(ProblemKind::BadName, Subject::path("/data"), "the disk has no room for it");
     let found = DedupEstimate { problems: vec![refusal], ..estimate(500, 0.0891) };
-    state.seen.review = Some((state.plan.clone(), Arc::new(Ok(found))));
-    compare("review_refused", &mut state);
-    state.plan.output.clear();
-    assert_eq!(state.first_blocker().unwrap().0, Step::Mode);
+    test.guide.known.review = Some((plan(&test).clone(), Arc::new(Ok(found))));
+    compare("review_refused", &mut test);
+    test.type_into("output", "");
+    assert_eq!(test.first_blocker().unwrap().0, "mode");
 }
 
 #[test]
 fn going_back_loses_nothing() {
-    let mut state = answered();
-    state.go(Step::Mode);
-    state.toggle(Field::Mode);
-    let plan = state.plan.clone();
-    while let Some(step) = state.form.step.previous() {
-        state.go(step);
-    }
-    assert_eq!((state.form.step, &state.plan), (Step::Source, &plan));
-    assert!(Step::ALL[..2].iter().all(|step| state.form.answered.contains(step)));
-    state.form.draft = Some(Duration::from_secs(7_300));
-    compare("draft", &mut state);
-    state.act(Action::PreviousField);
-    assert_eq!(state.form.rail, Some(Step::Source));
-    state.act(Action::Down);
-    compare("rail", &mut state);
+    let mut test = answered();
+    test.go_to("mode");
+    test.form.focus_on(Field::Option("mode"));
+    test.act(Action::Right);
+    let before = plan(&test);
+    (0..test.form.step).rev().for_each(|step| test.form.go(step));
+    assert_eq!((test.form.step, plan(&test)), (0, before));
+    assert!((0..2).all(|step| test.form.is_answered(step)));
+    test.form.draft = Some(Duration::from_secs(7_300));
+    compare("draft", &mut test);
+    test.act(Action::PreviousField);
+    assert_eq!(test.form.rail, Some(0));
+    test.act(Action::Down);
+    compare("rail", &mut test);
 }
 
 #[test]
-fn a_draft_comes_back_as_it_was_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let plan = DedupPlan { keep: Keep::None, min_length: Some(77), ..DedupPlan::new("/data/web", "/data/out") };
-    let place = form::place(folder.path(), &DedupPlan::new("/data/web", ""));
-    form::save(&place, &plan, Step::Mode).unwrap();
-    let draft = form::load::<DedupPlan, Step>(&place).unwrap();
-    assert_eq!((draft.plan, draft.step), (plan, Step::Mode));
-    form::forget(&place);
-    assert!(form::load::<DedupPlan, Step>(&place).is_none());
-}
-
-#[test]
-fn what_lengths_come_to_depends_on_few_answers() {
+fn estimates_depend_on_few_answers() {
     let one = DedupPlan { output: "/a".into(), min_length: Some(5), mode: Mode::Annotate, ..DedupPlan::new("/d", "") };
     let other = DedupPlan { output: "/b".into(), overwrite: true, ..DedupPlan::new("/d", "") };
-    assert_eq!(super::seen::relevant(&one), super::seen::relevant(&other));
+    assert_eq!(super::known::relevant(&one), super::known::relevant(&other));
     let keyed = DedupPlan { text_key: "body".into(), ..other.clone() };
-    assert_ne!(super::seen::relevant(&keyed), super::seen::relevant(&other));
+    assert_ne!(super::known::relevant(&keyed), super::known::relevant(&other));
 }
 
 /// One file with more text than is searched at once; every second document is there twice.
@@ -286,18 +277,16 @@ fn write_nine_mib(folder: &Path) {
 fn first_estimates_of_a_larger_text_are_followed_by_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
     write_nine_mib(folder.path());
-    let env = UiEnv::new(RunOptions::default(), folder.path().join("state"));
-    let mut state = DedupState::new(DedupPlan::new(folder.path().to_str().unwrap(), ""));
-    let mut guide = DedupGuide::start(&state.plan, &env);
+    let mut test = open(DedupPlan::new(folder.path().to_str().unwrap(), ""));
     let mut estimates: Vec<LengthEstimate> = Vec::new();
     let mut pictures: Vec<String> = Vec::new();
-    state.form.step = Step::Length;
+    test.go_to("length");
     testing::wait("exact figures", || {
-        guide.ask(&mut state);
-        if guide.take(&mut state) {
-            if let Some(Ok(found)) = state.seen.estimate(500) {
+        test.guide.ask(&mut test.form);
+        if test.guide.take(&mut test.form) {
+            if let Some(Ok(found)) = test.guide.known.estimate(500) {
                 estimates.push(found.lengths[0]);
-                pictures.push(shown(&mut state, 80, 22, false));
+                pictures.push(test.shown((80, 22, false)));
             }
         }
         estimates.last().is_some_and(|last| last.is_exact)

@@ -1,13 +1,15 @@
 //! The actions on the selected entry: which are available, why others are not, and their effects.
 
 use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
+use crate::tui::guided;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits};
+use crate::tui::screens::{browse, facts, media, mix, mixture, splits};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::{DatasetKind, DedupPlan, PackPlan};
+use gristmill_ops::operations::{erase, Dedup, Pack};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -137,13 +139,13 @@ impl Home {
     fn pack(&self, path: &Path) -> Vec<Effect> {
         crate::tui::recent::remember(&self.env.state_dir, path);
         let plan = PackPlan::new(vec![path.to_string_lossy().into_owned()], "", "");
-        vec![Effect::Push(pack::open(plan, self.env.clone()))]
+        vec![Effect::Push(guided::open(erase::<Pack>(plan), self.env.clone()))]
     }
 
     fn dedup(&self, path: &Path) -> Vec<Effect> {
         crate::tui::recent::remember(&self.env.state_dir, path);
         let plan = DedupPlan::new(path.to_string_lossy(), "");
-        vec![Effect::Push(dedup::open(plan, self.env.clone()))]
+        vec![Effect::Push(guided::open(erase::<Dedup>(plan), self.env.clone()))]
     }
 
     fn resume(&self, path: PathBuf) -> Vec<Effect> {

@@ -1,13 +1,13 @@
-//! Unfinished runs of pack and dedup. Such a run keeps its work in its own folder next to the output until the output is complete; an
+//! Unfinished runs of operations that can be resumed. Such a run keeps its work in its own folder next to the output until the output is complete; an
 //! output that is not visible yet is listed for that run.
 
 use super::look::{name_of, Entry, EntryFacts, State};
+use crate::tui::guided;
 use crate::tui::screen::{Effect, UiEnv};
-use crate::tui::screens::{dedup, pack};
-use crate::tui::widgets::{Level, Toast};
+
 use gristmill_core::DatasetKind;
-use gristmill_ops::engine::plan::file::PlanFile;
-use gristmill_ops::job::unfinished::{self, begun, InterruptedRun};
+use gristmill_ops::job::unfinished;
+use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +15,7 @@ use std::sync::Arc;
 /// Returns the message about an entry whose run was stopped.
 pub(super) fn words(seen: &EntryFacts) -> String {
     let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
-        Some(PlanFile::Pack(_)) => "pack",
-        Some(PlanFile::Dedup(_)) => "dedup",
+        Some(plan) => plan.operation().name(),
         _ if seen.can_prepare() => "preparation",
         _ => "run",
     };
@@ -48,18 +47,18 @@ pub(super) fn look(path: &Path, seen: EntryFacts) -> EntryFacts {
             let state = State::Locked(format!("{} on {}", by.process.pid, by.process.host));
             EntryFacts { state, kind, is_begun, ..seen }
         }
-        unfinished::State::Publishing(_) | unfinished::State::Interrupted => {
-            EntryFacts { state: State::Interrupted, kind, is_begun, begun: begun(&run.own).map(Arc::new), ..seen }
-        }
+        unfinished::State::Publishing(_) | unfinished::State::Interrupted => EntryFacts {
+            state: State::Interrupted,
+            kind,
+            is_begun,
+            begun: interrupted_run(&run.own).map(Arc::new),
+            ..seen
+        },
     }
 }
 
 /// Opens the review of a stopped run, from which it is resumed.
 pub fn resume(begun: &InterruptedRun, env: &UiEnv) -> Vec<Effect> {
-    let scratch = begun.scratch.clone();
-    match begun.plan.clone() {
-        PlanFile::Pack(plan) => vec![Effect::Push(pack::going_on(*plan, scratch, env))],
-        PlanFile::Dedup(plan) => vec![Effect::Push(dedup::going_on(*plan, scratch, env))],
-        _ => vec![Effect::Toast(Toast::new(Level::Info, "`gristmill jobs` shows the command that resumes it"))],
-    }
+    let screen = guided::resume(begun.plan.boxed_clone(), begun.scratch.clone(), env);
+    vec![Effect::Push(screen)]
 }

@@ -9,7 +9,7 @@ use gristmill_core::DatasetKind;
 use gristmill_ops::engine::browse::is_packed_jsonl;
 use gristmill_ops::engine::dedup::removed;
 use gristmill_ops::formats::modalities::packed::may_be_packed;
-use gristmill_ops::job::unfinished::InterruptedRun;
+use gristmill_ops::operations::InterruptedRun;
 use gristmill_ops::source::kind::{kind_of, output_folder_kind, token_folder_kind};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::{is_beside_output, RunFolder};

@@ -7,9 +7,9 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::home::go_on;
 use crate::tui::work::Latest;
 use gristmill_core::text::count;
-use gristmill_ops::engine::plan::file::PlanFile;
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::job::unfinished::{self, begun, InterruptedRun, State, Unfinished};
+use gristmill_ops::job::unfinished::{self, State, Unfinished};
+use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -129,19 +129,16 @@ fn look(env: &UiEnv) -> Vec<OtherRun> {
 fn tell(run: Unfinished, env: &UiEnv) -> OtherRun {
     let Unfinished { path, own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
-    let begun = begun(&own);
+    let begun = interrupted_run(&own);
     let verb = match begun.as_ref().map(|begun| &begun.plan) {
-        Some(PlanFile::Pack(_)) => "pack",
-        Some(PlanFile::Dedup(_)) => "dedup",
+        Some(plan) => plan.operation().name(),
         _ => "prepare",
     };
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
     let stopped = match (is_prepare, begun) {
         (true, _) if matches!(state, State::Publishing(_)) => Run::Published,
         (true, _) => Run::Prepare,
-        (false, Some(begun)) if matches!(begun.plan, PlanFile::Pack(_) | PlanFile::Dedup(_)) => {
-            Run::Begun(begun.into())
-        }
+        (false, Some(begun)) => Run::Begun(begun.into()),
         _ => Run::Lost,
     };
     let (told, run) = match state {

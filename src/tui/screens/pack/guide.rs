@@ -1,107 +1,212 @@
-//! The guided pack as a form: asks the workers, brings what they find to the answers, and hands the plan on to its run.
+//! The guide of pack: lists files, shows real documents through the text field and the tokenizer, and estimates the result.
 
-use super::state::PackState;
-use super::step::Step;
+use super::known::Known;
 use super::view;
 use super::workers::{TokenizerQuestion, Workers};
-use crate::tui::form::{Answers as _, Contexts, Guide, Look};
-use crate::tui::keymap::{Action, Context};
-use crate::tui::screen::{Effect, Screen, Ui, UiEnv};
-use crate::tui::screens::run::{orders, JobRequest, RunScreen};
-use gristmill_core::pack::TextField;
-use gristmill_core::{PackFormat, PackPlan};
+use crate::tui::guided::{Columns, Field, Form, Guide};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::widgets::ListState;
+use gristmill_core::options::Answer;
+use gristmill_core::pack::{SampleSize, TextField};
+use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::operations::FIRST_SAMPLE_SIZE;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What was asked of the workers last, so that nothing is asked twice.
+/// The keys of real documents.
+pub(super) const KEYS: Field = Field::List("keys");
+/// The jq program that replaces a key.
+pub(super) const JQ: Field = Field::Option("jq");
+/// The tokenizer.
+pub(super) const TOKENIZER: Field = Field::Option("tokenizer");
+/// The tokenizers that were found.
+pub(super) const FOUND: Field = Field::List("found");
+/// The input, where it is not known.
+const INPUT: Field = Field::Option("path");
+/// The pattern of files.
+const GLOB: Field = Field::Option("glob");
+/// The list of files.
+pub(super) const FILES: Field = Field::Page("files");
+
+/// The last requests to the workers, so that none is repeated.
 #[derive(Default)]
 struct Asked {
-    /// Files: glob, list of paths, and formats in force.
-    files: Option<(Option<String>, Option<String>, Vec<PackFormat>)>,
+    /// Files: inputs, glob, list of paths, and formats.
+    files: Option<(Vec<String>, Option<String>, Option<String>, Vec<PackFormat>)>,
     extract: Option<(TextField, PackFormat, usize)>,
     tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
     preview: Option<PackPlan>,
 }
 
-/// See the module.
+/// The guide.
 pub struct PackGuide {
     workers: Workers,
     asked: Asked,
-    /// Where the text is by the answers that were given.
-    given_text: TextField,
+    /// The keys of documents; the last row is for a program.
+    pub(super) keys: ListState,
+    /// The tokenizers that were found.
+    pub(super) found: ListState,
+    /// Whether a program replaces the key.
+    pub(super) is_program: bool,
+    /// What is known about the data.
+    pub(super) known: Known,
+}
+
+/// Returns the plan of the form.
+pub(super) fn plan_of(form: &Form) -> PackPlan {
+    form.plan_of().cloned().unwrap_or_else(|| PackPlan::new(Vec::new(), "", ""))
 }
 
 impl PackGuide {
-    fn ask_tokenizer(&mut self, state: &PackState) {
-        let name = state.plan.tokenizer.clone();
-        if name.is_empty() || state.form.step < Step::Tokenizer {
-            return;
-        }
-        let texts = state.seen.extracted.as_ref().map(|extracted| extracted.texts.iter());
-        let document =
-            texts.and_then(|mut texts| texts.find_map(|text| text.clone().ok().filter(|text| !text.is_empty())));
-        // Only what changes what is shown: the end token, and the program that made the text.
-        let relevant = PackPlan { end: state.plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
-        let asked = (name.clone(), document.clone(), relevant);
-        if self.asked.tokenizer.as_ref() != Some(&asked) {
-            self.asked.tokenizer = Some(asked);
-            let plan = state.plan.clone();
-            self.workers.tokenizer(TokenizerQuestion { name, document, plan });
+    /// Starts the workers, which look for tokenizers.
+    pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
+        let mut workers = Workers::start(env);
+        let folders = |input: &String| std::path::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
+        workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
+        Self {
+            workers,
+            asked: Asked::default(),
+            keys: ListState::new(0),
+            found: ListState::new(0),
+            is_program: false,
+            known: Known::default(),
         }
     }
 
-    /// Where no document has the usual key and one has text, that one is proposed.
-    fn propose_key(&self, state: &mut PackState) {
-        let is_usual = state.plan.text == TextField::default() && self.given_text == TextField::default();
-        let keys = &state.seen.keys;
-        if is_usual && !keys.is_empty() && !keys.iter().any(|key| key.name == "text") {
-            if let Some(best) = keys
-                .iter()
-                .find(|key| key.is_text && key.name == "content")
-                .or_else(|| keys.iter().filter(|key| key.is_text).max_by_key(|key| (key.documents, key.example.len())))
-            {
-                state.plan.text = TextField::Key(best.name.clone());
+    fn ask_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
+        let is_reached = !matches!(form.step_id(), "source" | "text");
+        if plan.tokenizer.is_empty() || !is_reached {
+            return;
+        }
+        let texts = self.known.extracted.as_ref().map(|extracted| extracted.texts.iter());
+        let document =
+            texts.and_then(|mut texts| texts.find_map(|text| text.clone().ok().filter(|text| !text.is_empty())));
+        // Only the end token, and the program that made the text, change what is shown.
+        let relevant = PackPlan { end: plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
+        let asked = (plan.tokenizer.clone(), document.clone(), relevant);
+        if self.asked.tokenizer.as_ref() != Some(&asked) {
+            self.asked.tokenizer = Some(asked);
+            self.workers.tokenizer(TokenizerQuestion { name: plan.tokenizer.clone(), document, plan: plan.clone() });
+        }
+    }
+
+    /// Proposes the answers that follow from the data and from other answers.
+    pub(super) fn propose(&mut self, form: &mut Form) {
+        let text = |value: String| if value.is_empty() { Answer::Unset } else { Answer::Text(value) };
+        let has_usual_key = self.known.keys.iter().any(|key| key.name == "text");
+        if !self.known.keys.is_empty() && !has_usual_key && !form.is_given("jq") {
+            let texts = || self.known.keys.iter().filter(|key| key.is_text);
+            let longest = texts().max_by_key(|key| (key.documents, key.example.len()));
+            if let Some(key) = texts().find(|key| key.name == "content").or(longest) {
+                form.propose("text-key", Answer::Text(key.name.clone()));
+            }
+        }
+        let plan = plan_of(form);
+        if !form.is_given("eos-id") {
+            form.propose("eos-token", text(self.known.usual_end(&plan.tokenizer).unwrap_or_default()));
+        }
+        let is_open = plan.forager.as_ref().is_some_and(|target| target.sample_size == SampleSize::Fixed(0));
+        if is_open && !form.is_given("variable") {
+            form.propose("sample-size", Answer::Text(FIRST_SAMPLE_SIZE.to_string()));
+        }
+        form.propose("output", text(output_of(&plan, self.known.is_one_file())));
+    }
+
+    /// Updates the rows of the lists, and puts the cursors on the chosen ones.
+    pub(super) fn update_lists(&mut self, form: &Form) {
+        self.keys.set_len(self.known.keys.len() + 1);
+        let row = match plan_of(form).text {
+            TextField::Key(name) if !self.is_program => self.known.keys.iter().position(|key| key.name == name),
+            _ => Some(self.known.keys.len()),
+        };
+        if let Some(row) = row {
+            self.keys.select(row);
+        }
+        self.found.set_len(self.known.tokenizers.len());
+    }
+
+    /// Returns the preview of these answers.
+    pub(super) fn pack_preview(&self, form: &Form) -> Option<&Outcome<PackPreview>> {
+        let plan = form.plan_of::<PackPlan>()?;
+        self.known.preview.as_ref().filter(|(of, _)| of == plan).map(|(_, preview)| preview.as_ref())
+    }
+
+    /// Returns a problem for one of the formats that finds nothing to read.
+    pub(super) fn format_without_files(&self, plan: &PackPlan) -> Option<Problem> {
+        let formats = plan.formats();
+        let (format, why) = formats.iter().find_map(|format| Some((*format, self.known.files_blocker(*format)?)))?;
+        let message = format!("nothing to read for {}: {why}", format.word());
+        let problem = Problem::problem(ProblemKind::NothingToDo, Subject::default(), message);
+        Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
+    }
+
+    /// Whether completing the step selects the marked tokenizer: in the list, and in the field while nothing is typed.
+    pub(super) fn offers_found(&self, form: &Form) -> bool {
+        form.is_focused(FOUND) || form.is_focused(TOKENIZER) && form.plan().get("tokenizer") == Answer::Unset
+    }
+
+    /// Selects the tokenizer at the cursor. Returns `false` if it is selected already.
+    fn select_found(&mut self, form: &mut Form) -> bool {
+        let found = self.found.get().and_then(|row| self.known.tokenizers.get(row));
+        let Some(name) = found.filter(|name| plan_of(form).tokenizer != **name) else { return false };
+        form.type_into("tokenizer", name);
+        true
+    }
+
+    fn select_key(&mut self, form: &mut Form) {
+        match self.known.keys.get(self.keys.selected) {
+            Some(key) => {
+                self.is_program = false;
+                form.answer("text-key", &Answer::Text(key.name.clone()));
+            }
+            None => {
+                self.is_program = true;
+                form.apply_typed(JQ);
             }
         }
     }
 }
 
+/// Returns the usual output: next to the input.
+fn output_of(plan: &PackPlan, is_one_file: bool) -> String {
+    let Some(input) = plan.inputs.first() else { return String::new() };
+    let path = Path::new(input);
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "text".to_owned());
+    let stem = match (is_one_file, name.find(".jsonl")) {
+        (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
+        _ => name,
+    };
+    let is_one_packed = is_one_file && plan.formats() == [PackFormat::Modalities];
+    let name = if is_one_packed { format!("{stem}.pbin") } else { format!("{stem}-tokens") };
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.join(name).to_string_lossy().into_owned(),
+        None => name,
+    }
+}
+
 impl Guide for PackGuide {
-    type Answers = PackState;
-    const CONTEXTS: Contexts =
-        Contexts { step: Context::Pack, text: Context::PackText, rail: Context::PackRail, review: Context::PackReview };
-    const LOOK: Look = Look { rail: 16, label: 20 };
-
-    fn start(plan: &PackPlan, env: &UiEnv) -> Self {
-        let mut workers = Workers::start(env);
-        let folders = |input: &String| std::path::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
-        workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
-        Self { workers, asked: Asked::default(), given_text: plan.text.clone() }
+    fn begin(&mut self, form: &mut Form) {
+        self.is_program = matches!(plan_of(form).text, TextField::Jq(_));
+        self.propose(form);
+        self.update_lists(form);
     }
 
-    fn answers(plan: PackPlan) -> PackState {
-        PackState::new(plan)
-    }
-
-    fn take_over(&mut self, state: &mut PackState, before: PackState) {
-        state.seen = before.seen;
-        self.propose_key(state);
-        state.settle_lists();
-        state.propose();
-    }
-
-    fn ask(&mut self, state: &mut PackState) {
-        let plan = &state.plan;
-        let files = (plan.glob.clone(), plan.paths_file.clone(), plan.formats());
-        if self.asked.files.as_ref() != Some(&files) {
+    fn ask(&mut self, form: &mut Form) {
+        self.propose(form);
+        let plan = plan_of(form);
+        let files = (plan.inputs.clone(), plan.glob.clone(), plan.paths_file.clone(), plan.formats());
+        if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
             self.asked.files = Some(files);
             self.workers.files(plan.clone());
         }
-        if let Some(documents) = state.seen.documents.clone() {
-            // The format whose rules count for what is shown of documents.
+        if let Some(documents) = self.known.documents.clone() {
+            // The rules of this format count for the documents that are shown.
             let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
             let extract = (plan.text.clone(), format, Arc::as_ptr(&documents) as usize);
             if self.asked.extract.as_ref() != Some(&extract) {
@@ -109,52 +214,50 @@ impl Guide for PackGuide {
                 self.workers.extract(extract.0, documents, format);
             }
         }
-        self.ask_tokenizer(state);
-        let is_ready = state.form.step == Step::Review && state.is_complete();
-        if is_ready && self.asked.preview.as_ref() != Some(&state.plan) {
-            self.asked.preview = Some(state.plan.clone());
-            self.workers.preview(state.plan.clone());
+        self.ask_tokenizer(form, &plan);
+        if form.is_review() && form.plan().check(false).is_empty() && self.asked.preview.as_ref() != Some(&plan) {
+            self.asked.preview = Some(plan.clone());
+            self.workers.preview(plan);
         }
     }
 
-    fn take(&mut self, state: &mut PackState) -> bool {
-        let mut changed = false;
+    fn take(&mut self, form: &mut Form) -> bool {
+        let mut is_changed = false;
         if let Some(files) = self.workers.take_files() {
             if let Ok(found) = files.as_ref() {
                 self.workers.documents(found.shown.clone());
             }
-            state.seen.files = Some(files);
-            state.propose();
-            changed = true;
+            self.known.files = Some(files);
+            is_changed = true;
         }
         if let Some(documents) = self.workers.take_documents() {
-            state.seen.keys.clone_from(&documents.keys);
-            state.seen.documents = Some(documents);
-            self.propose_key(state);
-            state.settle_lists();
-            changed = true;
+            self.known.keys.clone_from(&documents.keys);
+            self.known.documents = Some(documents);
+            is_changed = true;
         }
-        if let Some(extracted) = self.workers.take_extracted().filter(|found| found.field == state.plan.text) {
-            state.seen.extracted = Some(extracted);
-            changed = true;
+        if let Some(extracted) = self.workers.take_extracted().filter(|found| found.field == plan_of(form).text) {
+            self.known.extracted = Some(extracted);
+            is_changed = true;
         }
         if let Some(found) = self.workers.take_found() {
-            state.seen.tokenizers = found;
-            state.settle_lists();
-            changed = true;
+            self.known.tokenizers = found;
+            is_changed = true;
         }
         if let Some(tokenizer) = self.workers.take_tokenizer() {
-            state.seen.tokenizer = Some(tokenizer);
-            state.propose();
-            changed = true;
+            self.known.tokenizer = Some(tokenizer);
+            is_changed = true;
         }
-        if let Some((plan, found)) = self.workers.take_preview() {
-            if !matches!(found.as_ref(), Err(failure) if failure.is_cancelled()) {
-                state.seen.preview = Some((plan, found));
-                changed = true;
+        if let Some((plan, preview)) = self.workers.take_preview() {
+            if !matches!(preview.as_ref(), Err(failure) if failure.is_cancelled()) {
+                self.known.preview = Some((plan, preview));
+                is_changed = true;
             }
         }
-        changed
+        if is_changed {
+            self.propose(form);
+            self.update_lists(form);
+        }
+        is_changed
     }
 
     fn is_busy(&self) -> bool {
@@ -165,48 +268,121 @@ impl Guide for PackGuide {
         match () {
             () if self.workers.is_listing() => Some("looking for files"),
             () if self.workers.is_loading() => Some("loading the tokenizer"),
-            () if self.workers.is_busy() => Some("looking"),
+            () if self.workers.is_busy() => Some("reading"),
             () => None,
         }
     }
 
-    fn forget_outlook(&mut self, state: &mut PackState) {
-        self.asked.preview = None;
-        state.seen.preview = None;
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.pack_preview(form).map(|preview| preview.as_ref().map(|preview| preview.problems.as_slice()))
     }
 
-    fn title(state: &PackState, _: &UiEnv) -> String {
-        let first = state.plan.inputs.first().map(Path::new);
-        // Of `.` and `/` there is no name.
-        let name = first.map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        match state.plan.inputs.len() {
-            0 | 1 => name,
-            inputs => format!("{name} and {} more", inputs - 1),
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        match self.pack_preview(form) {
+            Some(Ok(preview)) => view::preview_lines(preview, &plan_of(form).output, columns, ui),
+            _ => Vec::new(),
         }
     }
 
-    fn draw_step(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-        match state.form.step {
-            Step::Source => view::source(state, frame, area, ui),
-            Step::Text => view::text_field(state, frame, area, ui),
-            Step::Tokenizer => view::tokenizer(state, frame, area, ui),
-            Step::Targets | Step::Review => view::targets(state, frame, area, ui),
+    fn discard_preview(&mut self) {
+        (self.asked.preview, self.known.preview) = (None, None);
+    }
+
+    fn request(&mut self, form: &Form) -> JobRequest {
+        orders::pack(plan_of(form))
+    }
+
+    fn waits_for(&self) -> &'static str {
+        "reading a sample of the documents"
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { rail: 16, label: 22 }
+    }
+
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        let fields = form.option_fields();
+        match form.step_id() {
+            // The files have the focus, so that letters are typed only in a field; an input that is not known is asked for first.
+            "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
+                fields.into_iter().chain([FILES]).collect()
+            }
+            "source" => [FILES].into_iter().chain(fields).collect(),
+            "text" => {
+                let own = [Field::Option("text-key"), JQ];
+                let program = self.is_program.then_some(JQ);
+                let others = fields.into_iter().filter(|field| !own.contains(field));
+                [KEYS].into_iter().chain(program).chain(others).collect()
+            }
+            "tokenizer" => {
+                let found = (!self.known.tokenizers.is_empty()).then_some(FOUND);
+                let others = fields.into_iter().filter(|field| *field != TOKENIZER);
+                [TOKENIZER].into_iter().chain(found).chain(others).collect()
+            }
+            _ => fields,
         }
     }
 
-    fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        view::outlook_lines(state, columns, ui)
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let plan = plan_of(form);
+        match form.steps().get(step)?.id {
+            "source" if plan.inputs.is_empty() => Some("a path is needed".into()),
+            "source" => self.known.listing_failure(),
+            "text" if self.is_program && matches!(plan.text, TextField::Key(_)) => {
+                Some("a jq program is needed".into())
+            }
+            "text" => self.known.text_blocker(),
+            "tokenizer" => self.known.tokenizer_blocker(&plan.tokenizer, plan.end.as_ref()),
+            "formats" if plan.formats().is_empty() => Some("choose at least one format".into()),
+            "formats" => self.format_without_files(&plan).map(|problem| problem.message),
+            _ => None,
+        }
     }
 
-    fn hand_on(&mut self, state: &mut PackState, env: &UiEnv, draft: &Path) -> Box<dyn Screen> {
-        let order = orders::pack(state.plan.clone(), state.command());
-        Box::new(RunScreen::new(JobRequest { draft: Some(draft.to_owned()), ..order }, env.clone()))
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        match form.step_id() {
+            "source" => view::draw_source(self, form, frame, area, ui),
+            "text" => view::draw_text_field(self, form, frame, area, ui),
+            "tokenizer" => view::draw_tokenizer(self, form, frame, area, ui),
+            _ => return false,
+        }
+        true
     }
 
-    /// On a tokenizer that was found, the key that goes on takes it first.
-    fn act(&mut self, action: Action, state: &mut PackState, _: &UiEnv) -> Option<Vec<Effect>> {
-        let goes_on = matches!(action, Action::Next | Action::Accept);
-        (goes_on && state.offers_found() && state.take_found()).then(Vec::new)
+    fn foot(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        view::formats_foot(self, form, columns, ui)
+    }
+
+    fn list(&mut self, name: &str) -> Option<&mut ListState> {
+        match name {
+            "keys" => Some(&mut self.keys),
+            "found" => Some(&mut self.found),
+            _ => None,
+        }
+    }
+
+    fn select(&mut self, form: &mut Form, list: &str) {
+        match list {
+            "keys" => self.select_key(form),
+            _ => {
+                self.select_found(form);
+            }
+        }
+    }
+
+    fn is_scrolled(&self, list: &str) -> bool {
+        list == "found"
+    }
+
+    /// On a tokenizer that was found, completing the step selects it first. The pattern of files is above the files.
+    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        match action {
+            Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),
+            Action::Up if form.is_focused(FILES) && form.offset == 0 => form.focus_on(GLOB),
+            Action::Down if form.is_focused(GLOB) => form.focus_on(FILES),
+            Action::Up if form.is_focused(GLOB) => {}
+            _ => return None,
+        }
+        Some(Vec::new())
     }
 }

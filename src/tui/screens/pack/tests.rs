@@ -1,15 +1,16 @@
-use super::guide::PackGuide;
-use super::look;
-use super::seen::{Extracted, Files};
-use super::state::PackState;
-use super::step::{Field, Step};
-use crate::tui::form::{draw, Answers as _, Step as _};
+use super::guide::{plan_of, PackGuide, FILES, FOUND, JQ, TOKENIZER as TOKENIZER_FIELD};
+use super::known::{Extracted, Files};
+use super::probe;
+use crate::tui::guided::testing::FormTest;
+use crate::tui::guided::{Field, Guide as _};
 use crate::tui::keymap::Action;
-use crate::tui::testing;
-use gristmill_core::pack::{EndToken, ForagerTarget, NanosetsTarget, SampleSize, TextField};
-use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use crate::tui::screen::UiEnv;
+use gristmill_core::options::Answer;
+use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
 use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::operations::{erase, Pack};
 use gristmill_ops::source::text::Packing;
 use gristmill_tokenizer::Tokenizer;
 use std::sync::Arc;
@@ -19,12 +20,27 @@ mod settings;
 
 const TOKENIZER: &str = "tests/golden/nanosets/tokenizers/bpe1k.json";
 
-fn shown(state: &mut PackState, columns: u16, rows: u16, ascii: bool) -> String {
-    testing::shown((columns, rows, ascii), |frame, area, ui| draw::<PackGuide>(state, frame, area, ui))
+type Test = FormTest<PackGuide>;
+
+fn open(plan: PackPlan) -> Test {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    let guide = PackGuide::start(&plan, &env);
+    FormTest::new(erase::<Pack>(plan), guide)
 }
 
-fn compare(name: &str, state: &mut PackState) {
-    testing::compare(&format!("pack_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
+fn plan(test: &Test) -> PackPlan {
+    plan_of(&test.form)
+}
+
+fn compare(name: &str, test: &mut Test) {
+    test.compare(&format!("pack_{name}"));
+}
+
+/// Applies what is known to the form.
+fn update(test: &mut Test) {
+    test.guide.propose(&mut test.form);
+    test.guide.update_lists(&test.form);
+    test.refresh();
 }
 
 /// Documents as people have them: most with a text, one without, one empty.
@@ -36,58 +52,60 @@ const LINES: &str =
 {\"id\": 5, \"text\": \"The last one.\", \"summary\": \"short\"}\n";
 
 /// What the workers would find in one file of `lines`.
-fn with_documents(plan: PackPlan, lines: &str) -> PackState {
+fn with_documents(plan: PackPlan, lines: &str) -> Test {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.jsonl");
     gristmill_storage::publish::write_file(&gristmill_storage::fs::RealFs, &path, lines.as_bytes(), 0o644).unwrap();
     let real = PackPlan { inputs: vec![path.display().to_string()], ..plan.clone() };
-    let mut files = look::files(&real, &Cancel::default()).unwrap();
-    let documents = Arc::new(look::documents(&files.shown, &Cancel::default()));
+    let mut files = probe::files(&real, &Cancel::default()).unwrap();
+    let documents = Arc::new(probe::documents(&files.shown, &Cancel::default()));
     for file in &mut files.shown {
         file.path = "/data/corpus.jsonl".into();
     }
-    let mut state = PackState::new(plan);
-    state.seen.keys.clone_from(&documents.keys);
-    state.seen.files = Some(Arc::new(Ok(files)));
-    state.seen.documents = Some(documents);
-    state.propose();
-    state.settle_lists();
-    extract(&mut state);
-    state
+    let mut test = open(plan);
+    test.guide.known.keys.clone_from(&documents.keys);
+    test.guide.known.files = Some(Arc::new(Ok(files)));
+    test.guide.known.documents = Some(documents);
+    update(&mut test);
+    extract(&mut test);
+    test
 }
 
-fn extract(state: &mut PackState) {
-    let documents = state.seen.documents.clone().unwrap();
-    let format = state.plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
-    state.seen.extracted = Some(Arc::new(look::extract(&state.plan.text, &documents, format)));
+fn extract(test: &mut Test) {
+    let documents = test.guide.known.documents.clone().unwrap();
+    let plan = plan(test);
+    let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
+    test.guide.known.extracted = Some(Arc::new(probe::extract(&plan.text, &documents, format)));
 }
 
-fn plan() -> PackPlan {
+fn given() -> PackPlan {
     PackPlan::new(vec!["/data/corpus.jsonl".into()], "", "")
 }
 
-fn answered() -> PackState {
-    let mut state = with_documents(plan(), LINES);
-    state.seen.tokenizers = vec![TOKENIZER.into(), "gpt2".into()];
-    state.settle_lists();
-    state.go(Step::Tokenizer);
-    type_into(&mut state, Field::Tokenizer, TOKENIZER);
-    load(&mut state);
-    state
+fn answered() -> Test {
+    let mut test = with_documents(given(), LINES);
+    test.guide.known.tokenizers = vec![TOKENIZER.into(), "gpt2".into()];
+    update(&mut test);
+    test.go_to("tokenizer");
+    test.type_into("tokenizer", TOKENIZER);
+    load(&mut test);
+    test
 }
 
-fn load(state: &mut PackState) {
-    let tokenizer = Tokenizer::load(&state.plan.tokenizer).unwrap();
-    let texts = state.seen.extracted.clone().unwrap();
+fn load(test: &mut Test) {
+    let plan = plan(test);
+    let tokenizer = Tokenizer::load(&plan.tokenizer).unwrap();
+    let texts = test.guide.known.extracted.clone().unwrap();
     let text = texts.texts.iter().find_map(|text| text.clone().ok());
-    let look = look::look_at(&tokenizer, text.as_deref(), &state.plan);
-    state.seen.tokenizer = Some((state.plan.tokenizer.clone(), Arc::new(look)));
-    state.propose();
+    let look = probe::look_at(&tokenizer, text.as_deref(), &plan);
+    test.guide.known.tokenizer = Some((plan.tokenizer, Arc::new(look)));
+    update(test);
 }
 
-fn type_into(state: &mut PackState, field: Field, text: &str) {
-    state.form.inputs.entry(field).or_default().set(text);
-    state.typed(field);
+fn set_formats(test: &mut Test, formats: &[&str]) {
+    let formats = formats.iter().map(|format| (*format).to_owned()).collect();
+    test.form.answer("format", &Answer::List(formats));
+    update(test);
 }
 
 fn preview() -> PackPreview {
@@ -143,8 +161,8 @@ fn preview() -> PackPreview {
 
 #[test]
 fn files_are_listed_with_what_each_format_makes_of_them() {
-    let mut state = with_documents(plan(), LINES);
-    if let Some(Ok(files)) = state.seen.files.clone().as_deref() {
+    let mut test = with_documents(given(), LINES);
+    if let Some(Ok(files)) = test.guide.known.files.clone().as_deref() {
         let mut files = files.clone();
         let more = |name: &str, packing| gristmill_ops::source::text::TextFile {
             name: name.into(),
@@ -159,141 +177,142 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
             (PackFormat::Nanosets, Ok((5, files.bytes * 2))),
             (PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into())),
         ];
-        state.seen.files = Some(Arc::new(Ok(files)));
+        test.guide.known.files = Some(Arc::new(Ok(files)));
     }
-    compare("source", &mut state);
-    state.seen.files = Some(Arc::new(Err(
+    compare("source", &mut test);
+    test.guide.known.files = Some(Arc::new(Err(
         Failure::usage("looking for text", "--glob fits no file").with_hint("**/*.jsonl looks into all folders")
     )));
-    compare("source_failed", &mut state);
-    assert!(state.blocker(Step::Source).unwrap().contains("fits no file"));
+    compare("source_failed", &mut test);
+    assert!(test.blocker("source").unwrap().contains("fits no file"));
 }
 
 #[test]
 fn keys_of_real_documents_are_offered_with_their_share() {
-    let mut state = with_documents(plan(), LINES);
-    state.go(Step::Text);
-    compare("text", &mut state);
-    let keys: Vec<(&str, usize)> = state.seen.keys.iter().map(|key| (key.name.as_str(), key.documents)).collect();
+    let mut test = with_documents(given(), LINES);
+    test.go_to("text");
+    compare("text", &mut test);
+    let keys: Vec<(&str, usize)> = test.guide.known.keys.iter().map(|key| (key.name.as_str(), key.documents)).collect();
     assert_eq!(keys, [("text", 4), ("summary", 2), ("id", 5), ("meta", 2)]);
-    assert_eq!(state.blocker(Step::Text), None);
-    state.act(Action::Down);
-    assert_eq!(state.plan.text, TextField::Key("summary".into()));
+    assert_eq!(test.blocker("text"), None);
+    test.act(Action::Down);
+    assert_eq!(plan(&test).text, TextField::Key("summary".into()));
 }
 
 #[test]
 fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
-    let mut state = with_documents(plan(), LINES);
-    state.go(Step::Text);
-    (0..4).for_each(|_| state.act(Action::Down));
-    assert_eq!(state.plan.text, TextField::Jq(String::new()));
-    state.focus_on(Field::Jq);
-    assert!(state.wants_text());
-    type_into(&mut state, Field::Jq, ".text + \" / \" + .summary");
-    extract(&mut state);
-    compare("jq", &mut state);
-    type_into(&mut state, Field::Jq, ".text | [");
-    extract(&mut state);
-    compare("jq_wrong", &mut state);
-    assert!(state.blocker(Step::Text).is_some());
+    let mut test = with_documents(given(), LINES);
+    test.go_to("text");
+    (0..4).for_each(|_| test.act(Action::Down));
+    assert!(test.blocker("text").unwrap().contains("a jq program is needed"));
+    test.form.focus_on(JQ);
+    assert!(test.form.wants_text());
+    test.type_into("jq", ".text + \" / \" + .summary");
+    extract(&mut test);
+    compare("jq", &mut test);
+    test.type_into("jq", ".text | [");
+    extract(&mut test);
+    compare("jq_wrong", &mut test);
+    assert!(test.blocker("text").is_some());
 }
 
 #[test]
 fn a_wrong_key_names_those_that_exist() {
-    let state = with_documents(PackPlan { text: TextField::Key("body".into()), ..plan() }, LINES);
-    let why = state.blocker(Step::Text).unwrap();
+    let test = with_documents(PackPlan { text: TextField::Key("body".into()), ..given() }, LINES);
+    let why = test.blocker("text").unwrap();
     assert!(why.contains("the lines have the keys: text, summary, id, meta"), "{why}");
 }
 
 #[test]
 fn a_document_is_shown_token_by_token_with_what_is_put_around_it() {
-    let mut state = answered();
-    assert_eq!(state.plan.end, Some(EndToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
-    load(&mut state);
-    compare("tokenizer", &mut state);
-    type_into(&mut state, Field::End, "<|nowhere|>");
-    load(&mut state);
-    let warnings = state.seen.tokenizer_of(TOKENIZER).unwrap().as_ref().unwrap().warnings.clone();
+    let mut test = answered();
+    assert_eq!(plan(&test).end, Some(EndToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
+    load(&mut test);
+    compare("tokenizer", &mut test);
+    test.type_into("eos-token", "<|nowhere|>");
+    load(&mut test);
+    let warnings = test.guide.known.tokenizer_of(TOKENIZER).unwrap().as_ref().unwrap().warnings.clone();
     assert!(warnings[0].contains("<|nowhere|> is not in the vocabulary"), "{warnings:?}");
-    assert_eq!(state.plan.end, Some(EndToken::Text("<|nowhere|>".into())), "what was typed is not proposed away");
-    type_into(&mut state, Field::End, "#7");
-    assert_eq!(state.plan.end, Some(EndToken::Id(7)));
+    assert_eq!(plan(&test).end, Some(EndToken::Text("<|nowhere|>".into())), "what was typed is not proposed away");
+    test.type_into("eos-id", "7");
+    assert_eq!((plan(&test).end, test.form.value(Field::Option("eos-token")).as_str()), (Some(EndToken::Id(7)), ""));
 }
 
 #[test]
 fn before_a_tokenizer_is_chosen_those_found_are_offered() {
-    let mut state = with_documents(plan(), LINES);
-    state.seen.tokenizers = vec!["/data/tokenizer.json".into(), "meta-llama/Llama-3.1-8B".into()];
-    state.settle_lists();
-    state.go(Step::Tokenizer);
-    compare("tokenizers_found", &mut state);
-    state.focus_on(Field::Tokenizer);
-    assert!(state.offers_found());
-    state.plan.tokenizer = "named".into();
-    assert!(!state.offers_found());
-    state.plan.tokenizer.clear();
-    state.focus_on(Field::Found);
-    state.act(Action::Down);
-    state.act(Action::Toggle);
-    assert_eq!(state.plan.tokenizer, "meta-llama/Llama-3.1-8B");
-    state.seen.tokenizer = Some((
-        state.plan.tokenizer.clone(),
+    let mut test = with_documents(given(), LINES);
+    test.guide.known.tokenizers = vec!["/data/tokenizer.json".into(), "meta-llama/Llama-3.1-8B".into()];
+    update(&mut test);
+    test.go_to("tokenizer");
+    compare("tokenizers_found", &mut test);
+    test.form.focus_on(TOKENIZER_FIELD);
+    assert!(test.guide.offers_found(&test.form));
+    test.type_into("tokenizer", "named");
+    assert!(!test.guide.offers_found(&test.form));
+    test.type_into("tokenizer", "");
+    test.form.focus_on(FOUND);
+    test.act(Action::Down);
+    test.act(Action::Toggle);
+    assert_eq!(plan(&test).tokenizer, "meta-llama/Llama-3.1-8B");
+    test.guide.known.tokenizer = Some((
+        plan(&test).tokenizer.clone(),
         Arc::new(Err(Failure::environment(
             "reading the tokenizer",
             "no such file, and no model of this name in the local hub cache",
         ))),
     ));
-    compare("tokenizer_missing", &mut state);
+    compare("tokenizer_missing", &mut test);
 }
 
 #[test]
 fn letters_are_only_typed_where_somebody_went_to_type() {
-    let mut state = with_documents(plan(), LINES);
-    assert_eq!((state.field(), state.wants_text()), (Some(Field::Files), false));
-    state.act(Action::Up);
-    assert_eq!((state.field(), state.wants_text()), (Some(Field::Glob), true));
-    state.act(Action::Down);
-    assert_eq!(state.field(), Some(Field::Files));
+    let mut test = with_documents(given(), LINES);
+    assert_eq!((test.form.field(), test.form.wants_text()), (Some(FILES), false));
+    let press = |test: &mut Test, action| {
+        let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+        assert!(test.guide.act(action, &mut test.form, &env).is_some());
+    };
+    press(&mut test, Action::Up);
+    assert_eq!((test.form.field(), test.form.wants_text()), (Some(Field::Option("glob")), true));
+    press(&mut test, Action::Down);
+    assert_eq!(test.form.field(), Some(FILES));
     // What has no value yet is no flag.
-    let command = state.command();
+    let command = test.form.command();
     assert!(!command.contains("--tokenizer") && !command.contains("''"), "{command}");
 }
 
 #[test]
 fn the_review_tells_what_is_missing_then_what_a_run_would_do() {
-    let mut state = answered();
-    state.go(Step::Review);
-    compare("review_open", &mut state);
-    assert_eq!(state.first_blocker().unwrap().0, Step::Targets);
-    state.toggle(Field::Modalities);
-    state.toggle(Field::Nanosets);
-    type_into(&mut state, Field::Output, "/data/out");
-    compare("review_waiting", &mut state);
-    state.seen.preview = Some((state.plan.clone(), Arc::new(Ok(preview()))));
-    assert_eq!(state.first_blocker(), None);
-    compare("review", &mut state);
-    state.toggle(Field::Overwrite);
-    assert!(state.preview_now().is_none(), "other answers, another outlook");
+    let mut test = answered();
+    test.go_to("review");
+    compare("review_open", &mut test);
+    assert_eq!(test.first_blocker().unwrap().0, "formats");
+    set_formats(&mut test, &["modalities", "nanosets"]);
+    test.type_into("output", "/data/out");
+    compare("review_waiting", &mut test);
+    test.guide.known.preview = Some((plan(&test), Arc::new(Ok(preview()))));
+    assert_eq!(test.first_blocker(), None);
+    compare("review", &mut test);
+    test.form.answer("force-overwrite", &Answer::On);
+    assert!(test.guide.pack_preview(&test.form).is_none(), "other answers, another outlook");
 }
 
 #[test]
 fn going_back_loses_nothing() {
-    let mut state = answered();
-    state.go(Step::Targets);
-    state.toggle(Field::Forager);
-    let plan = state.plan.clone();
-    while let Some(step) = state.form.step.previous() {
-        state.go(step);
-    }
-    assert_eq!((state.form.step, &state.plan), (Step::Source, &plan));
-    assert!(Step::ALL[..3].iter().all(|step| state.form.answered.contains(step)));
-    state.form.draft = Some(Duration::from_secs(7_300));
-    compare("draft", &mut state);
-    state.act(Action::PreviousField);
-    assert_eq!(state.form.rail, Some(Step::Source));
-    state.act(Action::Down);
-    state.act(Action::Down);
-    compare("rail", &mut state);
+    let mut test = answered();
+    test.go_to("formats");
+    set_formats(&mut test, &["forager"]);
+    let before = plan(&test);
+    (0..test.form.step).rev().for_each(|step| test.form.go(step));
+    assert_eq!((test.form.step, plan(&test)), (0, before));
+    assert!((0..3).all(|step| test.form.is_answered(step)));
+    test.form.draft = Some(Duration::from_secs(7_300));
+    compare("draft", &mut test);
+    test.act(Action::PreviousField);
+    assert_eq!(test.form.rail, Some(0));
+    test.act(Action::Down);
+    test.act(Action::Down);
+    compare("rail", &mut test);
 }
 
 #[test]
@@ -302,59 +321,56 @@ fn hostile_documents_are_shown_safely_and_bound() {
         "{{\"text\": \"\\u001b[31mred\\u0007\", \"\\u001b]0;x\": 1}}\n{{\"text\": \"{}\"}}\nnot json\n",
         "x".repeat(100_000)
     );
-    let mut state = with_documents(plan(), &lines);
-    state.go(Step::Text);
-    let drawn = shown(&mut state, 80, 22, false);
+    let mut test = with_documents(given(), &lines);
+    test.go_to("text");
+    let drawn = test.shown((80, 22, false));
     assert!(!drawn.contains('\u{1b}') && !drawn.contains('\u{7}'), "{drawn}");
-    let extracted: &Extracted = state.seen.extracted.as_ref().unwrap();
+    let extracted: &Extracted = test.guide.known.extracted.as_ref().unwrap();
     assert_eq!((extracted.with_text(), extracted.texts.len()), (2, 3));
     assert!(extracted.texts[1].as_ref().unwrap().len() <= 20_000);
 }
 
 #[test]
-fn nothing_is_proposed_for_a_run_that_is_gone_on_with() {
+fn nothing_is_proposed_for_a_run_that_is_resumed() {
     let end_after = |is_kept: bool| {
-        let mut state = PackState::new(PackPlan::new(vec!["/data/corpus.jsonl".into()], "t.json", "/data/out"));
+        let mut test = answered();
+        test.form = crate::tui::guided::Form::new(erase::<Pack>(PackPlan { tokenizer: TOKENIZER.into(), ..given() }));
         if is_kept {
-            state.keep_as_given();
+            test.form.keep_as_given();
         }
-        // No tokenizer is known yet, so that what is proposed is no end token.
-        state.plan.end = Some(EndToken::Id(3));
-        state.propose();
-        state.plan.end
+        update(&mut test);
+        plan(&test).end
     };
-    assert_eq!(end_after(true), Some(EndToken::Id(3)));
-    assert_eq!(end_after(false), None);
+    assert_eq!(end_after(true), None);
+    assert_eq!(end_after(false), Some(EndToken::Text("<|endoftext|>".into())));
 }
 
 #[test]
 fn a_format_that_finds_nothing_to_read_says_so_and_where_that_is_changed() {
-    let mut state = with_documents(plan(), LINES);
+    let mut test = with_documents(given(), LINES);
     let by_format = vec![(PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into()))];
-    state.seen.files = Some(Arc::new(Ok(Files { by_format, ..Files::default() })));
-    state.plan.forager = Some(ForagerTarget::new(SampleSize::Variable));
-    state.plan.tokenizer = "tokenizer.json".into();
-    state.go(Step::Targets);
-    compare("formats_without_files", &mut state);
-    assert!(state.blocker(Step::Targets).unwrap().contains("nothing to read for forager"));
-    state.plan.forager = None;
-    state.plan.nanosets = Some(NanosetsTarget::default());
-    assert_eq!(state.blocker(Step::Targets), None);
+    test.guide.known.files = Some(Arc::new(Ok(Files { by_format, ..Files::default() })));
+    test.type_into("tokenizer", "tokenizer.json");
+    set_formats(&mut test, &["forager"]);
+    test.form.answer("variable", &Answer::On);
+    test.go_to("formats");
+    compare("formats_without_files", &mut test);
+    assert!(test.blocker("formats").unwrap().contains("nothing to read for forager"));
+    set_formats(&mut test, &["nanosets"]);
+    assert_eq!(test.blocker("formats"), None);
 }
 
 #[test]
 fn an_end_token_that_the_vocabulary_lacks_holds_its_step_back() {
-    let unknown = |end: Option<&str>| {
-        let mut state = with_documents(plan(), LINES);
-        state.plan.tokenizer = TOKENIZER.into();
-        state.plan.end = Some(EndToken::Text("<|nowhere|>".into()));
-        let tokenizer = Tokenizer::load(&state.plan.tokenizer).unwrap();
-        let look = look::look_at(&tokenizer, None, &state.plan);
-        state.seen.tokenizer = Some((state.plan.tokenizer.clone(), Arc::new(look)));
-        state.plan.end = end.map(|end| EndToken::Text(end.into()));
-        state.blocker(Step::Tokenizer)
+    let unknown = |end: &str| {
+        let mut test = with_documents(given(), LINES);
+        test.type_into("tokenizer", TOKENIZER);
+        test.type_into("eos-token", "<|nowhere|>");
+        load(&mut test);
+        test.type_into("eos-token", end);
+        test.blocker("tokenizer")
     };
-    assert_eq!(unknown(Some("<|nowhere|>")).unwrap(), "the end token <|nowhere|> is not in the vocabulary");
+    assert_eq!(unknown("<|nowhere|>").unwrap(), "the end token <|nowhere|> is not in the vocabulary");
     // What was found out of one says nothing of another.
-    assert_eq!((unknown(Some("<|elsewhere|>")), unknown(None)), (None, None));
+    assert_eq!((unknown("<|elsewhere|>"), unknown("")), (None, None));
 }

@@ -1,7 +1,7 @@
 //! What the guided pack has done in the background; the newest question of each kind wins.
 
-use super::look;
-use super::seen::{Documents, Extracted, Files, TokenizerLook};
+use super::known::{Documents, Extracted, Files, TokenizerLook};
+use super::probe;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
@@ -45,30 +45,30 @@ impl Workers {
         let mut loaded: Option<(String, Tokenizer)> = None;
         Self {
             files: Latest::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
-                Arc::new(look::files(&plan, &cancel))
+                Arc::new(probe::files(&plan, &cancel))
             }),
             documents: Latest::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
-                Arc::new(look::documents(&files, &cancel))
+                Arc::new(probe::documents(&files, &cancel))
             }),
             extract: Latest::start(
                 "pack-text",
                 wake(),
                 |(field, documents, format): (TextField, Arc<Documents>, _)| {
-                    Arc::new(look::extract(&field, &documents, format))
+                    Arc::new(probe::extract(&field, &documents, format))
                 },
             ),
             tokenizer: Latest::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
                 let known = loaded.take().filter(|(name, _)| *name == asked.name).map(|(_, known)| Ok(known));
                 let tokenizer = known.unwrap_or_else(|| Tokenizer::load(&asked.name));
                 let look = tokenizer.and_then(|tokenizer| {
-                    let look = look::look_at(&tokenizer, asked.document.as_deref(), &asked.plan);
+                    let look = probe::look_at(&tokenizer, asked.document.as_deref(), &asked.plan);
                     loaded = Some((asked.name.clone(), tokenizer));
                     look
                 });
                 (asked.name, Arc::new(look))
             }),
             found: Latest::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
-                look::tokenizers(&inputs, &hubs)
+                probe::tokenizers(&inputs, &hubs)
             }),
             preview: Latest::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
                 let found = gristmill_ops::job::pack::preview(&plan, &options, &cancel);

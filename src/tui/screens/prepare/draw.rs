@@ -4,7 +4,7 @@ use super::spots::{Spot, Spots};
 use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, media, review, run, sample_type, source, splits};
-use crate::tui::form::frame::{self, RailRow, Standing};
+use crate::tui::guided::frame::{self, RailRow, Standing};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::below;

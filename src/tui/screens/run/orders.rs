@@ -3,14 +3,13 @@
 use super::screen::Start;
 use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
-use crate::tui::guided::guide::input_name;
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,28 +92,23 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
 }
 
 /// Returns the request to pack tokens.
-pub fn pack(plan: PackPlan, command: String) -> JobRequest {
+pub fn pack(plan: PackPlan) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
     let formats = plan.formats();
     // With several formats, each is written to a folder of its own.
-    let looked_at: Vec<PathBuf> = match formats.as_slice() {
+    let outputs: Vec<PathBuf> = match formats.as_slice() {
         // The format of a single file is not recognized without the usual extension.
         [PackFormat::Modalities] => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
         [_] => vec![path.clone()],
         _ => formats.iter().map(|format| path.join(format.word())).collect(),
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
-    let words = RunTexts { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
-    let start: Start = Box::new(move |env| {
-        recent::remember(&env.state_dir, Path::new(&plan.output));
-        env.jobs.start_pack(plan.clone(), env.options.clone())
-    });
     JobRequest {
-        next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
-        depth: 2,
-        browse: looked_at.into_iter().next().map(JobOutput::Samples),
-        ..order("pack", &name, words, command, start)
+        words: RunTexts { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") },
+        next: outputs.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
+        browse: outputs.into_iter().next().map(JobOutput::Samples),
+        ..JobRequest::of_plan(&*erase::<Pack>(plan))
     }
 }
 
@@ -133,21 +127,15 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Returns the request to deduplicate.
-pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
+pub fn dedup(plan: DedupPlan) -> JobRequest {
     let path = PathBuf::from(plan.visible_output());
-    let name = name_of(&path);
-    let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
     let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
-    let words = RunTexts { overview: "Report", keeps_work: true, ..words(&name, ends, "the answers") };
-    let start: Start = Box::new(move |env| {
-        recent::remember(&env.state_dir, Path::new(&plan.visible_output()));
-        env.jobs.start_dedup(plan.clone(), env.dedup_options())
-    });
+    let texts = words(&name_of(&path), ends, "the answers");
     JobRequest {
+        words: RunTexts { overview: "Report", keeps_work: true, ..texts },
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
-        depth: 2,
-        browse: seen.then(|| JobOutput::Repeats(Box::new(looked_at))),
-        ..order("dedup", &name, words, command, start)
+        browse: plan.from_index.is_none().then(|| JobOutput::Repeats(Box::new(plan.clone()))),
+        ..JobRequest::of_plan(&*erase::<Dedup>(plan))
     }
 }
 
@@ -157,14 +145,18 @@ impl JobRequest {
         let command = plan.operation().name();
         let (name, ends) = match plan.get("output") {
             Answer::Text(path) => (name_of(Path::new(&path)), ["is written", "is written", "was there already"]),
-            _ => (text::safe(&input_name(plan)), ["is done", "is done", "was done already"]),
+            _ => (text::safe(&plan.input_name()), ["is done", "is done", "was done already"]),
         };
         let subject = if ends[0] == "is done" { command } else { &name };
         let words = RunTexts { overview: "Report", ..words(subject, ends, "the answers") };
         let shared: Arc<dyn AnyPlan> = Arc::from(plan.boxed_clone());
         let start: Start = Box::new(move |env| {
             shared.recent().iter().for_each(|path| recent::remember(&env.state_dir, path));
-            env.jobs.start_plan(Arc::clone(&shared), env.options.clone())
+            let options = match shared.operation().uses_spare_memory() {
+                true => env.dedup_options(),
+                false => env.options.clone(),
+            };
+            env.jobs.start_plan(Arc::clone(&shared), options)
         });
         Self { depth: 2, ..order(command, &name, words, plan.command_line().text(), start) }
     }
@@ -187,7 +179,7 @@ mod tests {
         let inputs = inputs.iter().map(|&input| input.into()).collect();
         let mut plan = PackPlan::new(inputs, "t.json", output.to_string_lossy());
         plan.modalities = Some(ModalitiesTarget::default());
-        let order = pack(plan, String::new());
+        let order = pack(plan);
         assert_eq!(order.browse.is_some(), !order.next.is_empty());
         order.next
     }

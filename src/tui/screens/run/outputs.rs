@@ -67,7 +67,7 @@ mod tests {
     use crate::tui::testing;
     use gristmill_core::{Failure, Outcome};
     use gristmill_ops::job::outputs::{LeftOver, OutputsStatus};
-    use gristmill_ops::job::pack::PackReport;
+    use gristmill_ops::job::report::Report;
 
     fn file(name: &str, state: OutputState, bytes: u64) -> OutputStatus {
         OutputStatus { name: name.into(), state, bytes }
@@ -87,7 +87,7 @@ mod tests {
             keeps_work: true,
         };
         let result = failure.map(|failure| {
-            let end: Outcome<PackReport> = Err(failure);
+            let end: Outcome<Box<dyn Report>> = Err(failure);
             JobResult::from(end)
         });
         let mut run = RunState { started: true, ..RunState::default() };

@@ -1,10 +1,10 @@
 //! Summarizes the output of a job in a few lines.
 
-use crate::tui::guided::guide::report_lines;
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::passage_lines;
 use crate::tui::widgets::page::{fitted, wrapped};
+use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
 use gristmill_core::text::{agree, bytes, count, grouped};
 use gristmill_ops::job::dedup::{DedupReport, FileReport};
@@ -15,6 +15,8 @@ use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::Planned;
 use ratatui::text::{Line, Span};
 
 /// Returns the lines of a job that succeeded; empty for any other job.
@@ -23,15 +25,17 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     let mut lines = told(facts(result, ui), columns, ui);
     lines.extend(files(report.files(), columns, ui));
     if let JobResult::Operation(end) = result {
-        lines.extend(end.as_ref().as_ref().map(|r| report_lines(&*r.0, false, columns, ui)).unwrap_or_default());
-    }
-    if let JobResult::Pack(end) = result {
-        lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
-    }
-    if let JobResult::Dedup(end) = result {
-        lines.extend(end.as_ref().as_ref().map(|report| dedup(report, columns, ui)).unwrap_or_default());
+        lines.extend(end.as_ref().as_ref().map(|report| operation(&*report.0, columns, ui)).unwrap_or_default());
     }
     lines
+}
+
+fn operation(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    match (report.typed::<PackReport>(), report.typed::<Planned<DedupReport>>()) {
+        (Some(report), _) => pack(report, columns, ui),
+        (_, Some(planned)) => dedup(&planned.report, columns, ui),
+        (None, None) => report_lines(report, false, columns, ui),
+    }
 }
 
 /// Wraps each sentence to the width.
@@ -166,7 +170,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
         JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
         // Shown together with the files.
-        JobResult::Pack(_) | JobResult::Dedup(_) | JobResult::Operation(_) => Vec::new(),
+        JobResult::Operation(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
 }
@@ -254,6 +258,7 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
 mod tests {
     use super::*;
     use crate::tui::testing;
+    use gristmill_core::DedupPlan;
     use gristmill_core::PackFormat;
     use gristmill_ops::job::dedup::Figures;
     use gristmill_ops::job::pack::TargetReport;
@@ -285,7 +290,7 @@ mod tests {
             counts: Vec::new(),
             elapsed: Duration::ZERO,
         };
-        let result = JobResult::Pack(std::sync::Arc::new(Ok(report)));
+        let result = JobResult::from(Ok(Box::new(report) as Box<dyn Report>));
         let shown = testing::shown((60, 10, false), |frame, area, ui| {
             let lines = lines(&result, usize::from(area.width), ui);
             crate::tui::widgets::layout::draw_lines(frame.buffer_mut(), area, lines);
@@ -318,7 +323,7 @@ mod tests {
             counts: Vec::new(),
             elapsed: Duration::ZERO,
         };
-        let result = JobResult::Dedup(std::sync::Arc::new(Ok(report)));
+        let result = JobResult::from(Ok(Box::new(Planned { plan: DedupPlan::new("", ""), report }) as Box<dyn Report>));
         for columns in [36, 76] {
             let size = (columns, 10, false);
             let shown = testing::shown(size, |frame, area, ui| {

@@ -20,12 +20,6 @@ const PACK_HEADER: &str = "\
 # What is left out keeps its default.
 ";
 
-const DEDUP_HEADER: &str = "\
-# A plan of Gristmill: every answer of removing repeated text. Replay it with
-#     gristmill run THIS_FILE
-# What is left out keeps its default.
-";
-
 /// Returns the plan as a file, with a comment that explains it.
 pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
@@ -46,8 +40,7 @@ pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
 
 /// Returns a plan of packing as a file.
 pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
-    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
-    Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
+    typed_to_yaml("packing text into tokens", "pack", plan)
 }
 
 /// Returns a plan of `mix index` as a file.
@@ -64,8 +57,7 @@ pub fn typed_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcom
 
 /// Returns a plan of deduplicating as a file.
 pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
-    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
-    Ok(format!("{DEDUP_HEADER}command: dedup\n{}", body.trim_start_matches("---\n")))
+    typed_to_yaml("removing repeated text", "dedup", plan)
 }
 
 /// The content of a plan file: one kind of plan for each command that takes one.
@@ -78,12 +70,8 @@ pub enum PlanFile {
     PrepareMedia(PrepareMediaPlan),
     /// A plan of `mix new`.
     Mix(MixPlan),
-    /// A plan of `pack`.
-    Pack(Box<PackPlan>),
     /// A plan of `mix index`.
     MixIndex(IndexPlan),
-    /// A plan of `dedup`.
-    Dedup(Box<DedupPlan>),
 }
 
 impl PlanFile {
@@ -93,9 +81,7 @@ impl PlanFile {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
             Self::Mix(_) => "mix new",
-            Self::Pack(_) => "pack",
             Self::MixIndex(_) => "mix index",
-            Self::Dedup(_) => "dedup",
         }
     }
 }
@@ -149,15 +135,15 @@ pub fn read_typed<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> 
     parse(&lines.join("\n")).map_err(|failure| failure.with_hint(writes_a_good_one(command)))
 }
 
+/// Reads the plan of an operation that a file calls `command`; `None` if it is a plan of another command, or cannot be read.
+pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -> Option<P> {
+    let is_it = command_of(text).ok()?.is_some_and(|known| known == command);
+    is_it.then(|| read_typed(text, command).ok()).flatten()
+}
+
 /// Commands of [`PlanFile`], as a file spells them and as the user types them.
-const COMMANDS: [(&str, &str); 6] = [
-    ("prepare", "prepare"),
-    ("prepare-media", "prepare-media"),
-    ("mix", "mix new"),
-    ("pack", "pack"),
-    ("mix-index", "mix index"),
-    ("dedup", "dedup"),
-];
+const COMMANDS: [(&str, &str); 4] =
+    [("prepare", "prepare"), ("prepare-media", "prepare-media"), ("mix", "mix new"), ("mix-index", "mix index")];
 
 fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")

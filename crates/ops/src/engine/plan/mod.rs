@@ -14,7 +14,6 @@ pub mod flags;
 pub mod inherit;
 mod nanosets;
 pub mod pack;
-pub mod setting;
 pub mod splits;
 pub mod suggest;
 mod validate;

@@ -297,7 +297,7 @@ fn an_unknown_key_or_a_wrong_value_is_refused_with_its_line() {
     let failure = from_yaml("version: 1\npath: x\nshuffle_tars: 7\n").unwrap_err();
     assert_eq!(failure.subject.line, Some(3), "{failure}");
     let pack = "version: 1\ncommand: pack\ninputs: [a]\ntokenizer: t\noutput: o\nshape: 3\n";
-    let failure = read(pack).unwrap_err();
+    let failure = read_typed::<PackPlan>(pack, "pack").unwrap_err();
     assert_eq!(failure.subject.line, Some(6), "{failure}");
     assert!(failure.hint.unwrap().starts_with("`gristmill pack …"));
     let metadataset = read("__module__: megatron.energon\n__class__: MetadatasetV2\nsplits: {}\n").unwrap_err();

@@ -43,7 +43,7 @@ pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
 pub use leftover::scratch_elsewhere;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 
-use super::task::Task;
+use super::task::{Task, TaskContext};
 use gristmill_core::{DedupPlan, Outcome, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;
@@ -53,6 +53,11 @@ use std::sync::Arc;
 /// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
 pub fn start(plan: DedupPlan, options: RunOptions) -> Outcome<Task<DedupReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
+}
+
+/// Executes a plan on the thread of a task.
+pub(crate) fn run_dedup(context: &TaskContext, plan: &DedupPlan) -> Outcome<DedupReport> {
+    run::run(context, plan, Tuning::default())
 }
 
 /// Sizes that do not change the result; set by tests.

@@ -3,7 +3,6 @@
 use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::engine::plan::dedup::differences;
-use crate::engine::plan::file::PlanFile;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use gristmill_core::{DedupPlan, Outcome};
 use std::path::Path;
@@ -15,17 +14,11 @@ pub(super) type Recorded = record::Recorded<DedupPlan>;
 
 impl RecordedPlan for DedupPlan {
     const DOING: &'static str = "deduplicating";
+    const COMMAND: &'static str = "dedup";
     const LARGEST: u64 = 1 << 30;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
         differences(earlier, now)
-    }
-
-    fn of_file(file: PlanFile) -> Option<Self> {
-        match file {
-            PlanFile::Dedup(plan) => Some(*plan),
-            _ => None,
-        }
     }
 }
 

@@ -24,8 +24,6 @@ use std::time::Duration;
 const FILE_MODE: u32 = 0o644;
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 20;
-/// Interval at which the progress of packing is read.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -197,16 +195,5 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
 
 /// Packs and waits for the end; its findings become findings of this run.
 fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
-    let task = pack::start(plan, context.options.clone())?;
-    while !task.ends_within(POLL_INTERVAL) {
-        if context.cancel.is_cancelled() {
-            task.cancel();
-        }
-        context.show(&task.status());
-    }
-    let (problems, _) = task.findings();
-    for problem in problems {
-        context.problems.report(problem)?;
-    }
-    task.wait()
+    context.run_part(pack::start(plan, context.options.clone())?)
 }

@@ -32,7 +32,7 @@ pub use preview::preview;
 pub use record::settled;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 
-use super::task::Task;
+use super::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PackPlan, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;
@@ -42,6 +42,11 @@ use std::sync::Arc;
 /// The same plan on the same output resumes a stopped run, or does nothing after a finished one.
 pub fn start(plan: PackPlan, options: RunOptions) -> Outcome<Task<PackReport>> {
     start_on(plan, options, Tuning::default(), Arc::new(RealFs))
+}
+
+/// Executes a plan on the thread of a task.
+pub(crate) fn run_pack(context: &TaskContext, plan: &PackPlan) -> Outcome<PackReport> {
+    run::run(context, plan, Tuning::default())
 }
 
 /// Sizes that do not change the result; set by tests.

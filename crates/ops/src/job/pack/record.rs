@@ -3,7 +3,6 @@
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
 use crate::engine::pack::differences;
-use crate::engine::plan::file::PlanFile;
 use crate::formats::nanosets::names;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use gristmill_core::pack::{DocumentShuffle, PackPlan};
@@ -18,17 +17,11 @@ pub(super) type Recorded = record::Recorded<PackPlan>;
 
 impl RecordedPlan for PackPlan {
     const DOING: &'static str = "packing";
+    const COMMAND: &'static str = "pack";
     const LARGEST: u64 = 1 << 28;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
         differences(&settled(earlier), &settled(now))
-    }
-
-    fn of_file(file: PlanFile) -> Option<Self> {
-        match file {
-            PlanFile::Pack(plan) => Some(*plan),
-            _ => None,
-        }
     }
 }
 

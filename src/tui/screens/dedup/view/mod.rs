@@ -1,10 +1,10 @@
-//! Draws what the guided dedup has of its own: the steps, and what they come to.
+//! Draws the steps of dedup that are more than fields, and the review.
 
 mod review;
 mod steps;
 
-pub(super) use review::outlook_lines;
-pub(super) use steps::{length, mode, source};
+pub(super) use review::review_lines;
+pub(super) use steps::{draw_length, draw_source, mode_foot};
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::text;
@@ -12,7 +12,7 @@ use gristmill_core::text::{count, grouped};
 use gristmill_ops::job::dedup::RepeatedPassage;
 use ratatui::text::{Line, Span};
 
-/// The passages that repeat most, a line each: how often, how long, how they begin.
+/// Returns the passages that repeat most, one line each: how often, how long, how they begin.
 pub(in crate::tui::screens) fn passage_lines(
     passages: &[RepeatedPassage],
     most: usize,

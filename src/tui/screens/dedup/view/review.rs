@@ -2,13 +2,13 @@
 
 use super::passage_lines;
 use crate::tui::screen::Ui;
-use crate::tui::screens::dedup::state::DedupState;
+use crate::tui::screens::dedup::known::Known;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
 use gristmill_core::dedup::Mode;
 use gristmill_core::text::{bytes, count, display_safe, duration};
-use gristmill_core::Severity;
+use gristmill_core::{DedupPlan, Severity};
 use gristmill_ops::job::dedup::DedupEstimate;
 use gristmill_ops::source::dedup::Listing;
 use ratatui::text::{Line, Span};
@@ -18,24 +18,29 @@ const FILES: usize = 6;
 /// Passages that are listed.
 const PASSAGES: usize = 8;
 
-/// What a run would do.
-pub fn outlook_lines(state: &DedupState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let Some(Ok(found)) = state.review_now() else { return Vec::new() };
-    let mut lines = estimate_lines(state, found, columns, ui);
-    if let Some(Ok(listing)) = state.seen.files.as_deref() {
-        lines.extend(file_lines(state, listing, columns, ui));
+/// Returns what a run would do.
+pub fn review_lines(
+    plan: &DedupPlan,
+    known: &Known,
+    found: &DedupEstimate,
+    columns: usize,
+    ui: &Ui,
+) -> Vec<Line<'static>> {
+    let mut lines = estimate_lines(plan, found, columns, ui);
+    if let Some(Ok(listing)) = known.files.as_deref() {
+        lines.extend(file_lines(plan, listing, columns, ui));
     }
     if !found.passages.is_empty() {
         lines.push(heading("Repeated most", ui));
         lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
     }
-    let told = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
-    lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
+    let problems = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
+    lines.extend(problems.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
     lines
 }
 
 /// Figures, time, memory and space.
-fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+fn estimate_lines(plan: &DedupPlan, found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
     let fitted = |words: &str| text::fit_end(words, columns, ui.glyphs);
@@ -44,7 +49,7 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         lines.extend(wrapped(words, columns, ui.theme.ok));
     }
     if found.resumable_units > 0 {
-        let words = format!("{} a run that was stopped is gone on with", ui.glyphs.arrow);
+        let words = format!("{} a stopped run is resumed", ui.glyphs.arrow);
         lines.extend(wrapped(&words, columns, ui.theme.accent));
     }
     let about = if found.is_exact() { "" } else { "~" };
@@ -54,9 +59,9 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         format!("{about}{} of text", bytes(found.text_bytes)),
     ];
     lines.push(Line::from(fitted(&all.join(&format!(" {dot} ")))));
-    let known = found.lengths.iter().find(|known| Some(known.min_length) == state.plan.min_length);
+    let known = found.lengths.iter().find(|known| Some(known.min_length) == plan.min_length);
     if let Some(known) = known {
-        let verb = if state.plan.mode == Mode::Remove { "cut out" } else { "listed" };
+        let verb = if plan.mode == Mode::Remove { "cut out" } else { "listed" };
         let words = format!(
             "{}{} ({:.1} %) {verb}, repeats of {} and more",
             if known.is_exact { "" } else { "~" },
@@ -89,8 +94,8 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
 }
 
 /// The files that will be written.
-fn file_lines(state: &DedupState, listing: &Listing, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let output = state.plan.visible_output();
+fn file_lines(plan: &DedupPlan, listing: &Listing, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let output = plan.visible_output();
     let words = format!("Writes {}", count(listing.files.len() as u64, "file"));
     let mut lines = vec![heading(&words, ui)];
     for file in listing.files.iter().take(FILES) {
@@ -103,7 +108,7 @@ fn file_lines(state: &DedupState, listing: &Listing, columns: usize, ui: &Ui) ->
     if let Some(more) = listing.files.len().checked_sub(FILES).filter(|more| *more > 0) {
         lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));
     }
-    for (what, place) in [("index", &state.plan.export_index), ("ranges", &state.plan.export_ranges)] {
+    for (what, place) in [("index", &plan.export_index), ("ranges", &plan.export_ranges)] {
         if let Some(place) = place {
             lines.push(Line::from(text::fit_middle(&format!("  {what} to {place}"), columns, ui.glyphs)));
         }

@@ -1,20 +1,17 @@
 //! Draws the steps with questions.
 
 use super::passage_lines;
-use crate::tui::form::{
-    draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Place,
-};
+use crate::tui::guided::{draw_below, draw_fields, from_row, Form, Guide as _, Place};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::screens::dedup::guide::DedupGuide;
-use crate::tui::screens::dedup::state::DedupState;
-use crate::tui::screens::dedup::step::{Field, LENGTHS};
+use crate::tui::screens::dedup::guide::{plan_of, DedupGuide, LENGTHS, OWN_LENGTH};
+use crate::tui::screens::text_files::{file_line, listing_lines};
 use crate::tui::widgets::bars::range_bar;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::text;
-use gristmill_core::dedup::Mode;
+use gristmill_core::dedup::{Mode, SHOWN_LENGTHS};
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::Outcome;
 use gristmill_ops::job::dedup::DedupEstimate;
@@ -34,12 +31,12 @@ const FIGURES_COLUMNS: usize = 32;
 const SHARE_COLUMNS: usize = 8;
 const BOUNDS_COLUMNS: usize = 10;
 
-/// Which files.
-pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+/// Draws the fields of the source, and the files.
+pub fn draw_source(guide: &DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let fields = state.fields();
-    let line = draw_fields::<DedupGuide>(state, frame, area, 0, &fields, ui) + 1;
-    let files = state.seen.files.clone();
+    let fields = form.fields().to_vec();
+    let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
+    let files = guide.known.files.clone();
     let lines = listing_lines(files.as_deref(), columns, ui, |found| {
         let size = found.files.iter().map(|file| file.bytes).sum();
         let total = found.files.len();
@@ -55,34 +52,35 @@ pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
         }
         lines
     });
-    draw_below(state, frame, from_row(area, line), lines, ui);
+    draw_below(form, frame, from_row(area, line), lines, ui);
 }
 
-/// How long a repeat has to be, with what each length comes to.
-pub fn length(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+/// Draws the minimum lengths with their estimates.
+pub fn draw_length(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     draw_lines(frame.buffer_mut(), area, [heading("How long is a repeat, at least?  (bytes of text)", ui)]);
-    let rows = state.lengths.len.min(usize::from(area.height).saturating_sub(1));
+    let rows = guide.lengths.len.min(usize::from(area.height).saturating_sub(1));
     let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, 1) };
-    draw_lengths(state, frame, place, ui);
+    draw_lengths(guide, form, frame, place, ui);
     let mut line = rows + 1;
-    if state.is_own {
-        line = draw_fields::<DedupGuide>(state, frame, area, line, &[Field::Own], ui);
+    if guide.is_own {
+        line = draw_fields(form, guide.columns().label, frame, area, line, &[OWN_LENGTH], ui);
     }
     let mut lines = Vec::new();
-    let chosen = state.plan.min_length.and_then(|length| state.seen.estimate(length));
+    let length = plan_of(form).min_length;
+    let chosen = length.and_then(|length| guide.known.estimate(length));
     match chosen {
-        _ if state.seen.estimates.is_stopped => {
+        _ if guide.known.estimates.is_stopped => {
             let key = ui.key(Context::Dedup, Action::Reload);
             let words = format!("{} estimating was stopped; {key} begins again", ui.glyphs.dash);
             lines.extend(wrapped(&words, columns, ui.theme.muted));
         }
-        None if state.plan.min_length.is_none() => {}
+        None if length.is_none() => {}
         None => lines.push(waiting("reading a sample of the documents", ui)),
         Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
         Some(Ok(found)) => lines = found_lines(found, columns, ui),
     }
-    draw_below(state, frame, from_row(area, line + 1), lines, ui);
+    draw_below(form, frame, from_row(area, line + 1), lines, ui);
 }
 
 /// From how much of the data the figures are, and what repeats most.
@@ -98,20 +96,21 @@ fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'stat
     lines
 }
 
-fn draw_lengths(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    state.form.places.put(area, Place::Field(Field::Lengths));
-    let focused = state.is_focused(Field::Lengths);
-    let own = state.plan.min_length.filter(|_| state.is_own);
-    let (seen, is_own, chosen) = (&state.seen, state.is_own, state.plan.min_length);
-    draw_list(frame.buffer_mut(), area, &mut state.lengths, focused, ui, |index, columns| {
-        let length = LENGTHS.get(index).copied();
+fn draw_lengths(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    form.places.put(area, Place::Field(LENGTHS));
+    let focused = form.is_focused(LENGTHS);
+    let chosen = plan_of(form).min_length;
+    let (known, is_own) = (&guide.known, guide.is_own);
+    let own = chosen.filter(|_| is_own);
+    draw_list(frame.buffer_mut(), area, &mut guide.lengths, focused, ui, |index, columns| {
+        let length = SHOWN_LENGTHS.get(index).copied();
         let is_chosen = if length.is_none() { is_own } else { !is_own && length == chosen };
         let sign = if is_chosen { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let word = length.map_or_else(|| "another".to_owned(), grouped);
         let mut spans = vec![Span::raw(text::pad_end(&format!("{sign} {word}"), LENGTH_COLUMNS))];
         let Some(length) = length.or(own) else { return Line::from(spans) };
         let room = columns.saturating_sub(LENGTH_COLUMNS + FIGURES_COLUMNS).min(50);
-        match (seen.estimate(length), seen.estimates.is_stopped) {
+        match (known.estimate(length), known.estimates.is_stopped) {
             (Some(found), _) => spans.extend(figures(found, length, room, ui)),
             (None, true) => spans.push(Span::styled(ui.glyphs.dash, ui.theme.muted)),
             (None, false) => spans.push(Span::styled(ui.spinner(), ui.theme.muted)),
@@ -137,13 +136,15 @@ fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) ->
     ]
 }
 
-/// What happens to what repeats, and where the result goes.
-pub fn mode(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let columns = usize::from(area.width);
-    let wrong = state.refused().iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
-    let words = match state.plan.mode {
+/// Returns the lines below the fields of the mode.
+pub fn mode_foot(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let wrong = form.plan().check(false);
+    if !wrong.is_empty() {
+        return wrong.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
+    }
+    let words = match plan_of(form).mode {
         Mode::Remove => "The same tree is written to the output, without what repeats. The input stays as it is.",
         Mode::Annotate => "The same tree is written to the output; nothing is cut. The input stays as it is.",
     };
-    draw_all_fields::<DedupGuide>(state, frame, area, wrong, wrapped(words, columns, ui.theme.muted), ui);
+    wrapped(words, columns, ui.theme.muted)
 }

@@ -1,7 +1,7 @@
-//! Draws what the guided pack has of its own: the steps, and what they come to.
+//! Draws the steps of pack that are more than fields, and the preview.
 
 mod review;
 mod steps;
 
-pub(super) use review::outlook_lines;
-pub(super) use steps::{source, targets, text_field, tokenizer};
+pub(super) use review::preview_lines;
+pub(super) use steps::{draw_source, draw_text_field, draw_tokenizer, formats_foot};

@@ -1,12 +1,12 @@
 //! Draws the review: what a run would do.
 
 use crate::tui::screen::Ui;
-use crate::tui::screens::pack::state::PackState;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
 use gristmill_core::text::{bytes, count, duration};
 use gristmill_core::Severity;
+use gristmill_ops::job::pack::PackPreview;
 use ratatui::text::{Line, Span};
 
 /// Files of one format that are listed.
@@ -14,9 +14,8 @@ const FILES_EACH: usize = 6;
 /// Reasons why documents are left out that are shown for each format.
 const REASONS_EACH: usize = 4;
 
-/// What a run would do.
-pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let Some(Ok(preview)) = state.preview_now() else { return Vec::new() };
+/// Returns what a run would do.
+pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
     if preview.nothing_to_do {
@@ -27,11 +26,8 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
         ));
     }
     if preview.resumable_bytes > 0 {
-        let words = format!(
-            "{} a run that was stopped is gone on with: {} are done",
-            ui.glyphs.arrow,
-            bytes(preview.resumable_bytes)
-        );
+        let words =
+            format!("{} a stopped run is resumed: {} are done", ui.glyphs.arrow, bytes(preview.resumable_bytes));
         lines.extend(wrapped(&words, columns, ui.theme.accent));
     }
     let all = [
@@ -58,14 +54,14 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
     );
     lines.push(Line::from(Span::styled(text::fit_end(&sample, columns, ui.glyphs), ui.theme.muted)));
     for target in &preview.targets {
-        let told = format!(
+        let figures = format!(
             "{}  {dot} ~{} of {} {dot} ~{}",
             target.format.word(),
             count(target.tokens, "token"),
             count(u64::from(target.token_bytes), "byte"),
             bytes(target.bytes)
         );
-        lines.push(heading(&text::fit_end(&told, columns, ui.glyphs), ui));
+        lines.push(heading(&text::fit_end(&figures, columns, ui.glyphs), ui));
         for skipped in target.skipped.iter().take(REASONS_EACH) {
             let words = format!(
                 "  {} of the sample left out: {}",
@@ -83,7 +79,7 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
             let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
             let size = format!("  ~{}  ", bytes(file.bytes));
             let room = columns.saturating_sub(text::width(&size) + text::width(what.0) + 2);
-            let name = text::fit_middle(below(&file.name, &state.plan.output), room, ui.glyphs);
+            let name = text::fit_middle(below(&file.name, output), room, ui.glyphs);
             lines.push(Line::from(vec![Span::raw(format!("  {name}{size}")), Span::styled(what.0, what.1)]));
         }
         if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
@@ -93,12 +89,12 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
     for warning in &preview.warnings {
         lines.extend(wrapped(&format!("{} {}", ui.glyphs.warn, text::safe(warning)), columns, ui.theme.warn));
     }
-    let told = preview.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
-    lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
+    let problems = preview.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
+    lines.extend(problems.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
     lines
 }
 
-/// A file's path as it is told where the output has been told already.
+/// Returns the path of a file relative to the output.
 fn below<'a>(path: &'a str, output: &str) -> &'a str {
     match path.strip_prefix(output.trim_end_matches('/')).map(|rest| rest.trim_start_matches('/')) {
         Some(rest) if !rest.is_empty() => rest,

@@ -1,19 +1,17 @@
 //! Draws the steps with questions.
 
-use crate::tui::form::{
-    draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Guide as _, Place,
-};
+use crate::tui::guided::{draw_below, draw_fields, from_row, Field, Form, Guide as _, Place};
 use crate::tui::screen::Ui;
-use crate::tui::screens::pack::guide::PackGuide;
-use crate::tui::screens::pack::look::{size_words, template_words};
-use crate::tui::screens::pack::seen::TokenizerLook;
-use crate::tui::screens::pack::state::PackState;
-use crate::tui::screens::pack::step::Field;
+use crate::tui::screens::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
+use crate::tui::screens::pack::known::TokenizerLook;
+use crate::tui::screens::pack::probe::{size_words, template_words};
+use crate::tui::screens::text_files::{file_line, listing_lines};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
+use gristmill_core::pack::TextField;
 use gristmill_core::text::{agree, bytes, count, grouped};
 use gristmill_ops::preview::text::wrap_ranges;
 use gristmill_ops::preview::tokens::TokenText;
@@ -30,16 +28,17 @@ const FOUND_ROWS: usize = 5;
 /// Keys that are listed at a time.
 const KEY_ROWS: usize = 8;
 
-/// Which files.
-pub fn source(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+/// Draws the fields of the source, and the files.
+pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let line = draw_fields::<PackGuide>(state, frame, area, 0, &[Field::Glob], ui) + 1;
-    let files = state.seen.files.clone();
+    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
+    let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
+    let files = guide.known.files.clone();
     let lines = listing_lines(files.as_deref(), columns, ui, |found| {
         let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
         let mut lines = vec![heading(&words, ui)];
-        for (format, told) in &found.by_format {
-            let words = match told {
+        for (format, listed) in &found.by_format {
+            let words = match listed {
                 Ok((files, _)) if *files == found.total => continue,
                 Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
                 Err(why) => format!("{}: {why}", format.word()),
@@ -54,33 +53,33 @@ pub fn source(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
         }
         lines
     });
-    draw_below(state, frame, from_row(area, line), lines, ui);
+    draw_below(form, frame, from_row(area, line), lines, ui);
 }
 
-/// Where the text stands.
-pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let Some(documents) = state.seen.documents.clone() else {
-        let words = match state.seen.files.as_deref() {
+/// Draws the keys of real documents, and the text of some.
+pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(documents) = guide.known.documents.clone() else {
+        let words = match guide.known.files.as_deref() {
             Some(Err(_)) => "there are no files to look into".to_owned(),
-            _ => format!("{} looking into the first files", ui.spinner()),
+            _ => format!("{} reading the first files", ui.spinner()),
         };
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
     let columns = usize::from(area.width);
     let words = format!("The text of a document is  ({} looked at)", count(documents.lines.len() as u64, "document"));
     draw_lines(frame.buffer_mut(), area, [heading(&words, ui)]);
-    let height = state.keys.len.min(KEY_ROWS).min(usize::from(area.height / 2));
+    let height = guide.keys.len.min(KEY_ROWS).min(usize::from(area.height / 2));
     let place = Rect { height: u16::try_from(height).unwrap_or(0), ..from_row(area, 1) };
-    draw_keys(state, frame, place, documents.lines.len(), ui);
+    draw_keys(guide, form, frame, place, documents.lines.len(), ui);
     let mut line = height + 1;
-    if state.fields().contains(&Field::Jq) {
-        line = draw_fields::<PackGuide>(state, frame, area, line, &[Field::Jq], ui);
+    if form.fields().contains(&JQ) {
+        line = draw_fields(form, guide.columns().label, frame, area, line, &[JQ], ui);
     }
     let mut lines = Vec::new();
     for why in &documents.troubles {
         lines.extend(wrapped(&format!("{} {why}", ui.glyphs.warn), columns, ui.theme.warn));
     }
-    match state.seen.extracted.clone().filter(|found| found.field == state.plan.text) {
+    match guide.known.extracted.clone().filter(|found| found.field == plan_of(form).text) {
         None => lines.push(Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted))),
         Some(found) => {
             if let Some(failure) = &found.failure {
@@ -102,19 +101,20 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
                     ),
                     style,
                 )));
-                if let Some(why) = state.seen.text_blocker() {
+                if let Some(why) = guide.known.text_blocker() {
                     lines.extend(trouble_lines(&why, columns, ui));
                 }
-                // Those without text come first: they are what one has to know.
+                // Those without text come first: they need attention.
                 let mut order: Vec<usize> = (0..all).collect();
                 order.sort_by_key(|at| found.texts.get(*at).is_some_and(Result::is_ok));
                 order.rotate_left((all - with).saturating_sub(1).min(all));
                 for at in order.into_iter().take(SHOWN_DOCUMENTS) {
-                    let (Some((file, number, _)), Some(told)) = (documents.lines.get(at), found.texts.get(at)) else {
+                    let (Some((file, number, _)), Some(extracted)) = (documents.lines.get(at), found.texts.get(at))
+                    else {
                         continue;
                     };
                     lines.push(Line::from(Span::styled(format!("{}:{number}", text::safe(file)), ui.theme.title)));
-                    match told {
+                    match extracted {
                         Ok(words) => {
                             let shown: String = words.chars().take(columns * DOCUMENT_LINES + 8).collect();
                             let shown = text::wrap(&shown.replace('\n', " "), columns.saturating_sub(2));
@@ -128,19 +128,19 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
             }
         }
     }
-    draw_below(state, frame, from_row(area, line + 1), lines, ui);
+    draw_below(form, frame, from_row(area, line + 1), lines, ui);
 }
 
-fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
-    state.form.places.put(area, Place::Field(Field::Keys));
-    let focused = state.is_focused(Field::Keys);
-    let keys = state.seen.keys.clone();
+fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
+    form.places.put(area, Place::Field(KEYS));
+    let focused = form.is_focused(KEYS);
+    let keys = guide.known.keys.clone();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
-    let chosen = match &state.plan.text {
-        gristmill_core::pack::TextField::Key(name) => keys.iter().position(|key| key.name == *name),
-        gristmill_core::pack::TextField::Jq(_) => Some(keys.len()),
+    let chosen = match plan_of(form).text {
+        TextField::Key(name) if !guide.is_program => keys.iter().position(|key| key.name == name),
+        _ => Some(keys.len()),
     };
-    draw_list(frame.buffer_mut(), area, &mut state.keys, focused, ui, |index, columns| {
+    draw_list(frame.buffer_mut(), area, &mut guide.keys, focused, ui, |index, columns| {
         let sign = if chosen == Some(index) { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let Some(key) = keys.get(index) else {
             let words = "a jq program's first output";
@@ -159,22 +159,25 @@ fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: us
     });
 }
 
-/// Which tokenizer.
-pub fn tokenizer(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+/// Draws the tokenizer, those that were found, and a real document token by token.
+pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let mut line = draw_fields::<PackGuide>(state, frame, area, 0, &[Field::Tokenizer], ui);
-    let rows = state.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
+    let label = guide.columns().label;
+    let mut line = draw_fields(form, label, frame, area, 0, &[TOKENIZER], ui);
+    let rows = guide.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
     if rows > 0 {
         let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, line) };
-        let indent = PackGuide::LOOK.label.saturating_sub(2).min(place.width);
+        let indent = label.saturating_sub(2).min(place.width);
         let place = Rect { x: place.x + indent, width: place.width - indent, ..place };
-        draw_found(state, frame, place, ui);
+        draw_found(guide, form, frame, place, ui);
         line += rows;
     }
-    line = draw_fields::<PackGuide>(state, frame, area, line, &[Field::End], ui) + 1;
+    let is_drawn = |field: &Field| [TOKENIZER, FOUND].contains(field);
+    let others: Vec<Field> = form.fields().iter().copied().filter(|field| !is_drawn(field)).collect();
+    line = draw_fields(form, label, frame, area, line, &others, ui) + 1;
     let mut lines = Vec::new();
-    let name = state.plan.tokenizer.clone();
-    match state.seen.tokenizer_of(&name) {
+    let name = plan_of(form).tokenizer;
+    match guide.known.tokenizer_of(&name) {
         None if name.is_empty() => {
             let words =
                 "Type a path or a name, or choose one that was found; a real document is then shown token by token.";
@@ -184,15 +187,15 @@ pub fn tokenizer(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) 
         Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
         Some(Ok(look)) => lines = tokenizer_lines(look, columns, ui),
     }
-    draw_below(state, frame, from_row(area, line), lines, ui);
+    draw_below(form, frame, from_row(area, line), lines, ui);
 }
 
-fn draw_found(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    state.form.places.put(area, Place::Field(Field::Found));
-    let focused = state.is_focused(Field::Found);
-    let names = state.seen.tokenizers.clone();
-    let chosen = state.plan.tokenizer.clone();
-    draw_list(frame.buffer_mut(), area, &mut state.found, focused, ui, |index, columns| {
+fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    form.places.put(area, Place::Field(FOUND));
+    let focused = form.is_focused(FOUND);
+    let names = guide.known.tokenizers.clone();
+    let chosen = plan_of(form).tokenizer;
+    draw_list(frame.buffer_mut(), area, &mut guide.found, focused, ui, |index, columns| {
         let name = names.get(index).map(String::as_str).unwrap_or_default();
         let style = if name == chosen { ui.theme.ok } else { ui.theme.muted };
         Line::from(Span::styled(text::fit_middle(name, columns, ui.glyphs), style))
@@ -228,14 +231,13 @@ fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<
     ranges.into_iter().take(most).map(|range| token_line(tokens, range, &[], ui)).collect()
 }
 
-/// What is made, and where.
-pub fn targets(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let columns = usize::from(area.width);
-    let mut refused = match state.plan.formats().is_empty() {
+/// Returns the lines below the fields of the formats: what is wrong with the answers.
+pub fn formats_foot(guide: &PackGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let plan = plan_of(form);
+    let mut wrong = match plan.formats().is_empty() {
         true => Vec::new(),
-        false => state.refused(),
+        false => form.plan().check(false),
     };
-    refused.extend(state.format_without_files());
-    let wrong = refused.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
-    draw_all_fields::<PackGuide>(state, frame, area, wrong, Vec::new(), ui);
+    wrong.extend(guide.format_without_files(&plan));
+    wrong.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect()
 }

@@ -41,10 +41,7 @@ pub(super) fn find(root: &Path) -> Named {
 
 fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
     let bytes = read_whole(path, MAX_PLAN).ok().flatten()?;
-    match plan::file::read(std::str::from_utf8(&bytes).ok()?).ok()? {
-        plan::file::PlanFile::Pack(plan) => Some(plan),
-        _ => None,
-    }
+    plan::file::read_plan_of(std::str::from_utf8(&bytes).ok()?, "pack").map(Box::new)
 }
 
 /// Returns how the plan that made Forager samples stores their ids; `None` where there is no such plan.

@@ -2,14 +2,11 @@
 //! bytes.
 
 mod answers;
-mod command;
 pub mod flags;
 mod identity;
-mod settings;
 
 pub use answers::{missing_or_wrong, open_questions, refusals};
 pub use identity::{differences, plan_hash};
-pub use settings::DedupSetting;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! Plans of deduplicating: open questions, wrong answers, and their written form.
 
 use super::*;
-use crate::engine::plan::file::{dedup_to_yaml, read, PlanFile};
-use crate::engine::plan::CommandLine;
+use crate::engine::plan::file::{dedup_to_yaml, read_plan_of, read_typed};
 use gristmill_core::dedup::{Keep, Mode, Variant};
 use gristmill_core::DedupPlan;
 
@@ -104,14 +103,7 @@ fn a_plan_survives_being_written_down() {
     let mut plan = DedupPlan { mode: Mode::Annotate, keep: Keep::None, min_count: 7, ..plan() };
     plan.against = Some("- x: 'y'".into());
     let text = dedup_to_yaml(&plan).unwrap();
-    assert_eq!(read(&text).unwrap(), PlanFile::Dedup(Box::new(plan)));
-    let failure = read("version: 1\ncommand: dedup\noutput: o\nminlen: 3\n").unwrap_err();
+    assert_eq!(read_plan_of::<DedupPlan>(&text, "dedup"), Some(plan));
+    let failure = read_typed::<DedupPlan>("version: 1\ncommand: dedup\noutput: o\nminlen: 3\n", "dedup").unwrap_err();
     assert!(failure.why.contains("minlen"), "{failure}");
-}
-
-#[test]
-fn the_printed_command_says_what_differs_from_the_defaults() {
-    assert_eq!(CommandLine::of_dedup(&plan()).text(), "gristmill dedup web --output out --minlen 500");
-    let index = DedupPlan { input: String::new(), from_index: Some("-i".into()), ..plan() };
-    assert_eq!(CommandLine::of_dedup(&index).text(), "gristmill dedup --from-index=-i --output out --minlen 500");
 }

@@ -1,18 +1,17 @@
 //! A plan of packing before any work: open questions, wrong answers, and the equivalent command.
 
 mod answers;
-mod command;
 pub mod flags;
 mod notes;
 pub(super) mod places;
-mod settings;
-mod values;
 
 pub use answers::{missing_or_wrong, open_questions, refusals};
-pub use command::{type_word, MASKED_BY_DEFAULT};
 pub use notes::notes;
-pub use settings::PackSetting;
-pub use values::FIRST_SAMPLE_SIZE;
+
+/// The number of tokens in a sample of Forager that forms and prompts propose.
+pub const FIRST_SAMPLE_SIZE: u64 = 4_096;
+/// The types of parts that are not trained on by default (docs/formats/forager.md §3.4).
+pub const MASKED_BY_DEFAULT: [&str; 2] = ["system", "prompt"];
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,8 @@
 //! Plans of packing: open questions, wrong answers, and their written form.
 
 use super::*;
-use crate::engine::plan::file::{pack_to_yaml, read, PlanFile};
-use crate::engine::plan::CommandLine;
-use gristmill_core::pack::{
-    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TextField,
-};
+use crate::engine::plan::file::{pack_to_yaml, read_plan_of, read_typed};
+use gristmill_core::pack::{ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TextField};
 use gristmill_core::PackPlan;
 
 fn nanosets() -> PackPlan {
@@ -90,27 +87,12 @@ fn answers_that_cannot_be_right_are_refused() {
 }
 
 #[test]
-fn the_command_is_what_a_person_would_type() {
-    let mut plan = nanosets();
-    plan.end = Some(EndToken::Text("<|endoftext|>".into()));
-    plan.nanosets.as_mut().unwrap().shuffle = DocumentShuffle::Documents;
-    assert_eq!(
-        CommandLine::of_pack(&plan).text(),
-        "gristmill pack web --format nanosets --tokenizer tok.json --eos-token '<|endoftext|>' --output out --shuffle documents"
-    );
-    plan.inputs = vec!["-odd".into()];
-    assert!(CommandLine::of_pack(&plan).text().ends_with(" -- -odd"));
-}
-
-#[test]
 fn a_plan_file_says_which_command_it_is_of_and_defaults_stay_out() {
     let yaml = pack_to_yaml(&nanosets()).unwrap();
     assert!(yaml.contains("\ncommand: pack\nversion: 1\n"), "{yaml}");
-    let back = read(&yaml).unwrap();
-    assert_eq!(back.command(), "pack");
-    assert_eq!(back, PlanFile::Pack(Box::new(nanosets())));
+    assert_eq!(read_plan_of::<PackPlan>(&yaml, "pack"), Some(nanosets()));
     let short = "command: pack\nversion: 1\ninputs: [a.jsonl]\ntokenizer: t\noutput: o.pbin\nmodalities: {}\n";
-    let PlanFile::Pack(plan) = read(short).unwrap() else { panic!() };
+    let plan: PackPlan = read_typed(short, "pack").unwrap();
     assert_eq!(plan.modalities, Some(ModalitiesTarget::default()));
-    assert!(read(&short.replace("modalities", "modalitys")).is_err());
+    assert!(read_typed::<PackPlan>(&short.replace("modalities", "modalitys"), "pack").is_err());
 }

@@ -1,7 +1,6 @@
 //! Threads, memory, block sizes and kills do not change the output.
 
 use super::*;
-use crate::engine::plan::file::PlanFile;
 use gristmill_core::ExitClass;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::publish::write_file;
@@ -412,9 +411,9 @@ fn a_run_that_was_started_with_paths_from_some_folder_goes_on_by_the_plan_that_i
     let killed = Arc::new(FaultFs::new(Fault::Kill { at: counting.ops() / 2 }));
     assert!(start_on(near.clone(), options(1), LINE_BY_LINE, killed).unwrap().wait().is_err());
     let left = std::fs::read_to_string(world.dir.path().join("out.gristmill/work/plan.yaml")).unwrap();
-    let Ok(PlanFile::Pack(left)) = crate::engine::plan::file::read(&left) else { panic!("{left}") };
+    let left: PackPlan = crate::engine::plan::file::read_typed(&left, "pack").unwrap();
     assert!(left.inputs.iter().chain([&left.output]).all(|path| path.starts_with('/')), "{left:?}");
-    let again = start_on(*left, options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap().wait().unwrap();
+    let again = start_on(left, options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap().wait().unwrap();
     assert!(again.resumed_bytes > 0, "what was done is done again");
     assert!(start_on(near, options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap().wait().unwrap().nothing_to_do);
 }

@@ -1,5 +1,7 @@
 //! The form of operations without a guide of their own: fields of the table, drafts, saved plans, and the way to the run.
 
+mod dedup;
+
 use super::*;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -129,6 +131,8 @@ fn the_review_shows_the_preview_and_leads_to_the_run() {
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/field/K14/tokenizer.json");
     act(&mut screen, &[Action::Close, Action::DropRow]);
     type_text(&mut screen, tokenizer);
+    testing::settle(&mut screen);
+    assert!(shown(&mut screen).contains("Would count the tokens of 1 file"), "it is shown below the fields");
     act(&mut screen, &[Action::Next]);
     testing::settle(&mut screen);
     assert!(shown(&mut screen).contains("Would count the tokens of 1 file"), "{}", shown(&mut screen));

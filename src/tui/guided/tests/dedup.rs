@@ -1,11 +1,12 @@
-//! What every guided form does, tried on the dedup: keys and clicks, drafts, saved plans, the way to the run.
+//! The form of dedup from its first step to the run: keys and clicks, drafts, and runs that were stopped.
 
+use crate::tui::guided;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
-use crate::tui::screens::dedup;
 use crate::tui::testing;
 use gristmill_core::{DedupPlan, RunOptions};
 use gristmill_ops::engine::plan::file::dedup_to_yaml;
+use gristmill_ops::operations::{erase, Dedup};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::run_folder::RunFolder;
@@ -13,14 +14,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 use std::path::PathBuf;
 
 /// A folder with text in it, and the state of a program beside it.
-struct House(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl House {
+impl Folder {
     fn new() -> Self {
-        let house = Self(tempfile::tempdir().unwrap());
-        std::fs::create_dir_all(house.input()).unwrap();
-        write_file(&RealFs, &house.input().join("a.jsonl"), b"{\"text\": \"one document\"}\n", 0o644).unwrap();
-        house
+        let folder = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(folder.input()).unwrap();
+        write_file(&RealFs, &folder.input().join("a.jsonl"), b"{\"text\": \"one document\"}\n", 0o644).unwrap();
+        folder
     }
     fn input(&self) -> PathBuf {
         self.0.path().join("web")
@@ -32,7 +33,7 @@ impl House {
     }
     /// The form, its files found.
     fn open(&self) -> Box<dyn Screen> {
-        let mut screen = dedup::open(DedupPlan::new(self.input().to_str().unwrap(), ""), self.env());
+        let mut screen = guided::open(erase::<Dedup>(DedupPlan::new(self.input().to_str().unwrap(), "")), self.env());
         testing::settle(screen.as_mut());
         screen
     }
@@ -70,13 +71,13 @@ fn says(effects: &[Effect], words: &str) -> bool {
 
 #[test]
 fn the_list_of_steps_is_behind_the_last_field_and_before_the_first() {
-    let house = House::new();
-    let mut screen = house.open();
-    assert_eq!(screen.context(), Context::DedupText);
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    assert_eq!(screen.context(), Context::GuidedText);
     act(screen.as_mut(), &[Action::PreviousField]);
     assert_eq!(screen.context(), Context::DedupRail);
     act(screen.as_mut(), &[Action::Down, Action::Down, Action::Accept]);
-    assert!(shown(screen.as_mut()).contains("what repeats"), "the cursor goes to a step");
+    assert!(shown(screen.as_mut()).contains("mode"), "the cursor goes to a step");
     act(screen.as_mut(), &[Action::PreviousField, Action::Up, Action::Close]);
     assert_eq!(screen.context(), Context::Dedup, "back in the step");
     assert!(screen.why_disabled(Action::StartAfresh).is_some());
@@ -84,15 +85,15 @@ fn the_list_of_steps_is_behind_the_last_field_and_before_the_first() {
 
 #[test]
 fn the_mouse_goes_to_steps_and_answers_what_it_points_at() {
-    let house = House::new();
-    let mut screen = house.open();
+    let folder = Folder::new();
+    let mut screen = folder.open();
     click(screen.as_mut(), "Min. length");
     click(screen.as_mut(), "( ) 100");
     assert!(screen.bar_right().unwrap().contains("--minlen 100"));
     click(screen.as_mut(), "Mode");
-    click(screen.as_mut(), "what repeats");
+    click(screen.as_mut(), "mode");
     assert!(screen.bar_right().unwrap().contains("--mode annotate"));
-    click(screen.as_mut(), "listed under");
+    click(screen.as_mut(), "annotate key");
     assert!(screen.wants_text());
     screen.handle(Input::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE)));
     screen.handle(Input::Paste("y".into()));
@@ -104,94 +105,94 @@ fn the_mouse_goes_to_steps_and_answers_what_it_points_at() {
 
 #[test]
 fn answers_that_are_left_come_back_until_they_are_forgotten() {
-    let house = House::new();
-    let mut screen = house.open();
+    let folder = Folder::new();
+    let mut screen = folder.open();
     let left = act(screen.as_mut(), &[Action::Close]);
-    assert!(matches!(left.as_slice(), [Effect::Pop]) && house.drafts() == 0, "nothing was answered");
+    assert!(matches!(left.as_slice(), [Effect::Pop]) && folder.drafts() == 0, "nothing was answered");
     act(screen.as_mut(), &[Action::Next, Action::Down]);
     assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
     screen.closing();
-    assert_eq!(house.drafts(), 1);
-    let mut screen = house.open();
-    assert!(shown(screen.as_mut()).contains("your answers of just now are back"));
+    assert_eq!(folder.drafts(), 1);
+    let mut screen = folder.open();
+    assert!(shown(screen.as_mut()).contains("the answers of just now were restored"));
     assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
     assert_eq!((screen.why_disabled(Action::StartAfresh), screen.context()), (None, Context::Dedup));
     act(screen.as_mut(), &[Action::StartAfresh]);
-    assert!(screen.bar_right().unwrap().contains("--minlen 500") && house.drafts() == 0);
-    assert!(!shown(screen.as_mut()).contains("are back"));
+    assert!(screen.bar_right().unwrap().contains("--minlen 500") && folder.drafts() == 0);
+    assert!(!shown(screen.as_mut()).contains("were restored"));
 }
 
 #[test]
 fn an_output_that_is_named_now_counts_more_than_that_of_the_draft() {
-    let house = House::new();
-    let mut screen = house.open();
+    let folder = Folder::new();
+    let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);
     screen.closing();
-    let plan = DedupPlan::new(house.input().to_str().unwrap(), "/elsewhere/out");
-    let screen = dedup::open(plan, house.env());
+    let plan = DedupPlan::new(folder.input().to_str().unwrap(), "/elsewhere/out");
+    let screen = guided::open(erase::<Dedup>(plan), folder.env());
     let command = screen.bar_right().unwrap();
     assert!(command.contains("--minlen 1000") && command.contains("--output /elsewhere/out"), "{command}");
 }
 
 #[test]
 fn a_run_that_succeeds_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
-    let house = House::new();
-    let mut screen = house.open();
+    let folder = Folder::new();
+    let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);
     screen.closing();
-    act(screen.as_mut(), &[Action::GoMode]);
+    act(screen.as_mut(), &[Action::GoStep3]);
     click(screen.as_mut(), "output");
     act(screen.as_mut(), &[Action::DropRow]);
     let refused = act(screen.as_mut(), &[Action::Next]);
-    assert!(says(&refused, "say where the result goes") && screen.context() == Context::DedupText);
-    let refused = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
-    assert!(says(&refused, "say where the result goes"));
-    assert!(shown(screen.as_mut()).contains("what repeats"), "it goes to the field with the mistake");
+    assert!(says(&refused, "output is needed") && screen.context() == Context::GuidedText);
+    let refused = act(screen.as_mut(), &[Action::GoStep4, Action::Run]);
+    assert!(says(&refused, "output is needed"));
+    assert!(shown(screen.as_mut()).contains("mode"), "it goes to the field with the mistake");
     click(screen.as_mut(), "output");
-    screen.handle(Input::Paste(house.0.path().join("out").to_str().unwrap().to_owned()));
-    let mut pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    screen.handle(Input::Paste(folder.0.path().join("out").to_str().unwrap().to_owned()));
+    let mut pushed = act(screen.as_mut(), &[Action::GoStep4, Action::Run]);
     let Some(Effect::Push(run)) = pushed.pop() else { panic!("nothing runs") };
-    assert_eq!(house.drafts(), 1, "a run that fails leaves the answers");
+    assert_eq!(folder.drafts(), 1, "a run that fails leaves the answers");
     screen.closing();
     let mut run = run;
     testing::settle(run.as_mut());
-    assert_eq!(house.drafts(), 0, "what has succeeded is not kept");
+    assert_eq!(folder.drafts(), 0, "what has succeeded is not kept");
 }
 
 #[test]
 fn the_answers_of_a_run_that_fails_come_back() {
-    let house = House::new();
-    write_file(&RealFs, &house.input().join("a.jsonl"), b"no record\n", 0o644).unwrap();
-    let mut screen = house.open();
-    act(screen.as_mut(), &[Action::Next, Action::Down, Action::GoMode]);
+    let folder = Folder::new();
+    write_file(&RealFs, &folder.input().join("a.jsonl"), b"no record\n", 0o644).unwrap();
+    let mut screen = folder.open();
+    act(screen.as_mut(), &[Action::Next, Action::Down, Action::GoStep3]);
     click(screen.as_mut(), "output");
     act(screen.as_mut(), &[Action::DropRow]);
     screen.handle(Input::Paste("/proc/nowhere/out".to_owned()));
-    let mut pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    let mut pushed = act(screen.as_mut(), &[Action::GoStep4, Action::Run]);
     let Some(Effect::Push(mut run)) = pushed.pop() else { panic!("nothing runs") };
     testing::settle(run.as_mut());
-    assert_eq!(house.drafts(), 1);
-    let again = house.open();
+    assert_eq!(folder.drafts(), 1);
+    let again = folder.open();
     assert!(again.bar_right().unwrap().contains("--minlen 1000"));
 }
 
 #[test]
 fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
-    let house = House::new();
-    let out = house.0.path().join("out");
+    let folder = Folder::new();
+    let out = folder.0.path().join("out");
     let own = RunFolder::for_output(&out);
     own.create(&RealFs).unwrap();
-    let mut stopped = DedupPlan::new(house.input().to_str().unwrap(), out.to_str().unwrap());
+    let mut stopped = DedupPlan::new(folder.input().to_str().unwrap(), out.to_str().unwrap());
     stopped.min_length = Some(77);
     write_file(&RealFs, &own.running_plan(), dedup_to_yaml(&stopped).unwrap().as_bytes(), 0o600).unwrap();
     write_file(&RealFs, &own.journal(), b"", 0o600).unwrap();
     let given = DedupPlan { min_length: Some(500), ..stopped };
-    let mut screen = dedup::open(given, house.env());
-    act(screen.as_mut(), &[Action::GoReview]);
+    let mut screen = guided::open(erase::<Dedup>(given), folder.env());
+    act(screen.as_mut(), &[Action::GoStep4]);
     testing::settle(screen.as_mut());
     let review = shown(screen.as_mut());
     assert!(
-        review.contains("stopped here and can go on: min-length: 77") && review.contains("or to begin"),
+        review.contains("stopped here and can go on: min-length: 77") && review.contains("resume that run or to begin"),
         "{review}"
     );
     assert!(!review.contains("--restart"), "{review}");
@@ -209,40 +210,27 @@ fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
 }
 
 #[test]
-fn a_plan_is_saved_under_a_name_that_is_free() {
-    let house = House::new();
-    let mut screen = house.open();
-    for name in ["dedup-plan.yaml", "dedup-plan-2.yaml"] {
-        assert!(says(&act(screen.as_mut(), &[Action::SavePlan]), name));
-        let text = std::fs::read_to_string(house.0.path().join(name)).unwrap();
-        assert!(text.contains("command: dedup"), "{text}");
-    }
-    let copied = act(screen.as_mut(), &[Action::Copy]);
-    assert!(matches!(&copied[0], Effect::Copy(command) if command.starts_with("gristmill dedup ")));
-}
-
-#[test]
 fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
-    let house = House::new();
-    let mut screen = house.open();
-    act(screen.as_mut(), &[Action::GoMode]);
+    let folder = Folder::new();
+    let mut screen = folder.open();
+    act(screen.as_mut(), &[Action::GoStep3]);
     let before = shown(screen.as_mut());
-    assert!(before.contains("< cut out >"), "{before}");
+    assert!(before.contains("< remove >"), "{before}");
     assert!(screen.why_disabled(Action::Toggle).is_some_and(|why| why.contains("left and right")));
     act(screen.as_mut(), &[Action::Toggle, Action::Toggle, Action::Toggle]);
     assert_eq!(shown(screen.as_mut()), before);
     act(screen.as_mut(), &[Action::Right]);
-    assert!(!shown(screen.as_mut()).contains("< cut out >"));
+    assert!(!shown(screen.as_mut()).contains("< remove >"));
 }
 
 #[test]
 fn tab_takes_the_completion_of_a_path_and_else_goes_to_the_next_field() {
-    let house = House::new();
-    std::fs::create_dir(house.0.path().join("web-marked")).unwrap();
-    let mut screen = house.open();
+    let folder = Folder::new();
+    std::fs::create_dir(folder.0.path().join("web-marked")).unwrap();
+    let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Next]);
     act(screen.as_mut(), &[Action::NextField; 3]);
-    let path = house.0.path().join("web-ma");
+    let path = folder.0.path().join("web-ma");
     act(screen.as_mut(), &[Action::DropRow]);
     screen.handle(Input::Paste(path.to_str().unwrap().to_owned()));
     let picture = shown(screen.as_mut());

@@ -1,4 +1,4 @@
-//! What is known of the data that is to be packed, as the workers found it out.
+//! What the workers have found out about the data.
 
 use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem};
@@ -98,7 +98,7 @@ pub struct TokenizerLook {
 
 /// Everything that is known.
 #[derive(Default)]
-pub struct Seen {
+pub struct Known {
     /// The files.
     pub files: Option<Arc<Outcome<Files>>>,
     /// Documents of them.
@@ -115,7 +115,7 @@ pub struct Seen {
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
 }
 
-impl Seen {
+impl Known {
     /// What is known of a tokenizer.
     pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerLook>> {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
@@ -144,6 +144,11 @@ impl Seen {
     /// The token that documents usually end with.
     pub fn usual_end(&self, name: &str) -> Option<String> {
         self.tokenizer_of(name)?.as_ref().ok()?.usual_end.clone()
+    }
+
+    /// Returns why no file can be listed.
+    pub fn listing_failure(&self) -> Option<String> {
+        self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)
     }
 
     /// Whether one file was given itself.

@@ -1,4 +1,4 @@
-//! What is known of the data that is to be deduplicated, as the workers found it out.
+//! What the workers have found out about the data.
 
 use gristmill_core::{DedupPlan, Outcome};
 use gristmill_ops::job::dedup::DedupEstimate;
@@ -6,43 +6,43 @@ use gristmill_ops::source::dedup::Listing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What minimum lengths come to, and for which answers.
+/// Estimates for minimum lengths, and the answers that they are for.
 #[derive(Default)]
 pub struct Estimates {
     /// The answers that they depend on.
     pub of: Option<DedupPlan>,
-    /// By length in bytes; those that are still worked out are not there.
+    /// By length in bytes; without those that are still being estimated.
     pub by_length: BTreeMap<u64, Arc<Outcome<DedupEstimate>>>,
-    /// Lengths of which that is a first look: better figures are worked out.
-    pub first_looks: BTreeSet<u64>,
-    /// Somebody asked to stop: no more are worked out.
+    /// Lengths with a first estimate, which a better one replaces.
+    pub first_estimates: BTreeSet<u64>,
+    /// Whether the user stopped the estimates.
     pub is_stopped: bool,
 }
 
 /// Everything that is known.
 #[derive(Default)]
-pub struct Seen {
+pub struct Known {
     /// The files.
     pub files: Option<Arc<Outcome<Listing>>>,
-    /// What minimum lengths come to.
+    /// Estimates for minimum lengths.
     pub estimates: Estimates,
-    /// What a run would do, and for which plan.
+    /// The preview of a run, and its plan.
     pub review: Option<(DedupPlan, Arc<Outcome<DedupEstimate>>)>,
 }
 
-impl Seen {
-    /// Why nothing can be read.
+impl Known {
+    /// Returns why nothing can be read.
     pub fn files_blocker(&self) -> Option<String> {
         self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)
     }
 
-    /// What a length comes to; `None` while it is worked out.
+    /// Returns the estimate for a length; `None` while it is being made.
     pub fn estimate(&self, length: u64) -> Option<&Outcome<DedupEstimate>> {
         self.estimates.by_length.get(&length).map(Arc::as_ref)
     }
 }
 
-/// The answers that what a minimum length comes to depends on; the others are as if never given.
+/// Returns the answers that estimates depend on; the others have their defaults.
 pub fn relevant(plan: &DedupPlan) -> DedupPlan {
     DedupPlan {
         text_key: plan.text_key.clone(),

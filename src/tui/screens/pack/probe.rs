@@ -1,6 +1,6 @@
 //! Finding out what is known: reads files and loads tokenizers, so it runs on workers.
 
-use super::seen::{Documents, Extracted, Files, KeySeen, TokenizerLook, SHOWN_FILES};
+use super::known::{Documents, Extracted, Files, KeySeen, TokenizerLook, SHOWN_FILES};
 use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan};

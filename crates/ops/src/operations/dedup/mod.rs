@@ -1,0 +1,78 @@
+//! `dedup`: a folder of JSONL as the same files without repeated text.
+
+pub mod lines;
+mod options;
+
+use super::{Operation, Plan};
+use crate::engine::plan::dedup::{open_questions, refusals};
+use crate::job::dedup::{estimate, needs, run_dedup, DedupEstimate, DedupReport, SampleBudget};
+use crate::job::task::TaskContext;
+use gristmill_core::options::{Group, Step};
+use gristmill_core::text::{bytes, display_safe};
+use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
+use lines::Planned;
+use std::path::PathBuf;
+
+/// The `dedup` operation.
+pub struct Dedup;
+
+impl Plan for DedupPlan {
+    fn blank() -> Self {
+        Self::new("", "")
+    }
+}
+
+impl Operation for Dedup {
+    type Plan = DedupPlan;
+    type Preview = Planned<DedupEstimate>;
+    type Report = Planned<DedupReport>;
+    const NAME: &'static str = "dedup";
+    const ABOUT: &'static str = "Remove text that repeats, and keep its first place: the same files come out";
+    const DOING: &'static str = "deduplicating";
+    const PLAN_OF: &'static str = "removing repeated text";
+    const STEPS: &'static [Step] = &[
+        Step { id: "source", title: "Source" },
+        Step { id: "length", title: "Min. length" },
+        Step { id: "mode", title: "Mode" },
+    ];
+    const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
+    const USES_SPARE_MEMORY: bool = true;
+
+    /// A preview writes nothing, so it needs no output.
+    fn check(plan: &DedupPlan, is_preview: bool) -> Vec<Problem> {
+        let named = match is_preview && plan.output.is_empty() {
+            true => DedupPlan {
+                output: std::env::temp_dir().join("gristmill").to_string_lossy().into_owned(),
+                ..plan.clone()
+            },
+            false => plan.clone(),
+        };
+        open_questions(&named).into_iter().chain(refusals(plan)).collect()
+    }
+
+    fn recent(plan: &DedupPlan) -> Option<PathBuf> {
+        Some(PathBuf::from(plan.visible_output()))
+    }
+
+    fn announcement(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
+        let needs = needs(plan, options, cancel)?;
+        let line = || {
+            format!(
+                "Scratch: about {} in {}, where {} are free.",
+                bytes(needs.scratch_bytes),
+                display_safe(&needs.scratch.to_string_lossy()),
+                bytes(needs.scratch_free_bytes)
+            )
+        };
+        Ok((needs.scratch_bytes > 0).then(line))
+    }
+
+    fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Preview> {
+        let report = estimate(plan, &context.options, SampleBudget::default(), &context.cancel)?;
+        Ok(Planned { plan: plan.clone(), report })
+    }
+
+    fn run(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Report> {
+        Ok(Planned { plan: plan.clone(), report: run_dedup(context, plan)? })
+    }
+}

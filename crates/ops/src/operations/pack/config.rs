@@ -1,0 +1,66 @@
+//! `pack --config`: the settings by which Modalities packs.
+
+use crate::engine::modalities::config;
+use gristmill_core::pack::{EndToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
+use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use std::path::Path;
+
+/// Completes a plan with the settings by which Modalities packs, where no flag gives another.
+pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
+    let refuse = |flag: &str, why: &str, hint: &str| {
+        Err(Failure::usage("reading the command line", why).on(Subject::field(flag)).with_hint(hint))
+    };
+    if !plan.inputs.is_empty() {
+        let why = "the configuration names the text, and so does the command line";
+        return refuse("--config", why, "leave the paths out, or give flags in place of the configuration");
+    }
+    for (is_given, flag) in [(plan.glob.is_some(), "--glob"), (plan.paths_file.is_some(), "--paths-file")] {
+        if is_given {
+            return refuse(flag, "it chooses files of a folder, and the configuration names one file", "leave it out");
+        }
+    }
+    let formats = plan.formats();
+    if formats.is_empty() {
+        plan.modalities = Some(ModalitiesTarget::default());
+    }
+    if formats.len() > 1 && plan.output.is_empty() {
+        let why = "the configuration names a file, and several formats go into a folder";
+        return refuse("--output", why, "name a folder");
+    }
+    let mut config = config::read(path)?;
+    if !plan.tokenizer.is_empty() {
+        config.use_tokenizer(&plan.tokenizer);
+    }
+    let by_config = config.plan(plan.compat)?;
+    let (Some(target), Some(mut by_file)) = (&mut plan.modalities, by_config.modalities) else { return Ok(()) };
+    plan.inputs = by_config.inputs;
+    plan.tokenizer = by_config.tokenizer;
+    plan.text = by_config.text;
+    if plan.output.is_empty() {
+        plan.output = by_config.output;
+    }
+    if plan.special_tokens.is_empty() {
+        plan.special_tokens = by_config.special_tokens;
+    }
+    // The end token of all formats, if given, counts for this one, too.
+    if target.eod_token.is_none() && plan.end.is_none() {
+        target.eod_token = by_file.eod_token.take();
+        // The other formats have no default end token.
+        if plan.nanosets.is_some() || plan.forager.is_some() {
+            plan.end = target.eod_token.take().map(EndToken::Text);
+        }
+    }
+    // An index that is neither named nor present is not created: the lines themselves are read.
+    if target.index.is_none() && (config.is_index_named || config.index.is_file()) {
+        target.index = by_file.index.take();
+    }
+    target.truncate_to = target.truncate_to.or(by_file.truncate_to);
+    target.pad_to = target.pad_to.or(by_file.pad_to);
+    if target.pad_to.is_some() && target.pad_token.is_none() {
+        target.pad_token = by_file.pad_token.take();
+    }
+    if target.batch_lines == DEFAULT_BATCH_LINES {
+        target.batch_lines = by_file.batch_lines;
+    }
+    Ok(())
+}

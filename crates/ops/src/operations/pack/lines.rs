@@ -1,0 +1,193 @@
+//! The printed lines of `pack`.
+
+use crate::engine::plan::shell_quote;
+use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
+use crate::job::prepare::OutputFile;
+use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
+use crate::source::kind::kind_of;
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
+use gristmill_core::{DatasetKind, PackFormat, Problem, ProblemKind, Severity};
+use std::path::Path;
+
+/// Maximum number of listed files per format.
+const FILES_SHOWN: usize = 12;
+
+impl Report for PackReport {
+    fn lines(&self, _: bool) -> Vec<ReportLine> {
+        let mut lines = Vec::new();
+        if self.nothing_to_do {
+            lines.push(nothing_to_do());
+        } else {
+            let figures = format!(
+                ": {}, {}, {} of text in {}{}.",
+                count(self.documents, "document"),
+                count(self.tokens, "token"),
+                bytes(self.bytes),
+                duration(self.elapsed),
+                speed(self)
+            );
+            lines.push(ReportLine::good(format!("Packed {}", count(self.files, "file")), figures));
+            if self.resumed_bytes > 0 {
+                let words = format!("{} of it were done by a run that was stopped.", bytes(self.resumed_bytes));
+                lines.push(words.into());
+            }
+        }
+        let rows = self.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
+        lines.extend(target_lines(rows));
+        for target in &self.targets {
+            lines.extend(skipped_lines(target.format, &target.skipped));
+            lines.extend(detail_lines(target));
+            if !self.nothing_to_do {
+                lines.extend(written(&format!("Written for {}", target.format.word()), &target.outputs));
+            }
+        }
+        if let Some(why) = &self.switched_to_reference {
+            lines.push(ReportLine::default());
+            let why = display_safe(why);
+            let words = format!(
+                "The fast tokenizer differed from the reference ({why}); everything was encoded by the reference."
+            );
+            lines.push(words.into());
+        }
+        lines.extend(count_lines(&self.counts));
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.nothing_to_do
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
+
+    fn next_command(&self) -> Option<String> {
+        self.targets.first().map(|target| format!("gristmill info {}", shell_quote(next_path(target))))
+    }
+}
+
+impl Report for PackPreview {
+    fn lines(&self, _: bool) -> Vec<ReportLine> {
+        let mut lines = vec![match self.nothing_to_do {
+            true => nothing_to_do(),
+            false => format!("Would pack {}. Nothing was written.", self.outlook()).into(),
+        }];
+        if self.resumable_bytes > 0 {
+            let words = format!("A stopped run would be resumed: {} are done.", bytes(self.resumable_bytes));
+            lines.push(words.into());
+        }
+        let rows = self.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
+        lines.extend(target_lines(rows));
+        for target in &self.targets {
+            lines.extend(skipped_lines(target.format, &target.skipped));
+            if !self.nothing_to_do {
+                lines
+                    .extend(written(&format!("Would be written for {}, about", target.format.word()), &target.outputs));
+            }
+        }
+        if !self.nothing_to_do {
+            lines.push(ReportLine::default());
+            let words = format!(
+                "It needs about {}; {} are free. Figures are estimates from {}.",
+                bytes(self.needed_bytes),
+                bytes(self.free_bytes),
+                count(self.sample.documents, "document")
+            );
+            lines.push(words.into());
+        }
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.nothing_to_do
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &[])
+    }
+}
+
+/// Returns the lines of tokens that were left out, and of the size of the vocabulary.
+fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
+    let mut lines = Vec::new();
+    let format = target.format.word();
+    if target.dropped_tokens > 0 {
+        let unit = if target.format == PackFormat::Nanosets { "chunk" } else { "sample" };
+        let tokens = count(target.dropped_tokens, "token");
+        let fill = agree(target.dropped_tokens, "fills", "fill");
+        let are = agree(target.dropped_tokens, "is", "are");
+        lines.push(format!("{format}: {tokens} at the end {fill} no {unit} and {are} left out.").into());
+    }
+    if let Some(size) = target.vocab_size {
+        lines.push(format!("{format}: the training configuration needs vocab_size: {size}").into());
+    }
+    lines
+}
+
+/// Returns the path to browse next. A folder that also holds other files is not a data set: then its first packed file.
+fn next_path(target: &TargetReport) -> &str {
+    let is_data =
+        !Path::new(&target.path).is_dir() || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
+    let first = target.outputs.first().filter(|_| !is_data && target.format == PackFormat::Modalities);
+    first.map_or(&target.path, |file| &file.name)
+}
+
+fn nothing_to_do() -> ReportLine {
+    let words = " Packed already with this plan, and nothing changed since. Nothing was written.";
+    ReportLine::good("Nothing to do.", words)
+}
+
+/// Formats bytes and tokens per second, counting only the work of this run.
+fn speed(report: &PackReport) -> String {
+    let seconds = report.elapsed.as_secs_f64();
+    let done = report.bytes.saturating_sub(report.resumed_bytes);
+    if seconds < 0.05 || done == 0 {
+        return String::new();
+    }
+    let share = done as f64 / report.bytes.max(1) as f64;
+    let tokens = grouped((report.tokens as f64 * share / seconds) as u64);
+    format!(" ({}/s, {tokens} tokens/s)", bytes((done as f64 / seconds) as u64))
+}
+
+fn target_lines<'a>(targets: impl Iterator<Item = (PackFormat, u64, u64, u8, &'a str)>) -> Vec<ReportLine> {
+    let mut table = Table::new(&[
+        ("format", Align::Left),
+        ("holds", Align::Right),
+        ("tokens", Align::Right),
+        ("bytes each", Align::Right),
+        ("at", Align::Left),
+    ]);
+    for (format, documents, tokens, token_bytes, path) in targets {
+        let path = display_safe(path).into_owned();
+        let held = count(documents, format.item());
+        table.row([format.word().to_owned(), held, grouped(tokens), token_bytes.to_string(), path]);
+    }
+    let lines = table.lines().into_iter().map(ReportLine::from);
+    std::iter::once(ReportLine::default()).chain(lines).collect()
+}
+
+fn skipped_lines(format: PackFormat, skipped: &[Skipped]) -> Vec<ReportLine> {
+    let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
+    for skip in skipped {
+        let also = if skip.is_by_design { "as the reference program does" } else { "" };
+        table.row([grouped(skip.documents), display_safe(&skip.reason).into_owned(), also.to_owned()]);
+    }
+    section(&format!("Not in the output for {}:", format.word()), table.lines())
+}
+
+fn written(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
+    let mut lines = file_lines(title, &files[..files.len().min(FILES_SHOWN)]);
+    if let Some(more) = files.len().checked_sub(FILES_SHOWN).filter(|more| *more > 0) {
+        lines.push(format!("… and {} (--json lists them)", count(more as u64, "more file")).into());
+    }
+    lines
+}

@@ -1,0 +1,70 @@
+//! Options of pack that depend on each other.
+
+use super::*;
+use crate::operations::{erase, AnyPlan};
+use gristmill_core::options::Answer;
+use gristmill_core::pack::{EndToken, SampleSize};
+
+fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
+    let mut plan = erase::<Pack>(PackPlan::blank());
+    for (name, value) in answers {
+        let answer = match *value {
+            "" => Answer::On,
+            value => Answer::Text(value.to_owned()),
+        };
+        plan.set(name, &answer).unwrap();
+    }
+    plan
+}
+
+#[test]
+fn settings_of_a_format_stay_while_others_come_and_go() {
+    let mut plan = plan(&[("format", "nanosets"), ("tasks", "3")]);
+    plan.set("format", &Answer::List(vec!["forager".into(), "nanosets".into()])).unwrap();
+    assert_eq!(plan.get("tasks"), Answer::Text("3".into()));
+    plan.set("format", &Answer::List(vec!["forager".into()])).unwrap();
+    assert_eq!((plan.get("tasks"), plan.applies("tasks")), (Answer::Unset, false));
+}
+
+#[test]
+fn loss_masks_are_those_of_the_formats_that_have_them() {
+    let of = |formats: &[&str], masks: &str| {
+        let mut plan = erase::<Pack>(PackPlan::blank());
+        plan.set("format", &Answer::List(formats.iter().map(|format| (*format).to_owned()).collect())).unwrap();
+        plan.set("loss-masks", &Answer::Text(masks.into())).unwrap();
+        plan.get("loss-masks")
+    };
+    let text = |text: &str| Answer::Text(text.into());
+    assert_eq!(of(&["nanosets", "forager"], "all"), text("all"));
+    assert_eq!(of(&["nanosets", "forager"], "forager"), text("forager"));
+    assert_eq!(of(&["nanosets"], "all"), text("nanosets"));
+    assert_eq!((of(&["nanosets"], "forager"), of(&["modalities"], "all")), (Answer::Unset, Answer::Unset));
+}
+
+#[test]
+fn two_options_of_one_answer_do_not_clear_each_other() {
+    let mut fixed = plan(&[("format", "forager"), ("sample-size", "9"), ("eos-id", "7")]);
+    fixed.set("variable", &Answer::Unset).unwrap();
+    fixed.set("eos-token", &Answer::Unset).unwrap();
+    let typed = fixed.typed::<PackPlan>().unwrap();
+    assert_eq!(typed.forager.as_ref().unwrap().sample_size, SampleSize::Fixed(9));
+    assert_eq!(typed.end, Some(EndToken::Id(7)));
+    let variable = plan(&[("format", "forager"), ("sample-size", "9"), ("variable", "")]);
+    assert_eq!(variable.get("sample-size"), Answer::Unset);
+}
+
+#[test]
+fn forager_alone_goes_into_the_folder_that_it_reads() {
+    let output = |inputs: &[&str], formats: &[&str]| {
+        let list = |values: &[&str]| Answer::List(values.iter().map(|value| (*value).to_owned()).collect());
+        let mut plan = plan(&[]);
+        plan.set("path", &list(inputs)).unwrap();
+        plan.set("format", &list(formats)).unwrap();
+        plan.complete();
+        plan.typed::<PackPlan>().unwrap().output.clone()
+    };
+    assert_eq!(output(&["a/b.jsonl"], &["forager"]), "a");
+    assert_eq!(output(&["b.jsonl"], &["forager"]), ".");
+    assert_eq!(output(&["src"], &["forager"]), "src");
+    assert_eq!((output(&["src"], &["forager", "nanosets"]), output(&["a", "b"], &["forager"])), ("".into(), "".into()));
+}

@@ -1,0 +1,99 @@
+//! What keys and clicks do in a step with its guide, and why a step or the run is not possible yet.
+
+use super::field::Field;
+use super::guide::Guide;
+use super::state::{Form, Place};
+use crate::tui::keymap::Action;
+use gristmill_core::{Problem, ProblemKind, Severity};
+
+/// Does what a key means in a step. In a list it moves the cursor, which selects the row.
+pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
+    let list = match form.field() {
+        Some(Field::List(name)) if form.rail.is_none() => name,
+        _ => return form.act(action),
+    };
+    let Some(rows) = guide.list(list) else { return form.act(action) };
+    match action {
+        Action::Down if rows.selected + 1 >= rows.len => form.step_focus_within(true),
+        Action::Up if rows.selected == 0 => form.step_focus_within(false),
+        action if rows.act(action) || action == Action::Toggle => guide.select(form, list),
+        action => form.act(action),
+    }
+}
+
+/// Does what a click means.
+pub(super) fn click(form: &mut Form, guide: &mut dyn Guide, on: Place, line: usize) {
+    form.click(on, line);
+    if let Place::Field(Field::List(name)) = on {
+        let row = guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
+        if row.is_some() {
+            guide.select(form, name);
+        }
+    }
+}
+
+pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: Place, rows: isize) {
+    match on {
+        Place::Field(Field::List(name)) if guide.is_scrolled(name) => {
+            if let Some(list) = guide.list(name) {
+                list.scroll(rows);
+            }
+        }
+        on => form.wheel(on, rows),
+    }
+}
+
+/// Returns why a step cannot be completed: by its answers, then by what the guide knows.
+pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
+    form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
+        // What no single step shows is known at the end of the last one with questions.
+        let is_last = step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
+        is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
+    })
+}
+
+/// Returns the first reason why the plan cannot be run, with the step where it can be changed.
+pub(super) fn first_blocker(form: &Form, guide: &dyn Guide) -> Option<(usize, String)> {
+    let by_step = (0..form.steps().len()).find_map(|step| blocker(form, guide, step).map(|why| (step, why)));
+    by_step.or_else(|| {
+        let why = match guide.preview(form)? {
+            Err(failure) => Some(failure.to_string()),
+            Ok(problems) => {
+                problems.iter().find(|problem| problem.severity == Severity::Refusal).map(ToString::to_string)
+            }
+        };
+        why.map(|why| (form.review(), why))
+    })
+}
+
+/// Returns the problem for which a run of complete answers would be refused.
+fn refusal(form: &Form, guide: &dyn Guide) -> Option<Problem> {
+    if (0..form.steps().len()).any(|step| blocker(form, guide, step).is_some()) {
+        return None;
+    }
+    guide.preview(form)?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal).cloned()
+}
+
+/// Returns the problem that a run of another plan was stopped at the output, if nothing else prevents the run.
+pub(super) fn stopped_run(form: &Form, guide: &dyn Guide) -> Option<Problem> {
+    refusal(form, guide).filter(|problem| problem.kind == ProblemKind::StoppedRun)
+}
+
+/// Returns how to solve the problem for which a run would be refused, in terms of the form.
+pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
+    let is_complete = (0..form.steps().len()).all(|step| blocker(form, guide, step).is_none());
+    if let Some(Err(failure)) = guide.preview(form).filter(|_| is_complete) {
+        return failure.hint.clone();
+    }
+    let problem = refusal(form, guide)?;
+    match problem.kind {
+        ProblemKind::StoppedRun => Some("running it asks whether to resume that run or to begin again".into()),
+        ProblemKind::AlreadyPrepared => {
+            let field = Field::Option("force-overwrite");
+            let step = form.step_of(field).and_then(|step| form.steps().get(step))?;
+            let label = form.table.label(field);
+            Some(format!("{label}, among all settings of {}, replaces it; or name another output", step.title))
+        }
+        _ => problem.hint,
+    }
+}

@@ -1,0 +1,36 @@
+//! Earlier names of contexts and actions, which settings files may still have.
+
+use super::{Action, Context};
+
+const CONTEXTS: &[(&str, Context)] = &[
+    ("pack", Context::Guided),
+    ("pack-text", Context::GuidedText),
+    ("pack-rail", Context::GuidedRail),
+    ("pack-review", Context::GuidedReview),
+    ("dedup-text", Context::GuidedText),
+];
+
+/// Command, earlier name, action.
+const ACTIONS: &[(&str, &str, Action)] = &[
+    ("pack", "go-source", Action::GoStep1),
+    ("pack", "go-text", Action::GoStep2),
+    ("pack", "go-tokenizer", Action::GoStep3),
+    ("pack", "go-formats", Action::GoStep4),
+    ("pack", "go-review", Action::GoStep5),
+    ("dedup", "go-source", Action::GoStep1),
+    ("dedup", "go-length", Action::GoStep2),
+    ("dedup", "go-mode", Action::GoStep3),
+    ("dedup", "go-review", Action::GoStep4),
+];
+
+/// Returns the context of an earlier name, by id or by title: `pack-text` or `pack: text`.
+pub fn context(name: &str) -> Option<Context> {
+    let id = name.replace(": ", "-").replace("steps", "rail");
+    CONTEXTS.iter().find(|(earlier, _)| *earlier == id).map(|(_, context)| *context)
+}
+
+/// Returns the action of an earlier name in a context, which is named as in the file.
+pub fn action(context: &str, name: &str) -> Option<Action> {
+    let command = context.split(['-', ':']).next()?;
+    ACTIONS.iter().find(|(of, earlier, _)| *of == command && *earlier == name).map(|(_, _, action)| *action)
+}
