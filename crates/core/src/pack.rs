@@ -61,6 +61,9 @@ pub struct PackPlan {
     /// The token that ends a document; `None` leaves it to the tokenizer's own template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<EndToken>,
+    /// Ends each format with the document that brings it to at least this many tokens (`--limit-tokens`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_tokens: Option<u64>,
     /// A file or a folder, as the format requires; with several formats, a folder with one folder for each.
     pub output: String,
     /// Seed of every shuffle.
@@ -100,6 +103,7 @@ impl PackPlan {
             tokenizer_name: None,
             special_tokens: Vec::new(),
             end: None,
+            limit_tokens: None,
             output: output.into(),
             seed: DEFAULT_SEED,
             modalities: None,

@@ -79,6 +79,20 @@ fn flags_of_a_format_that_is_not_asked_for_are_refused() {
 }
 
 #[test]
+fn a_limit_of_tokens_ends_each_format_and_is_said_by_the_printed_command() {
+    let sandbox = small();
+    let base = format!("pack a.jsonl --format nanosets --tokenizer {} --eos-token {END}", bpe());
+    let result = sandbox.say(&format!("{base} --output o --limit-tokens 1 --json")).ends(0).json("ok");
+    assert_eq!((&result["documents"], &result["targets"][0]["documents"]), (&1.into(), &1.into()));
+    assert!(result["equivalent_command"].as_str().unwrap().contains("--limit-tokens 1"));
+    assert_eq!(result["plan"]["limit-tokens"], 1);
+    sandbox.say(&format!("{base} --output o --limit-tokens 2")).ends(1).complains("limit-tokens");
+    sandbox.say(&format!("{base} --output p --limit-tokens 2 --skip 1")).ends(2).complains("--skip");
+    let told = sandbox.say(&format!("{base} --output p --limit-tokens 1 --dry-run --json")).ends(0).json("ok");
+    assert_eq!(told["targets"][0]["tokens"], 1);
+}
+
+#[test]
 fn a_dry_run_tells_the_plan_and_writes_nothing() {
     let sandbox = small();
     let line = format!(

@@ -39,7 +39,7 @@ pub struct Finding {
 }
 
 /// The part of a piece for one format.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EncodedBlock {
     /// The tokens of all documents, as the file holds them.
     pub bytes: Vec<u8>,
@@ -116,6 +116,25 @@ pub struct PackedPiece {
 }
 
 impl EncodedBlock {
+    /// Returns the first documents; a token has `width` bytes. Nothing is known of what was left out among them.
+    pub fn first(&self, documents: usize, width: usize) -> Self {
+        let first = |values: &[u64]| values.get(..documents).unwrap_or_default().to_vec();
+        let lengths = first(&self.lengths);
+        let tokens = usize::try_from(lengths.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        let bytes = self.bytes.get(..tokens.saturating_mul(width)).unwrap_or_default().to_vec();
+        Self {
+            bytes,
+            mask: self.mask.get(..tokens).unwrap_or_default().to_vec(),
+            lengths,
+            lines: first(&self.lines),
+            chars: first(&self.chars),
+            lost: first(&self.lost),
+            filled: first(&self.filled),
+            skipped: Vec::new(),
+            first_refused: None,
+        }
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.mask.clear();

@@ -2,6 +2,7 @@
 
 mod findings;
 mod formats;
+mod limit;
 
 use super::feed::Fed;
 use super::inputs::Pass;
@@ -227,8 +228,20 @@ impl<'a> Assembler<'a> {
         }
         let Some((input, role)) = pass.files.get(file).zip(pass.roles.get(file)) else { return Err(missing_file()) };
         let recipes = self.recipes;
+        let is_past_limit = self.is_full();
+        // Without a limit, the texts of all documents; with one, what the format with most of them keeps.
+        let mut most = (packed.documents, packed.tokens);
+        if self.plan.limit_tokens.is_some() {
+            most = (0, 0);
+        }
         for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
             let Some(recipe) = recipes.get(*number) else { continue };
+            let lot = &*self.within_limit(*number, recipe, lot)?;
+            let kept = match self.plan.limit_tokens {
+                Some(_) => (lot.lengths.len() as u64, lot.lengths.iter().sum()),
+                None => most,
+            };
+            most = most.max(kept);
             let all = 0..lot.lengths.len();
             let wanted = match recipe.format {
                 PackFormat::Modalities if recipe.wants_lines => self.add_by_batch(role.pbin, lot).map(|()| all)?,
@@ -237,8 +250,8 @@ impl<'a> Assembler<'a> {
                 PackFormat::Forager => self.add_samples(role.samples, recipe, lot, input).map(|()| all)?,
             };
             if let Some(totals) = self.totals.targets.get_mut(*number) {
-                totals.documents += packed.documents;
-                totals.tokens += packed.tokens.saturating_sub(lot.lost.iter().sum());
+                totals.documents += kept.0;
+                totals.tokens += kept.1.saturating_sub(lot.lost.iter().sum());
                 totals.truncated.add(lot.lost.get(wanted.clone()).unwrap_or_default());
                 totals.padded.add(lot.filled.get(wanted).unwrap_or_default());
                 for skipped in &lot.skipped {
@@ -246,8 +259,8 @@ impl<'a> Assembler<'a> {
                 }
             }
         }
-        self.totals.documents += packed.documents;
-        self.totals.tokens += packed.tokens;
+        self.totals.documents += most.0;
+        self.totals.tokens += most.1;
         self.totals.bytes += fed.piece.block.bytes.len() as u64;
         // Another pass reads the same texts for another format.
         if self.place.pass == 0 && packed.special.documents > 0 {
@@ -261,9 +274,11 @@ impl<'a> Assembler<'a> {
         }
         let place = |place: &ResumePosition| (place.pass, place.file, place.line);
         self.is_quiet = self.told.as_ref().is_some_and(|told| place(&fed.next) <= place(told));
-        self.tell(pass, input, packed)?;
-        if let Some(damage) = &fed.damage {
-            self.report(damage.clone())?;
+        if !is_past_limit {
+            self.tell(pass, input, packed)?;
+            if let Some(damage) = &fed.damage {
+                self.report(damage.clone())?;
+            }
         }
         if fed.is_last {
             let is_dealt = pass

@@ -34,6 +34,8 @@ pub(super) struct Feed<'a> {
     file: usize,
     from: Position,
     open: Option<Open<'a>>,
+    /// Whether no more text is read: what is left of each file is one empty block.
+    skips_text: bool,
 }
 
 enum Open<'a> {
@@ -63,12 +65,25 @@ impl<'a> Feed<'a> {
         cancel: &'a Cancel,
     ) -> Self {
         let from = Position { offset: place.offset, line: place.line };
-        Self { pass, number: place.pass, index, block_bytes, cancel, file: place.file, from, open: None }
+        Self {
+            pass,
+            number: place.pass,
+            index,
+            block_bytes,
+            cancel,
+            file: place.file,
+            from,
+            open: None,
+            skips_text: false,
+        }
     }
 
     /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which may be empty.
     pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<Fed>> {
         let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
+        if self.skips_text {
+            return Ok(Some(self.skip_file()));
+        }
         if self.open.is_none() {
             check_unchanged(file)?;
             self.open = Some(self.open(file)?);
@@ -107,6 +122,19 @@ impl<'a> Feed<'a> {
             fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         }
         Ok(Some(fed))
+    }
+
+    /// Reads no more text, because nothing more of it is packed.
+    pub(super) fn skip_text(&mut self) {
+        self.skips_text = true;
+    }
+
+    /// Ends the current file with an empty block.
+    fn skip_file(&mut self) -> Fed {
+        let piece = FileBlock { file: self.file, block: Block::default(), spans: None };
+        (self.open, self.from, self.file) = (None, Position::default(), self.file + 1);
+        let next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
+        Fed { piece, consumed: 0, next, is_last: true, damage: None }
     }
 
     fn open(&self, file: &TextFile) -> Outcome<Open<'a>> {

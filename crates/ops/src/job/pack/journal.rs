@@ -73,6 +73,9 @@ impl LengthChange {
 pub(super) struct TargetTotals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
+    /// Tokens written, counted only where the plan limits them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) written: u64,
     /// Documents that are truncated.
     #[serde(default)]
     pub(super) truncated: LengthChange,
@@ -81,6 +84,10 @@ pub(super) struct TargetTotals {
     pub(super) padded: LengthChange,
     /// Reason, whether it is by design, number of documents.
     pub(super) skipped: Vec<(String, bool, u64)>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl TargetTotals {

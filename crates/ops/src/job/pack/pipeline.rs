@@ -8,6 +8,7 @@ use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_tokenizer::{Mismatch, Tokenizer};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ pub(super) fn run(
         line: Mutex::new(ReorderBuffer { assembler, next: 0, early, mismatch: None, has_failed: false }),
         moved: Condvar::new(),
         limits,
+        is_full: AtomicBool::new(false),
     };
     // A worker that stops the others because of a mismatch uses a separate flag, because the run continues.
     let stop = Cancel::default();
@@ -90,6 +92,8 @@ struct Pipeline<'a, 'b> {
     line: Mutex<ReorderBuffer<'a, 'b>>,
     moved: Condvar,
     limits: Limits,
+    /// Whether every format has as many tokens as the plan allows.
+    is_full: AtomicBool,
 }
 
 struct Flow {
@@ -120,6 +124,9 @@ impl Pipeline<'_, '_> {
                 let mut feed = locked(&self.feed);
                 cancel.check()?;
                 stop.check()?;
+                if self.is_full.load(Ordering::Acquire) {
+                    feed.0.skip_text();
+                }
                 let fed = feed.0.next(bytes)?;
                 fed.map(|fed| {
                     let number = feed.1;
@@ -183,6 +190,7 @@ impl Pipeline<'_, '_> {
             line.next += 1;
             line.has_failed = true;
             line.assembler.take(&fed, &packed)?;
+            self.is_full.store(line.assembler.is_full(), Ordering::Release);
             line.has_failed = false;
             let bytes = fed.piece.block.bytes;
             let mut flow = locked(&self.flow);

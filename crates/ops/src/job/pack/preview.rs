@@ -357,7 +357,10 @@ impl Sampling {
             }
             _ => all,
         };
-        let tokens = share(tokens, documents, all);
+        let (documents, tokens) = match plan.limit_tokens {
+            Some(limit) if limit < tokens => (share(documents, limit, tokens), limit),
+            _ => (documents, share(tokens, documents, all)),
+        };
         let width = recipe.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
         let documents = match plan.forager.as_ref().map(|target| target.sample_size) {

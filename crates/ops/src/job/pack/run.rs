@@ -463,9 +463,10 @@ pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, Stri
     Some((Subject::path(&first.path), why))
 }
 
-/// Whether only some documents of each task are selected.
+/// Whether only some documents are selected.
 pub(super) fn wants_some(plan: &PackPlan) -> bool {
-    plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some())
+    let is_cut = plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some());
+    is_cut || plan.limit_tokens.is_some()
 }
 
 /// Finishes an earlier publication that was interrupted.

@@ -187,6 +187,20 @@ const END: &[Spec] = &[
 
 const SHARED: &[Spec] = &[
     Spec::new(
+        "limit-tokens",
+        "N",
+        "Stop each format after the document that brings it to N tokens",
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| plan.limit_tokens,
+            set: |plan, tokens| plan.limit_tokens = tokens,
+        },
+    )
+    .unset("all documents")
+    .conflicts(&["skip", "limit"])
+    .advanced(),
+    Spec::new(
         "seed",
         "N",
         "Seed of every shuffle",

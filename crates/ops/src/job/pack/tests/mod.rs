@@ -1,4 +1,5 @@
 mod golden;
+mod limit;
 mod logs;
 mod outputs;
 mod rerun;
