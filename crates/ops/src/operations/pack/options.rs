@@ -198,7 +198,6 @@ const SHARED: &[Spec] = &[
         },
     )
     .unset("all documents")
-    .conflicts(&["skip", "limit"])
     .advanced(),
     Spec::new(
         "seed",

@@ -79,6 +79,11 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     if matches!(&plan.glob, Some(glob) if glob.is_empty()) {
         wrong_ones.push(wrong(p::GLOB, "it is empty, and no name fits"));
     }
+    let is_cut = plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some());
+    if plan.limit_tokens.is_some() && is_cut {
+        let why = format!("it counts the documents of all tasks, and {} and {} those of each", p::SKIP, p::LIMIT);
+        wrong_ones.push(wrong(p::LIMIT_TOKENS, why).with_hint("give one of them"));
+    }
     wrong_ones.extend(plan.modalities.iter().flat_map(|target| of_modalities(plan, target)));
     wrong_ones.extend(plan.nanosets.iter().flat_map(of_nanosets));
     wrong_ones.extend(plan.forager.iter().flat_map(of_forager));

@@ -22,6 +22,8 @@ pub const EOS_TOKEN: &str = "--eos-token";
 pub const EOS_ID: &str = "--eos-id";
 /// `--seed N`.
 pub const SEED: &str = "--seed";
+/// `--limit-tokens N`.
+pub const LIMIT_TOKENS: &str = "--limit-tokens";
 /// `--force-overwrite`.
 pub const FORCE_OVERWRITE: &str = "--force-overwrite";
 /// `--loss-masks`, of Nanosets and Forager.
