@@ -156,7 +156,9 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
         let command = Command::new(name).about(operation.about()).override_usage(usage(*operation));
         let options = operation.options();
         let own = options.iter().filter(|row| !row.info.is_global);
-        Some(own.fold(command, |command, row| command.arg(argument(*operation, row))))
+        let obsolete = operation.obsolete_flags().iter();
+        let obsolete = obsolete.map(|flag| Arg::new(*flag).long(*flag).hide(true).action(ArgAction::SetTrue));
+        Some(command.args(own.map(|row| argument(*operation, row)).chain(obsolete)))
     })
 }
 
@@ -172,12 +174,16 @@ pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
 /// Returns the usage of an operation: the required options are asked for where questions are possible, so parsing does not require them.
 fn usage(operation: &dyn AnyOperation) -> String {
     let mut usage = format!("gristmill {} [OPTIONS]", operation.name());
-    let required = operation.options().into_iter().filter(|row| row.info.is_required);
-    let (positional, flags): (Vec<_>, Vec<_>) = required.partition(|row| row.info.is_positional);
+    let shown = operation.options().into_iter().filter(|row| row.info.is_required || row.info.is_positional);
+    let (positional, flags): (Vec<_>, Vec<_>) = shown.partition(|row| row.info.is_positional);
     for OptionRow { info, kind, .. } in flags.into_iter().chain(positional) {
         let flag = if info.is_positional { String::new() } else { format!("--{} ", info.name) };
         let more = if kind == ValueKind::Paths { "..." } else { "" };
-        usage.push_str(&format!(" {flag}<{}>{more}", info.value_name));
+        let value = match info.is_required {
+            true => format!("<{}>", info.value_name),
+            false => format!("[{}]", info.value_name),
+        };
+        usage.push_str(&format!(" {flag}{value}{more}"));
     }
     usage
 }
@@ -214,7 +220,7 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     };
     match kind {
         ValueKind::Switch => arg.action(ArgAction::SetTrue),
-        ValueKind::Number(least, most) => arg.value_parser(clap::value_parser!(u64).range(least..=most)),
+        ValueKind::Number(..) => arg.value_parser(checked),
         ValueKind::Text => arg.value_parser(checked).allow_hyphen_values(true),
         ValueKind::List(None) => arg.value_parser(checked).allow_hyphen_values(true).action(ArgAction::Append),
         ValueKind::List(Some(_)) => arg.value_parser(checked).allow_hyphen_values(true),
@@ -236,10 +242,11 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
     let text = |text: String| GivenAnswer::Answer(Answer::Text(text));
     match kind {
         ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
-        ValueKind::Number(..) => matches.get_one::<u64>(name).map(|number| text(number.to_string())),
         ValueKind::Paths => matches.get_many::<PathBuf>(name).map(|paths| GivenAnswer::Paths(paths.cloned().collect())),
         ValueKind::Path | ValueKind::File => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
-        ValueKind::Text | ValueKind::Choice(_) => matches.get_one::<String>(name).cloned().map(text),
+        ValueKind::Number(..) | ValueKind::Text | ValueKind::Choice(_) => {
+            matches.get_one::<String>(name).cloned().map(text)
+        }
         ValueKind::List(_) | ValueKind::Choices(_) => {
             let values = matches.get_many::<String>(name)?;
             Some(GivenAnswer::Answer(Answer::List(values.cloned().collect())))

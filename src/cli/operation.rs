@@ -76,7 +76,9 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
         }
         plan.recent().iter().for_each(|path| recent::remember_now(&xdg::state_dir(), path));
     }
-    let report = follow(plan.start(is_preview, options)?, Some(plan.operation().doing()), context)?;
+    let operation = plan.operation();
+    let doing = (!operation.shows_phases()).then(|| operation.doing());
+    let report = follow(plan.start(is_preview, options)?, doing, context)?;
     let (problems, counts) = report.findings();
     let mut result = match context.printer.is_json() {
         // Built for JSON only: with very many files it would need more memory than the run.
@@ -107,6 +109,14 @@ fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {
     }
 }
 
+/// Returns the equivalent command. A preview does without some answers, but the printed command has to be runnable: it ends with the
+/// placeholders of required flags without an answer.
+fn runnable_command(plan: &dyn AnyPlan) -> String {
+    let options = plan.operation().options().into_iter();
+    let open = options.filter(|row| row.info.is_required && plan.get(row.info.name) == Answer::Unset);
+    std::iter::once(plan.command_line().text()).chain(open.map(|row| row.info.usage())).collect::<Vec<_>>().join(" ")
+}
+
 fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, context: &Context) {
     // The result of a dry run is what was asked for: `--quiet` keeps it.
     let print = |line: String| match is_preview {
@@ -115,7 +125,7 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
     };
     report.lines(is_preview).into_iter().for_each(|line| print(summary::painted(line)));
     print(String::new());
-    print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), plan.command_line().text()));
+    print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), runnable_command(plan)));
     if let (false, Some(next)) = (is_preview, report.next_command()) {
         print(format!("{} {next}", paint(Tone::Strong, "Next:")));
     }

@@ -31,7 +31,9 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
         }
         if overwrite {
-            plan.set("force-overwrite", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
+            let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
+            let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
+            plan.set("force-overwrite", &Answer::On).map_err(refuse)?;
         }
         return operation::execute(&*plan, context);
     }

@@ -4,11 +4,14 @@
 //! A new operation is a module here and its row in [`OPERATIONS`]. Arguments, help, completions, the printed command, plan files,
 //! `--dry-run` and `--json` are derived from it.
 
-/// Accessors of a field that is a path.
+/// Accessors of a field that is a path, which may be stored as text.
 macro_rules! path {
     ($field:ident) => {
         Access::Path {
-            get: |plan| Some(plan.$field.to_string_lossy().into_owned()).filter(|path| !path.is_empty()),
+            get: |plan| {
+                let path = std::path::Path::new(&plan.$field).to_string_lossy();
+                Some(path.into_owned()).filter(|path| !path.is_empty())
+            },
             set: |plan, path| plan.$field = path.unwrap_or_default().into(),
         }
     };
@@ -107,8 +110,12 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const STEPS: &'static [Step] = &[Step { id: "settings", title: "Settings" }];
     /// Options by group, in the order in which they are listed, printed and applied.
     const GROUPS: &'static [Group<Self::Plan>];
+    /// Flags of older documents, without hyphens, that are accepted and have no effect.
+    const OBSOLETE_FLAGS: &'static [&'static str] = &[];
     /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
+    /// Whether progress names the current phase in place of [`DOING`](Self::DOING).
+    const SHOWS_PHASES: bool = false;
 
     /// Fills in answers that follow from the given ones.
     fn complete(plan: &mut Self::Plan) {
@@ -192,8 +199,12 @@ pub trait AnyOperation: Sync {
     fn steps(&self) -> &'static [Step];
     /// Returns the options, in the order in which they are listed, printed and applied.
     fn options(&self) -> Vec<OptionRow>;
+    /// Returns flags of older documents, without hyphens, that are accepted and have no effect.
+    fn obsolete_flags(&self) -> &'static [&'static str];
     /// Whether runs use the memory that the system can spare, unless a flag limits it.
     fn uses_spare_memory(&self) -> bool;
+    /// Whether progress names the current phase in place of [`doing`](Self::doing).
+    fn shows_phases(&self) -> bool;
     /// Returns a plan without any answer.
     fn blank(&self) -> Box<dyn AnyPlan>;
     /// Parses a plan file of this operation.
@@ -397,8 +408,16 @@ impl<O: Operation> AnyOperation for Entry<O> {
         O::GROUPS.iter().flat_map(|group| group.options.iter().map(|option| row(group, option))).collect()
     }
 
+    fn obsolete_flags(&self) -> &'static [&'static str] {
+        O::OBSOLETE_FLAGS
+    }
+
     fn uses_spare_memory(&self) -> bool {
         O::USES_SPARE_MEMORY
+    }
+
+    fn shows_phases(&self) -> bool {
+        O::SHOWS_PHASES
     }
 
     fn blank(&self) -> Box<dyn AnyPlan> {

@@ -37,6 +37,7 @@ impl Operation for Dedup {
     ];
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
     const USES_SPARE_MEMORY: bool = true;
+    const SHOWS_PHASES: bool = true;
 
     /// A preview writes nothing, so it needs no output.
     fn check(plan: &DedupPlan, is_preview: bool) -> Vec<Problem> {
