@@ -5,7 +5,6 @@ use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::index::IndexArgs;
-use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
 use super::nanosets::NanosetsArgs;
@@ -49,8 +48,6 @@ pub struct Cli {
 pub enum Command {
     /// Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset
     Prepare(Box<PrepareArgs>),
-    /// Describe pictures, sound and video of a prepared data set or of a folder
-    PrepareMedia(Box<PrepareMediaArgs>),
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(GivenPlan),
@@ -155,7 +152,7 @@ impl Command {
     /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
     pub fn has_plan(&self) -> bool {
         match self {
-            Self::Prepare(_) | Self::PrepareMedia(_) | Self::Index(_) => true,
+            Self::Prepare(_) | Self::Index(_) => true,
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.name() == "modalities data pack_encoded_data",
@@ -177,7 +174,6 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
-            Self::PrepareMedia(_) => "prepare-media",
             Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",

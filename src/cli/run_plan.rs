@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{jsonl, kinds, media, mix, operation, paths, prepare};
+use super::{jsonl, kinds, mix, operation, paths, prepare};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use gristmill_ops::engine::plan::file::{self, PlanFile};
@@ -43,18 +43,6 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
                 plan.rerun = Rerun::Overwrite;
             }
             run_prepare(*plan, path, context)
-        }
-        PlanFile::PrepareMedia(_) if overwrite => {
-            let failure = Failure::usage("reading the plan", "a plan for media metadata takes no --force-overwrite");
-            Err(failure
-                .on(Subject::path(path))
-                .with_hint("leave it out: rows are written anew anyway; `prune: true` in the plan removes old ones")
-                .into())
-        }
-        PlanFile::PrepareMedia(mut plan) => {
-            plan.compat |= context.globals.compat;
-            plan.path = data_set(&plan.path, path)?;
-            media::execute(&plan, context)
         }
         PlanFile::Mix(mut plan) => {
             plan.overwrite |= overwrite;

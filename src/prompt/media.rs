@@ -4,9 +4,9 @@ use super::ask::Ask;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Cancel, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, RunOptions};
 use gristmill_ops::engine::media::outlook;
-use gristmill_ops::engine::plan::CommandLine;
 use gristmill_ops::formats::energon::media_json::to_json;
 use gristmill_ops::job::media::preview;
+use gristmill_ops::operations::{erase, PrepareMedia};
 
 /// Asks how the media of a data set or folder are picked, and shows what that means; `None` when the person leaves it.
 pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<PrepareMediaPlan>> {
@@ -111,6 +111,6 @@ fn show(ask: &Ask, plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<boo
     for problem in preview.problems.iter().take(10) {
         ask.tell(format!("Note: {problem}"));
     }
-    ask.tell(format!("The same by flags: {}", CommandLine::of_media(plan).text()));
+    ask.tell(format!("The same by flags: {}", erase::<PrepareMedia>(plan.clone()).command_line().text()));
     Ok(true)
 }

@@ -20,7 +20,7 @@ mod splits;
 
 pub use ask::Ask;
 use dedup::dedup;
-pub use media::media;
+use media::media;
 pub use options::plan;
 use pack::pack;
 

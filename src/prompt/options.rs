@@ -4,8 +4,8 @@ use super::ask::Ask;
 use super::next_action::{report_each_problem, Choice, LastLook};
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
-use gristmill_core::{DedupPlan, Outcome, PackPlan, Problem, RunOptions};
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
+use gristmill_core::{DedupPlan, Outcome, PackPlan, PrepareMediaPlan, Problem, RunOptions};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack, PrepareMedia};
 
 /// The answer that removes a typed one.
 const EMPTY: &str = "-";
@@ -23,6 +23,9 @@ pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<
     }
     if let Some(dedup) = plan.typed::<DedupPlan>() {
         return Ok(super::dedup(dedup.clone(), options)?.map(erase::<Dedup>));
+    }
+    if let Some(media) = plan.typed::<PrepareMediaPlan>().filter(|media| !media.path.is_empty()) {
+        return Ok(super::media(media, options)?.map(erase::<PrepareMedia>));
     }
     let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
     for row in guide.plan.operation().options().into_iter().filter(|row| row.info.is_required) {

@@ -10,7 +10,7 @@ use gristmill_ops::job::prepare::PrepareJob;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
 use gristmill_ops::job::{JobState, JobStatus};
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{erase, AnyPlan, PrepareMedia};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -129,7 +129,7 @@ impl Plan {
     fn to_yaml(&self) -> Option<Outcome<String>> {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
-            Self::Media(plan) => plan_file::media_to_yaml(plan),
+            Self::Media(plan) => erase::<PrepareMedia>((**plan).clone()).to_yaml(),
             Self::Operation(plan) => plan.to_yaml(),
             Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
         })

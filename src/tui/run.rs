@@ -34,8 +34,6 @@ pub enum Start {
     Form(Box<dyn AnyPlan>),
     /// The mixture of token folders, with the answers already given; the home screen is below it.
     Mixture(Box<IndexDraft>),
-    /// The screen of `prepare-media`, with the answers already given; the home screen is below it.
-    Media(Box<PrepareMediaPlan>),
 }
 
 /// Time between two ticks while something runs.
@@ -120,7 +118,10 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Form(plan) => {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
-            app.push(super::guided::open(plan, env.clone()));
+            app.push(match plan.typed::<PrepareMediaPlan>().filter(|plan| !plan.path.is_empty()) {
+                Some(plan) => super::screens::media::open_with(plan, env.clone()),
+                None => super::guided::open(plan, env.clone()),
+            });
             app
         }
         Start::Mixture(given) => {
@@ -133,11 +134,6 @@ fn build(start: Start, env: &UiEnv) -> App {
             let home = Home::new(Some(folder.clone()), env.clone());
             let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
             app.push(super::screens::mixture::open_with(folder, *given, env.clone()));
-            app
-        }
-        Start::Media(plan) => {
-            let mut app = above_home(Path::new(&plan.path), env);
-            app.push(super::screens::media::open_with(&plan, env.clone()));
             app
         }
     }

@@ -86,11 +86,20 @@ pub enum MediaFilter {
     Extension,
     /// By the first bytes of each entry, then by the extension.
     Header,
-    /// By shell patterns: entries whose name matches one of them.
+    /// By shell patterns: entries whose name matches one of them. Without patterns, the rule is still to be chosen.
     Glob(Vec<String>),
 }
 
 impl MediaFilter {
+    /// The filter of a plan that does not say how media are selected.
+    pub const UNSET: Self = Self::Glob(Vec::new());
+
+    /// Returns the filter with these patterns, which commas separate; `None` if there is no pattern.
+    pub fn of_patterns(text: &str) -> Option<Self> {
+        let patterns: Vec<String> = text.split(',').map(str::to_owned).collect();
+        patterns.iter().any(|pattern| !pattern.trim().is_empty()).then_some(Self::Glob(patterns))
+    }
+
     /// Returns the `strategy` of its row in `media_filters`.
     pub fn strategy(&self) -> &'static str {
         match self {

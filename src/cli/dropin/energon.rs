@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
-use super::super::{info, jsonl, kinds, lint, media, mix, paths, prepare};
+use super::super::{info, jsonl, kinds, lint, media, mix, operation, paths, prepare};
 use super::fix_duplicates::without_renames;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
@@ -13,6 +13,7 @@ use gristmill_core::{
 };
 use gristmill_ops::engine::check::LintOptions;
 use gristmill_ops::formats::energon::split_yaml::SplitFile;
+use gristmill_ops::operations::{erase, PrepareMedia};
 use gristmill_ops::source::discover::discover;
 use gristmill_pycompat::pattern::Pattern;
 use std::ffi::OsString;
@@ -356,7 +357,7 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
         prune: false,
         compat: context.globals.compat,
     };
-    let mut done = media::execute(&plan, context)?;
+    let mut done = operation::execute(&*erase::<PrepareMedia>(plan), context)?;
     forgive(&mut done);
     Ok(done)
 }

@@ -1,12 +1,12 @@
 //! The printed summary of `prepare`.
 
-use super::super::media::{outlook_lines, summary_line};
 use super::super::printer::{paint, Tone};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, count, display_safe, duration, grouped};
 use gristmill_core::{PreparePlan, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::media::MediaOutlook;
 use gristmill_ops::engine::plan::{command_line_after_run, CommandLine};
+use gristmill_ops::job::media::{outlook_lines, summary_line};
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use gristmill_ops::job::report::{self, LineTone, ReportLine};
 use serde_json::{json, Value};
@@ -58,7 +58,7 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
         false => format!("Would prepare {path}. Nothing was written."),
     }];
     lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
-    lines.extend(media.into_iter().flat_map(outlook_lines));
+    lines.extend(media.into_iter().flat_map(outlook_lines).map(painted));
     lines.extend(file_lines("Would be written", &preview.files));
     lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());

@@ -42,6 +42,7 @@ mod dedup;
 mod nanosets_merge;
 mod nanosets_shuffle;
 mod pack;
+mod prepare_media;
 
 pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
 pub use count::Count;
@@ -50,6 +51,7 @@ pub use dedup::Dedup;
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
+pub use prepare_media::PrepareMedia;
 
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::scratch_elsewhere;
@@ -75,6 +77,7 @@ const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// All operations, in the order of the help.
 pub static OPERATIONS: &[&dyn AnyOperation] = &[
+    &Entry::<PrepareMedia>::NEW,
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
     &Entry::<Dedup>::NEW,

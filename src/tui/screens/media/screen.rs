@@ -8,9 +8,9 @@ use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Places, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::plan::PLAN_VERSION;
-use gristmill_core::{Outcome, PrepareMediaPlan, Severity};
-use gristmill_ops::engine::plan::CommandLine;
+use gristmill_core::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, Severity};
 use gristmill_ops::job::media::{preview, MediaPreview};
+use gristmill_ops::operations::{erase, PrepareMedia};
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -124,7 +124,7 @@ impl MediaState {
 
     /// The same as a command, quoted for a shell; empty while a pattern is missing.
     pub fn command(&self) -> String {
-        self.plan().map(|plan| CommandLine::of_media(&plan).text()).unwrap_or_default()
+        self.plan().map(|plan| erase::<PrepareMedia>(plan).command_line().text()).unwrap_or_default()
     }
 
     /// What the answers would do, unless another filter was chosen since it was looked at.
@@ -222,7 +222,9 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
 /// As [`open`], with answers that are given already.
 pub fn open_with(plan: &PrepareMediaPlan, env: UiEnv) -> Box<dyn Screen> {
     let mut state = MediaState::new(&plan.path);
-    state.form.adopt(Some(&plan.media));
+    let filter = Some(&plan.media.filter).filter(|filter| **filter != MediaFilter::UNSET);
+    let filter = filter.unwrap_or(&MediaFilter::Extension).clone();
+    state.form.adopt(Some(&MediaPlan { filter, decode: plan.media.decode }));
     state.prune = plan.prune;
     state.compat = plan.compat;
     Box::new(MediaScreen::new(state, env))

@@ -32,6 +32,7 @@ fn preview() -> MediaPreview {
         audio_num_samples: Some(551_250),
     };
     MediaPreview {
+        path: "/data/photos".into(),
         outlook: MediaOutlook {
             by_type: vec![("jpg".into(), MediaType::Image, 6_000), ("mp4".into(), MediaType::Av, 2_112)],
             probed: vec![

@@ -4,9 +4,7 @@ use super::flags as f;
 use crate::formats::energon::split_yaml::SplitFile;
 use gristmill_core::plan::{FieldExpr, DATASET_YAML};
 use gristmill_core::sample_type::CRUDE_CLASS;
-use gristmill_core::{
-    Duplicates, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz,
-};
+use gristmill_core::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
 use std::path::Path;
 
 /// The most single excludes that are written as flags; more are written to a file.
@@ -201,25 +199,6 @@ impl CommandLine {
             MediaFilter::Glob(patterns) => self.value(f::MEDIA_BY_GLOB, &patterns.join(",")),
         }
         self.flag_if(plan.decode, f::DECODE);
-    }
-
-    /// Returns the command equivalent to a plan for media alone.
-    pub fn of_media(plan: &PrepareMediaPlan) -> Self {
-        let mut line = Self::default();
-        line.push("gristmill");
-        line.push("prepare-media");
-        let is_like_a_flag = plan.path.starts_with('-');
-        if !is_like_a_flag {
-            line.push(&plan.path);
-        }
-        line.media(&plan.media);
-        line.flag_if(plan.prune, f::PRUNE);
-        line.flag_if(plan.compat, f::COMPAT);
-        if is_like_a_flag {
-            line.push("--");
-            line.push(&plan.path);
-        }
-        line
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::nanosets::mixture::IndexPlan;
 use gristmill_core::plan::PLAN_VERSION;
-use gristmill_core::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
+use gristmill_core::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PreparePlan, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The largest plan that is read, in bytes.
@@ -24,12 +24,6 @@ const PACK_HEADER: &str = "\
 pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
     Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
-}
-
-/// Returns a plan for media alone as a file.
-pub fn media_to_yaml(plan: &PrepareMediaPlan) -> Outcome<String> {
-    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
-    Ok(format!("{HEADER}command: prepare-media\n{}", body.trim_start_matches("---\n")))
 }
 
 /// Returns a plan of a metadataset as a file.
@@ -66,8 +60,6 @@ pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
 pub enum PlanFile {
     /// A plan of `prepare`; also of a file that names no command.
     Prepare(Box<PreparePlan>),
-    /// A plan of `prepare-media`.
-    PrepareMedia(PrepareMediaPlan),
     /// A plan of `mix new`.
     Mix(MixPlan),
     /// A plan of `mix index`.
@@ -79,7 +71,6 @@ impl PlanFile {
     pub fn command(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
-            Self::PrepareMedia(_) => "prepare-media",
             Self::Mix(_) => "mix new",
             Self::MixIndex(_) => "mix index",
         }
@@ -142,8 +133,7 @@ pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -
 }
 
 /// Commands of [`PlanFile`], as a file spells them and as the user types them.
-const COMMANDS: [(&str, &str); 4] =
-    [("prepare", "prepare"), ("prepare-media", "prepare-media"), ("mix", "mix new"), ("mix-index", "mix index")];
+const COMMANDS: [(&str, &str); 3] = [("prepare", "prepare"), ("mix", "mix new"), ("mix-index", "mix index")];
 
 fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")

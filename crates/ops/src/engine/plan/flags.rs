@@ -56,7 +56,7 @@ pub const MEDIA_BY_EXTENSION: &str = "--media-metadata-by-extension";
 pub const MEDIA_BY_HEADER: &str = "--media-metadata-by-header";
 /// `--media-metadata-by-glob PATTERNS`.
 pub const MEDIA_BY_GLOB: &str = "--media-metadata-by-glob";
+/// The flags that say how media are picked, of which one can be given.
+pub const MEDIA_FILTERS: &str = "--media-metadata-by-extension, --media-metadata-by-header, --media-metadata-by-glob";
 /// `--decode`.
 pub const DECODE: &str = "--decode";
-/// `--prune`.
-pub const PRUNE: &str = "--prune";

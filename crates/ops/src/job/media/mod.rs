@@ -2,14 +2,16 @@
 //! tables of its database. Nothing is visible before the end; a stopped run starts again.
 
 mod apply;
+mod lines;
 mod preview;
 mod run;
 mod target;
 
+pub use lines::{outlook_lines, summary_line};
 pub use preview::{preview, MediaPreview};
 
 use super::prepare::OutputFile;
-use super::task::Task;
+use super::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PrepareMediaPlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};
 use serde::Serialize;
@@ -19,6 +21,9 @@ use std::time::Duration;
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct MediaReport {
+    /// The data set or folder, as given by the user.
+    #[serde(skip)]
+    pub path: String,
     /// Entries that the filter selected and that were examined.
     pub entries: u64,
     /// Images that were described.
@@ -42,6 +47,14 @@ pub struct MediaReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
     pub elapsed: Duration,
+}
+
+/// Kind of plan that a plan file of `prepare-media` declares.
+pub const PLAN_OF: &str = "describing media";
+
+/// Runs a plan.
+pub(crate) fn run_media(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
+    run::run(context, plan)
 }
 
 /// Starts a plan in the background. Errors in its path are also reported at the end of the task.

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// What a run would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct MediaPreview {
+    /// The data set or folder, as given by the user.
+    #[serde(skip)]
+    pub path: String,
     /// What would be examined; for a WebDataset as far as the names of its parts and its first samples show.
     pub outlook: MediaOutlook,
     /// Number of existing rows.
@@ -49,7 +52,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
         bytes: old + seen.candidates.saturating_sub(rows_before) * ROW_BYTES,
         replaces: database.exists(),
     }];
-    Ok(MediaPreview { outlook: seen, rows_before, files, problems: problems.kept() })
+    Ok(MediaPreview { path: plan.path.clone(), outlook: seen, rows_before, files, problems: problems.kept() })
 }
 
 fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaOutlook> {

@@ -1,9 +1,9 @@
 //! The course of one `prepare-media`, from opening to the published database.
 
 use super::target::{self, Target};
-use super::{apply, MediaReport};
+use super::{apply, MediaReport, PLAN_OF};
 use crate::engine::media::{MediaRows, Probing};
-use crate::engine::plan::file as plan_file;
+use crate::engine::plan::file::typed_to_yaml;
 use crate::formats::energon::layout;
 use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
@@ -68,6 +68,7 @@ fn work(
     let rows = probe(context, plan, target, &dir)?;
     let (draft, written) = apply::fill(context, plan, own, target, &rows)?;
     let mut report = MediaReport {
+        path: plan.path.clone(),
         entries: rows.iter().map(|unit| unit.entries).sum(),
         images: rows.iter().map(|unit| unit.images).sum(),
         av: rows.iter().map(|unit| unit.av).sum(),
@@ -144,7 +145,7 @@ fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, repor
     let fs = &*context.fs;
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), result: report };
     let json = serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()));
-    let yaml = plan_file::media_to_yaml(plan);
+    let yaml = typed_to_yaml(PLAN_OF, "prepare-media", plan);
     let done = json
         .and_then(|json| replace_file(fs, own, &own.media_report(), &json, RECORD_MODE))
         .and_then(|()| replace_file(fs, own, &own.media_plan(), yaml?.as_bytes(), RECORD_MODE));
