@@ -155,7 +155,7 @@ impl Command {
             Self::Prepare(_) | Self::Index(_) => true,
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
-            Self::Modalities(args) => args.name() == "modalities data pack_encoded_data",
+            Self::Modalities(args) => args.has_plan(),
             Self::Energon(args) => matches!(args.name(), "energon prepare" | "energon prepare-media"),
             Self::Info { .. } | Self::Lint { .. } | Self::Verify { .. } | Self::Repair { .. } | Self::Browse(_) => {
                 false
@@ -185,7 +185,7 @@ impl Command {
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),
-            Self::Nanosets(args) => args.0.name(),
+            Self::Nanosets(args) => args.command.plan().name(),
             Self::Operation(given) => given.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the command line";
@@ -146,8 +147,51 @@ impl Subcommand for GivenPlan {
     }
 }
 
+/// Commands that have the first word of their names in common, such as those of `nanosets`.
+pub trait OperationGroup {
+    /// The first word.
+    const NAME: &'static str;
+}
+
+/// A command of a group.
+#[derive(Clone, Debug)]
+pub struct Grouped<G>(GivenPlan, PhantomData<G>);
+
+impl<G> Grouped<G> {
+    /// Returns the values given to the command.
+    pub fn plan(&self) -> &GivenPlan {
+        &self.0
+    }
+}
+
+impl<G: OperationGroup> FromArgMatches for Grouped<G> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let given = given_of(G::NAME, matches).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        Ok(Self(given, PhantomData))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<G: OperationGroup> Subcommand for Grouped<G> {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands(commands_of(G::NAME))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        operation(&format!("{} {name}", G::NAME)).is_some()
+    }
+}
+
 /// Returns the commands of a group, such as `merge` and `shuffle` of `nanosets`; for the group without a name, those that are in no group.
-pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
+fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
     OPERATIONS.iter().filter_map(move |operation| {
         let (of, name) = operation.name().split_once(' ').unwrap_or(("", operation.name()));
         if of != group {
@@ -163,7 +207,7 @@ pub fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
 }
 
 /// Returns the values given to a command of a group.
-pub fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
+fn given_of(group: &str, matches: &ArgMatches) -> Option<GivenPlan> {
     let (name, matches) = matches.subcommand()?;
     let operation = operation(format!("{group} {name}").trim_start())?;
     let own = operation.options().into_iter().filter(|row| !row.info.is_global);

@@ -108,7 +108,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
         Some(Command::Operation(given)) => operation::run(&given, context),
-        Some(Command::Nanosets(args)) => operation::run(&args.0, context),
+        Some(Command::Nanosets(args)) => operation::run(args.command.plan(), context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

@@ -26,14 +26,16 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
         false => failure,
     };
     if let Some(mut plan) = read_plan(&text).map_err(in_file)? {
-        let has = |option: &str| plan.operation().options().iter().any(|row| row.info.name == option);
+        let options = plan.operation().options();
+        let has = |option: &str| options.iter().any(|row| row.info.name == option);
         if context.globals.compat && has("compat") {
             plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
         }
         if overwrite {
+            let option = if has("overwrite") { "overwrite" } else { "force-overwrite" };
             let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
             let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
-            plan.set("force-overwrite", &Answer::On).map_err(refuse)?;
+            plan.set(option, &Answer::On).map_err(refuse)?;
         }
         return operation::execute(&*plan, context);
     }

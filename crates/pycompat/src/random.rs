@@ -180,6 +180,20 @@ pub fn shuffle<T>(items: &mut [T]) {
     MersenneTwister::seeded(42).shuffle(items);
 }
 
+/// Returns a whole number of any size in digits, as Python prints it.
+///
+/// # Errors
+/// A text that is not a whole number.
+pub fn digits(text: &str) -> Result<String, String> {
+    Seed::parse(text).ok_or("a whole number is needed")?;
+    let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
+    Ok(match (digits, text.starts_with('-')) {
+        ("", _) => "0".to_owned(),
+        (digits, true) => format!("-{digits}"),
+        (digits, false) => digits.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,5 +269,15 @@ mod tests {
         let chosen: String = (0..12).map(|_| ["a", "b", "c"][twister.choose(&[60, 80, 100])]).collect();
         assert_eq!(chosen, "caaccababaab");
         assert_eq!(twister.choose(&[]), 0);
+    }
+
+    #[test]
+    fn whole_numbers_of_any_size_are_written_in_one_way() {
+        for (typed, written) in
+            [("42", "42"), ("+007", "7"), ("-0", "0"), ("-12", "-12"), ("18446744073709551616", "18446744073709551616")]
+        {
+            assert_eq!(digits(typed).as_deref(), Ok(written));
+        }
+        assert!(["", "-", "1.0", "0x10", "--1"].iter().all(|text| digits(text).is_err()));
     }
 }

@@ -153,7 +153,7 @@ struct InOutArgs {
     )]
     policy: Policy,
     /// Seed [default: another one each time]
-    #[arg(long, value_name = "N", value_parser = super::super::modalities::seed, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = seed_of, allow_hyphen_values = true)]
     seed: Option<Seed>,
 }
 
@@ -184,7 +184,7 @@ struct ChunkArgs {
     )]
     policy: Policy,
     /// One seed for all chunks [default: another one each time]
-    #[arg(long = "global_seed", value_name = "N", value_parser = super::super::modalities::digits, allow_hyphen_values = true)]
+    #[arg(long = "global_seed", value_name = "N", value_parser = gristmill_pycompat::random::digits, allow_hyphen_values = true)]
     seed: Option<String>,
 }
 
@@ -311,6 +311,11 @@ fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> R
     let what = what(files, chunk, seed);
     let plan = RewritePlan { what, output: args.output.clone(), existing, compat: context.globals.compat };
     rewrite::run(plan, random, context)
+}
+
+/// Parses a seed of any size.
+fn seed_of(text: &str) -> Result<Seed, String> {
+    Seed::parse(text).ok_or_else(|| "a whole number is needed".to_owned())
 }
 
 /// Returns a seed where `modalities` takes a random one: below 2³¹, so that it is easy to type.

@@ -3,26 +3,22 @@
 
 mod args;
 pub mod check;
-mod command;
 pub mod folder;
 pub mod instruction;
 pub mod rewrite;
 
-pub use args::{digits, seed, ModalitiesArgs};
+pub use args::ModalitiesArgs;
 
 use super::context::Context;
-use super::dropin;
 use super::exit::Finished;
+use super::{dropin, operation};
 use args::ModalitiesCommand;
 
 /// Runs a command of `modalities`.
 pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
     match args.command {
         ModalitiesCommand::Data(args) => dropin::modalities::run(*args, context),
-        ModalitiesCommand::Merge(args) => rewrite::merge(&args, context),
-        ModalitiesCommand::Shuffle(args) => rewrite::shuffle(&args, context),
-        ModalitiesCommand::Chunk(args) => rewrite::chunk(&args, context),
+        ModalitiesCommand::Operation(given) => operation::run(given.plan(), context),
         ModalitiesCommand::Instruction { config } => instruction::run(&config, context),
-        ModalitiesCommand::Filter(args) => rewrite::filter(&args, context),
     }
 }

@@ -39,6 +39,7 @@ macro_rules! switch {
 
 mod count;
 mod dedup;
+mod modalities;
 mod nanosets_merge;
 mod nanosets_shuffle;
 mod pack;
@@ -48,6 +49,7 @@ pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
 pub use count::Count;
 pub use dedup::lines::{passages, Planned};
 pub use dedup::Dedup;
+pub use modalities::{ModalitiesChunk, ModalitiesFilter, ModalitiesMerge, ModalitiesShuffle, RewritePreview};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
@@ -81,6 +83,10 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
     &Entry::<Dedup>::NEW,
+    &Entry::<ModalitiesMerge>::NEW,
+    &Entry::<ModalitiesShuffle>::NEW,
+    &Entry::<ModalitiesChunk>::NEW,
+    &Entry::<ModalitiesFilter>::NEW,
     &Entry::<NanosetsMerge>::NEW,
     &Entry::<NanosetsShuffle>::NEW,
 ];

@@ -92,7 +92,8 @@ pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outc
     Task::start("modalities", options, fs, move |context| run(&plan, context))
 }
 
-fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
+/// Executes a plan on the thread of a task.
+pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
     let output = std::path::absolute(&plan.output).map_err(|e| Failure::io("naming the output", &plan.output, &e))?;
     let replaces = refuse_existing(plan, &output)?;
     context.phase_of(Phase::Open, "file", "looking at the sources");
