@@ -336,8 +336,13 @@ mod tests {
         ) {
             let operation = OPERATIONS[row];
             let mut plan = operation.blank();
-            for (OptionRow { info, kind, .. }, draw) in operation.options().iter().zip(&draws) {
-                if plan.applies(info.name) {
+            let rows = operation.options();
+            for (OptionRow { info, kind, .. }, draw) in rows.iter().zip(&draws) {
+                let excludes = |other: &OptionInfo| {
+                    let is_listed = info.conflicts.contains(&other.name) || other.conflicts.contains(&info.name);
+                    is_listed && plan.get(other.name) != Answer::Unset
+                };
+                if plan.applies(info.name) && !rows.iter().any(|row| excludes(&row.info)) {
                     // A text that the option does not accept leaves its default.
                     let _ = plan.set(info.name, &value(*kind, info.is_required, *draw));
                 }
