@@ -31,16 +31,16 @@ const BUDGETS: &[(&str, usize)] = &[
     ("dedup", 2_735),
     ("engine", 28_500),
     ("formats", 6_200),
-    ("job", 15_900),
+    ("job", 16_010),
     ("media", 13_530),
-    ("operations", 2_070),
+    ("operations", 2_550),
     ("preview", 3_530),
-    ("prompt", 1_690),
-    ("pycompat", 4_275),
+    ("prompt", 1_695),
+    ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 33_250),
+    ("tui", 33_270),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
