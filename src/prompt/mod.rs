@@ -20,7 +20,6 @@ mod splits;
 
 pub use ask::Ask;
 use dedup::dedup;
-use media::media;
 pub use options::plan;
 use pack::pack;
 

@@ -4,8 +4,8 @@ use super::ask::Ask;
 use super::next_action::{report_each_problem, Choice, LastLook};
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
-use gristmill_core::{DedupPlan, Outcome, PackPlan, PrepareMediaPlan, Problem, RunOptions};
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack, PrepareMedia};
+use gristmill_core::{DedupPlan, Outcome, PackPlan, Problem, RunOptions};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 
 /// The answer that removes a typed one.
 const EMPTY: &str = "-";
@@ -24,13 +24,15 @@ pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<
     if let Some(dedup) = plan.typed::<DedupPlan>() {
         return Ok(super::dedup(dedup.clone(), options)?.map(erase::<Dedup>));
     }
-    if let Some(media) = plan.typed::<PrepareMediaPlan>().filter(|media| !media.path.is_empty()) {
-        return Ok(super::media(media, options)?.map(erase::<PrepareMedia>));
-    }
     let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
     for row in guide.plan.operation().options().into_iter().filter(|row| row.info.is_required) {
         while guide.plan.applies(row.info.name) && guide.plan.get(row.info.name) == Answer::Unset {
             ask_option(&guide.ask, &row, &mut *guide.plan)?;
+        }
+    }
+    for group in options::one_of_groups(&guide.plan.operation().options()) {
+        while group.iter().all(|row| guide.plan.get(row.info.name) == Answer::Unset) {
+            ask_one_of(&guide.ask, &group, &mut *guide.plan)?;
         }
     }
     Ok(guide.review()?.then_some(guide.plan))
@@ -129,6 +131,22 @@ fn line_of(choice: &options::Choice) -> String {
     match choice.help {
         "" => choice.name.to_owned(),
         help => format!("{}: {help}", choice.name),
+    }
+}
+
+/// Asks which option of a group is to be given.
+fn ask_one_of(ask: &Ask, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
+    let lines: Vec<String> = group.iter().map(|row| format!("{}: {}", row.info.label(), row.info.help)).collect();
+    let heading = group.first().map_or("", |row| row.heading);
+    match group.get(ask.choose(heading, &lines, 0)?) {
+        Some(row) if row.kind == ValueKind::Switch => {
+            if let Err(why) = plan.set(row.info.name, &Answer::On) {
+                ask.tell(format!("Not possible: {why}"));
+            }
+            Ok(())
+        }
+        Some(row) => ask_option(ask, row, plan),
+        None => Ok(()),
     }
 }
 

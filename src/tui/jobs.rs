@@ -2,7 +2,7 @@
 
 use super::drafts;
 use gristmill_core::options::Answer;
-use gristmill_core::{DatasetFacts, Failure, Outcome, PrepareMediaPlan, PreparePlan, RunOptions};
+use gristmill_core::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
@@ -10,7 +10,7 @@ use gristmill_ops::job::prepare::PrepareJob;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::task::Task;
 use gristmill_ops::job::{JobState, JobStatus};
-use gristmill_ops::operations::{erase, AnyPlan, PrepareMedia};
+use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -102,7 +102,6 @@ where
 #[derive(Clone, Debug)]
 enum Plan {
     Prepare(Box<PreparePlan>),
-    Media(Box<PrepareMediaPlan>),
     /// Takes only a moment, so it is not continued in another process.
     Mixture(Box<IndexPlan>),
     /// The index of a JSONL file.
@@ -118,7 +117,6 @@ impl Plan {
     fn root(&self) -> Option<PathBuf> {
         Some(PathBuf::from(match self {
             Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
-            Self::Media(plan) => plan.path.as_str(),
             Self::Mixture(_) => return None,
             Self::Metadataset(path) => return Some(path.clone()),
             Self::Operation(plan) => return plan.inputs().first().map(PathBuf::from),
@@ -129,7 +127,6 @@ impl Plan {
     fn to_yaml(&self) -> Option<Outcome<String>> {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
-            Self::Media(plan) => erase::<PrepareMedia>((**plan).clone()).to_yaml(),
             Self::Operation(plan) => plan.to_yaml(),
             Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
         })
@@ -173,14 +170,6 @@ impl Jobs {
         let order = (Plan::Prepare(Box::new(plan.clone())), options.clone());
         let job = PrepareJob::start(plan, options, scan)?;
         Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
-    }
-
-    /// Starts a plan for media metadata in the background.
-    pub fn start_media(&self, plan: PrepareMediaPlan, options: RunOptions) -> Outcome<JobId> {
-        let path = PathBuf::from(&plan.path);
-        let order = (Plan::Media(Box::new(plan.clone())), options.clone());
-        let job = job::media::start(plan, options)?;
-        Ok(self.enter(format!("media metadata of {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts making a mixture index in the background.
@@ -230,7 +219,6 @@ impl Jobs {
         };
         let started = match plan {
             Plan::Prepare(plan) => self.start_prepare(*plan, options, None),
-            Plan::Media(plan) => self.start_media(*plan, options),
             Plan::Mixture(plan) => self.start_mixture(*plan, options),
             Plan::Lines(plan) => self.start_jsonl(*plan, options),
             Plan::Metadataset(path) => self.start_metadataset(path, options),

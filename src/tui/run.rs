@@ -9,7 +9,7 @@ use super::term::{install_panic_hook, Term};
 use super::title::Title;
 use super::widgets::toast::Level;
 use super::widgets::Toast;
-use gristmill_core::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
+use gristmill_core::{Failure, Outcome, PreparePlan};
 use gristmill_ops::engine::browse::TokenView;
 use gristmill_ops::engine::nanosets::mixture::{IndexDraft, Member};
 use gristmill_ops::operations::AnyPlan;
@@ -118,10 +118,7 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Form(plan) => {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
-            app.push(match plan.typed::<PrepareMediaPlan>().filter(|plan| !plan.path.is_empty()) {
-                Some(plan) => super::screens::media::open_with(plan, env.clone()),
-                None => super::guided::open(plan, env.clone()),
-            });
+            app.push(super::guided::open(plan, env.clone()));
             app
         }
         Start::Mixture(given) => {

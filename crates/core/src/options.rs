@@ -161,6 +161,8 @@ pub struct Group<P: 'static> {
     pub needs: &'static str,
     /// Whether the options have a meaning, given the other answers; `None` if they always have.
     pub applies: Option<fn(&P) -> bool>,
+    /// Whether exactly one of the options is needed.
+    pub is_one_of: bool,
     /// The options.
     pub options: &'static [OptionSpec<P>],
 }
@@ -168,13 +170,20 @@ pub struct Group<P: 'static> {
 impl<P> Group<P> {
     /// Creates a group that always applies.
     pub const fn new(title: &'static str, step: &'static str, options: &'static [OptionSpec<P>]) -> Self {
-        Self { title, step, needs: "", applies: None, options }
+        Self { title, step, needs: "", applies: None, is_one_of: false, options }
     }
 
     /// Sets the answer that the options need, such as `--format modalities`, and how a plan is checked for it.
     #[must_use]
     pub const fn needs(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
         (self.needs, self.applies) = (answer, Some(applies));
+        self
+    }
+
+    /// Requires exactly one of the options, which exclude each other. Forms and prompts propose the first.
+    #[must_use]
+    pub const fn one_of(mut self) -> Self {
+        self.is_one_of = true;
         self
     }
 }
@@ -201,6 +210,8 @@ pub struct OptionRow {
     pub step: &'static str,
     /// The answer that its group needs.
     pub needs: &'static str,
+    /// Whether exactly one option of its group is needed.
+    pub is_one_of: bool,
 }
 
 /// The kind of an option's value, without the plan.
@@ -450,6 +461,12 @@ impl OptionInfo {
             (false, value) => format!("--{} {value}", self.name),
         }
     }
+}
+
+/// Returns the groups of which exactly one option is needed.
+pub fn one_of_groups(rows: &[OptionRow]) -> Vec<Vec<OptionRow>> {
+    let needed: Vec<OptionRow> = rows.iter().filter(|row| row.is_one_of).copied().collect();
+    needed.chunk_by(|a, b| a.heading == b.heading).map(<[OptionRow]>::to_vec).collect()
 }
 
 impl OptionRow {

@@ -140,6 +140,11 @@ impl FieldTable {
         self.row_of(field).is_some_and(is_path)
     }
 
+    /// Returns whether a field is a switch that switches others off.
+    pub fn is_exclusive(&self, field: Field) -> bool {
+        self.row_of(field).is_some_and(|row| row.is_one_of)
+    }
+
     /// Returns whether a field belongs to a value of another one.
     pub fn is_indented(&self, field: Field) -> bool {
         match self.row_of(field) {

@@ -143,23 +143,37 @@ pub trait Guide {
 }
 
 type PlanPreview = (Box<dyn AnyPlan>, Arc<Outcome<Box<dyn Report>>>);
+/// Returns the preview of an operation as lines of this many columns.
+pub type Draw = fn(&dyn Report, usize, &Ui) -> Vec<Line<'static>>;
+
+/// Returns a preview as it is printed.
+pub fn draw_printed(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    report_lines(report, true, columns, ui)
+}
 
 /// The guide of an operation without one of its own: below the fields, and in the review, is the preview that `--dry-run` prints.
 pub struct PreviewGuide {
     worker: Stoppable<Box<dyn AnyPlan>, PlanPreview>,
+    draw: Draw,
     asked: Option<Box<dyn AnyPlan>>,
     known: Option<PlanPreview>,
 }
 
 impl PreviewGuide {
     /// Creates the guide and its worker.
-    pub fn new(env: &UiEnv) -> Self {
+    pub fn new(draw: Draw, env: &UiEnv) -> Self {
         let options = env.options.clone();
         let worker = Stoppable::start("preview", env.wake.clone(), move |plan: Box<dyn AnyPlan>, cancel| {
             let preview = Arc::new(run_preview(&*plan, options.clone(), cancel));
             (plan, preview)
         });
-        Self { worker, asked: None, known: None }
+        Self { worker, draw, asked: None, known: None }
+    }
+
+    /// Sets the preview of a plan, for tests.
+    #[cfg(test)]
+    pub fn set_preview(&mut self, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) {
+        self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
     fn known(&self, form: &Form) -> Option<&Outcome<Box<dyn Report>>> {
@@ -209,7 +223,7 @@ impl Guide for PreviewGuide {
 
     fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         match self.known(form) {
-            Some(Ok(report)) => report_lines(&**report, true, columns, ui),
+            Some(Ok(report)) => (self.draw)(&**report, columns, ui),
             _ => Vec::new(),
         }
     }
@@ -226,7 +240,7 @@ impl Guide for PreviewGuide {
         let lines = match self.known(form) {
             None => vec![waiting(self.waits_for(), ui)],
             Some(Err(failure)) => failure_lines(failure, columns, ui),
-            Some(Ok(report)) => report_lines(&**report, true, columns, ui),
+            Some(Ok(report)) => (self.draw)(&**report, columns, ui),
         };
         draw_below(form, frame, from_row(area, line), lines, ui);
         true

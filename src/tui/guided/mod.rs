@@ -18,6 +18,7 @@ mod tests;
 mod view;
 
 pub use field::Field;
+use guide::draw_printed;
 pub use guide::{Columns, Contexts, Guide};
 pub use screen::FormScreen;
 pub use state::{Form, Place};
@@ -25,8 +26,9 @@ pub use view::{draw_below, draw_fields, from_row};
 
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::dedup::DedupGuide;
+use crate::tui::screens::media::preview::draw_preview as draw_media;
 use crate::tui::screens::pack::PackGuide;
-use gristmill_core::{DedupPlan, PackPlan};
+use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan};
 use gristmill_ops::operations::AnyPlan;
 use std::path::PathBuf;
 
@@ -42,9 +44,13 @@ pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> 
 
 /// Returns the guide of a plan's operation.
 fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
-    match (plan.typed::<PackPlan>(), plan.typed::<DedupPlan>()) {
-        (Some(plan), _) => Box::new(PackGuide::start(plan, env)),
-        (_, Some(_)) => Box::new(DedupGuide::start(env)),
-        _ => Box::new(guide::PreviewGuide::new(env)),
+    if let Some(plan) = plan.typed::<PackPlan>() {
+        return Box::new(PackGuide::start(plan, env));
     }
+    if plan.typed::<DedupPlan>().is_some() {
+        return Box::new(DedupGuide::start(env));
+    }
+    let is_media = plan.typed::<PrepareMediaPlan>().is_some();
+    let draw: guide::Draw = if is_media { draw_media } else { draw_printed };
+    Box::new(guide::PreviewGuide::new(draw, env))
 }

@@ -205,13 +205,7 @@ impl FormScreen {
     /// Discards the draft and its answers.
     fn start_afresh(&mut self) {
         drafts::forget(&self.draft);
-        let mut plan = self.given.operation().blank();
-        for row in self.given.operation().options().iter().filter(|row| row.info.is_positional) {
-            if let Err(why) = plan.set(row.info.name, &self.given.get(row.info.name)) {
-                tracing::warn!(why, "an input could not be kept");
-            }
-        }
-        self.form = Form::new(plan);
+        self.form = Form::new(self.given.operation().plan_for(self.given.inputs()));
         self.guide.begin(&mut self.form);
     }
 

@@ -3,7 +3,7 @@
 use super::field::{Field, FieldKind, FieldTable};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{Places, TextField};
-use gristmill_core::options::{Answer, OptionRow, Step, ValueKind};
+use gristmill_core::options::{one_of_groups, Answer, OptionRow, Step, ValueKind};
 use gristmill_ops::operations::AnyPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -83,7 +83,18 @@ impl Form {
             focus: 0,
         };
         form.update_inputs(None);
+        form.propose_one_of_groups();
         form
+    }
+
+    /// Switches on the first option of each group of which one is needed and none is given.
+    fn propose_one_of_groups(&mut self) {
+        for group in one_of_groups(self.table.rows()) {
+            let is_open = group.iter().all(|row| self.plan.get(row.info.name) == Answer::Unset);
+            if let Some(first) = group.first().filter(|first| is_open && first.kind == ValueKind::Switch) {
+                self.set(first.info.name, &Answer::On);
+            }
+        }
     }
 
     /// Returns the plan.
@@ -288,6 +299,8 @@ impl Form {
     fn toggle(&mut self, field: Field) {
         let is_on = self.is_on(field);
         match field {
+            // The way to switch it off is to select another one.
+            Field::Option(_) if is_on && self.table.is_exclusive(field) => {}
             Field::Option(name) => self.answer(name, if is_on { &Answer::Unset } else { &Answer::On }),
             Field::Choice(name, value) => {
                 let mut chosen = self.chosen(name);

@@ -125,7 +125,12 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
     let label = text::pad_end(&text::fit_end(&format!(" {name}"), columns.saturating_sub(1), ui.glyphs), columns);
     match form.kind(field) {
         FieldKind::Switch => {
-            let sign = if form.is_on(field) { ui.glyphs.box_on } else { ui.glyphs.box_off };
+            let sign = match (form.table.is_exclusive(field), form.is_on(field)) {
+                (true, true) => ui.glyphs.radio_on,
+                (true, false) => ui.glyphs.radio_off,
+                (false, true) => ui.glyphs.box_on,
+                (false, false) => ui.glyphs.box_off,
+            };
             let option = OptionLine { sign, label: &name, note, focused, label_columns: columns.saturating_sub(7) };
             option.draw(frame.buffer_mut(), place, true, ui);
         }

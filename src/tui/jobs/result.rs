@@ -3,7 +3,6 @@
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
-use gristmill_ops::job::media::MediaReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
@@ -100,8 +99,6 @@ macro_rules! reports {
 reports! {
     /// Report of `prepare` on a WebDataset.
     Prepare(PrepareReport), nothing_to_do, listed;
-    /// Report of `prepare-media`.
-    Media(MediaReport), never, listed;
     /// Report of `prepare` on a JSONL file.
     Jsonl(JsonlReport), nothing_to_do, listed;
     /// Report of `prepare` on a metadataset.

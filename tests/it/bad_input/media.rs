@@ -313,7 +313,7 @@ fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
     put(&sandbox.at("r/a.tar"), &archive(&[entry(b"a.jpg", b"")]));
     symlink("loop", sandbox.at("loop")).unwrap();
     for (args, code, word, way) in [
-        (vec!["m"], 2, "nothing says how", "--media-metadata-by-"),
+        (vec!["m"], 2, "media metadata is not given", "--media-metadata-by-"),
         (vec!["m", EXTENSION, HEADER], 2, "cannot be used with", "gristmill prepare-media"),
         (vec!["nowhere", EXTENSION], 3, "no such file", ""),
         (vec!["loop", EXTENSION], 3, "links lead in a circle", ""),

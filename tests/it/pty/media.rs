@@ -48,9 +48,9 @@ fn loose_media_are_described_from_the_home_screen() {
     let house = House::furnished();
     recordings(&house);
     let mut story = at_recordings(&house);
-    story.keys("m").wait_for("Media metadata of").wait_for("Would be looked into: 6 entries");
-    story.wait_for("p0.png").wait_for("no row").wait_for("gristmill prepare-media");
-    story.keys("enter").wait_for("are described, with 1 problem").wait_for("5 rows written");
+    story.keys("m").wait_for("(•) by extension").wait_for("Would be looked into: 6 entries");
+    story.wait_for("p0.png").wait_for("no row").keys("enter").wait_for("gristmill prepare-media");
+    story.keys("enter").wait_for("prepare-media is done, with 1 problem").wait_for("5 rows written");
     story.keys("enter").wait_for("deep/broken.jpg").wait_for("Enter open").keys("enter");
     story.wait_for("▸ browse ▸ recordings").wait_for("▸ broken").keys("esc").wait_for("deep/broken.jpg").keys("x");
     story.wait_for("a folder without tar shards has no splits");
@@ -66,10 +66,11 @@ fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
     let house = House::furnished();
     recordings(&house);
     let mut story = Start::new(&house).arguments(&["prepare-media", "recordings"]).size(80, 24).run();
-    story.wait_for("Would be looked into: 6 entries").keys("down down").wait_for("(•) by glob").keys("tab");
-    story.type_text("*.webp").wait_for("picks none of 7 files").keys("enter").wait_for("! ");
-    story.keys("ctrl-u").type_text("p*.png").wait_for("Would be looked into: 5 entries").keys("enter");
-    story.wait_for("the media of recordings are described").wait_for("5 rows written");
+    story.wait_for("Would be looked into: 6 entries").keys("down down").wait_for("(•) by extension");
+    story.type_text("*.webp").wait_for("picks none of 7 files").keys("enter").wait_for("picks none of 7 files");
+    story.keys("esc").wait_for("by glob").keys("down down ctrl-u").type_text("p*.png");
+    story.wait_for("Would be looked into: 5 entries").keys("enter").wait_for("everything is answered").keys("enter");
+    story.wait_for("prepare-media is done").wait_for("5 rows written");
     story.keys("esc").wait_gone("Summary");
     story.keys("q");
     assert_eq!(story.exit_code(), 0);

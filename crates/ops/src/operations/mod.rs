@@ -168,16 +168,23 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn run(plan: &Self::Plan, context: &TaskContext) -> Outcome<Self::Report>;
 }
 
-/// Returns one refusal for each required option without an answer.
+/// Returns one refusal for each required option without an answer, and for each group of which one option is needed.
 pub fn missing<O: Operation>(plan: &O::Plan) -> Vec<Problem> {
+    let refusal = |message: String, hint: String| {
+        Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message).with_hint(hint)
+    };
+    let is_open = |option: &&OptionSpec<O::Plan>| option.get(plan) == Answer::Unset;
     let options = O::GROUPS.iter().flat_map(|group| group.options);
-    let open = options.filter(|option| option.info.is_required && option.get(plan) == Answer::Unset);
-    open.map(|option| {
-        let message = format!("{} is not given", option.info.usage());
-        Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message)
-            .with_hint(format!("gristmill {} --help lists the arguments", O::NAME))
-    })
-    .collect()
+    let open = options.filter(|option| option.info.is_required).filter(is_open).map(|option| {
+        let hint = format!("gristmill {} --help lists the arguments", O::NAME);
+        refusal(format!("{} is not given", option.info.usage()), hint)
+    });
+    let open_groups = O::GROUPS.iter().filter(|group| group.is_one_of && group.options.iter().all(|row| is_open(&row)));
+    let open_groups = open_groups.map(|group| {
+        let flags: Vec<String> = group.options.iter().map(|option| option.info.usage()).collect();
+        refusal(format!("{} is not given", group.title.to_lowercase()), format!("one of {}", flags.join(", ")))
+    });
+    open.chain(open_groups).collect()
 }
 
 /// Runs a plan in the background, writing through `fs`, which may fail; a preview writes nothing.
@@ -285,6 +292,18 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// Returns the plan with its type, to be changed.
     fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl dyn AnyOperation {
+    /// Returns a plan with these inputs and no other answer.
+    pub fn plan_for(&self, inputs: Vec<String>) -> Box<dyn AnyPlan> {
+        let mut plan = self.blank();
+        let input = self.options().into_iter().find(|row| row.info.is_positional);
+        if let Some(Err(why)) = input.map(|row| plan.set(row.info.name, &Answer::List(inputs))) {
+            tracing::warn!(why, "an input is not valid");
+        }
+        plan
+    }
 }
 
 impl dyn AnyPlan + '_ {
@@ -413,6 +432,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
             heading: group.title,
             step: group.step,
             needs: group.needs,
+            is_one_of: group.is_one_of,
         };
         O::GROUPS.iter().flat_map(|group| group.options.iter().map(|option| row(group, option))).collect()
     }

@@ -1,12 +1,11 @@
 //! `prepare-media`: facts about pictures, sound and video.
 
-use super::{missing, Operation, Plan};
-use crate::engine::plan::flags::MEDIA_FILTERS;
+use super::{Operation, Plan};
 use crate::job::media::{preview, run_media, MediaPreview, MediaReport, PLAN_OF};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
-use gristmill_core::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan};
 use std::path::PathBuf;
 
 type Spec = OptionSpec<PrepareMediaPlan>;
@@ -56,13 +55,14 @@ fn set_patterns(plan: &mut PrepareMediaPlan, text: Option<String>) -> Result<(),
 const PATH: &[Spec] =
     &[Spec::new("path", "PATH", "Prepared data set, or folder of media", path!(path)).positional().required()];
 
-const MEDIA: &[Spec] = &[
+const FILTERS: &[Spec] = &[
     Spec::new(
         "media-metadata-by-extension",
         "",
         "Describe pictures, sound and video, recognized by the ending of each name",
         filter!(Extension),
     )
+    .label("by extension")
     .aliases(&["media-by-extension"])
     .conflicts(&["media-metadata-by-header", "media-metadata-by-glob"]),
     Spec::new(
@@ -71,6 +71,7 @@ const MEDIA: &[Spec] = &[
         "The same, recognized by the first bytes of each entry, then by the ending",
         filter!(Header),
     )
+    .label("by header")
     .aliases(&["media-by-header"])
     .conflicts(&["media-metadata-by-glob"]),
     Spec::new(
@@ -79,14 +80,16 @@ const MEDIA: &[Spec] = &[
         "The same, of entries whose name a shell pattern matches; * crosses /, commas separate patterns",
         Access::Text { get: patterns, set: set_patterns },
     )
+    .label("by glob")
     .aliases(&["media-by-glob"]),
-    Spec::new(
-        "decode",
-        "",
-        "Check every picture whole: finds damage after a good header",
-        Access::Switch { get: |plan| plan.media.decode, set: |plan, is_on| plan.media.decode = is_on },
-    ),
 ];
+
+const DECODE: &[Spec] = &[Spec::new(
+    "decode",
+    "",
+    "Check every picture whole: finds damage after a good header",
+    Access::Switch { get: |plan| plan.media.decode, set: |plan, is_on| plan.media.decode = is_on },
+)];
 
 const SECOND_RUN: &[Spec] = &[
     Spec::new("prune", "", "Remove rows of entries that are gone", switch!(prune)),
@@ -106,21 +109,12 @@ impl Operation for PrepareMedia {
     const PLAN_OF: &'static str = PLAN_OF;
     const GROUPS: &'static [Group<Self::Plan>] = &[
         Group::new("", "settings", PATH),
-        Group::new("Media metadata", "settings", MEDIA),
+        Group::new("Media metadata", "settings", FILTERS).one_of(),
+        Group::new("Media metadata", "settings", DECODE),
         Group::new("Second run", "settings", SECOND_RUN),
     ];
     const OBSOLETE_FLAGS: &'static [&'static str] = &["media-metadata"];
     const SHOWS_PHASES: bool = true;
-
-    fn check(plan: &PrepareMediaPlan, _: bool) -> Vec<Problem> {
-        let mut open = missing::<Self>(plan);
-        if plan.media.filter == MediaFilter::UNSET {
-            let why = "nothing says how media are picked";
-            let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), why);
-            open.push(problem.with_hint(format!("one of {MEDIA_FILTERS} PATTERNS")));
-        }
-        open
-    }
 
     fn recent(plan: &PrepareMediaPlan) -> Option<PathBuf> {
         Some(PathBuf::from(&plan.path))

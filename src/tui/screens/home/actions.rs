@@ -6,10 +6,10 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, media, mix, mixture, splits};
+use crate::tui::screens::{browse, facts, mix, mixture, splits};
 use crate::tui::widgets::{Level, Toast};
-use gristmill_core::{DatasetKind, DedupPlan, PackPlan};
-use gristmill_ops::operations::{erase, Dedup, Pack};
+use gristmill_core::DatasetKind;
+use gristmill_ops::operations;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -121,9 +121,9 @@ impl Home {
             Action::Info => self.info(&entry),
             Action::Edit => edit(&entry),
             Action::Browse => self.browse(path),
-            Action::Pack => self.pack(&path),
-            Action::Dedup => self.dedup(&path),
-            Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
+            Action::Pack => self.form("pack", &path),
+            Action::Dedup => self.form("dedup", &path),
+            Action::Media => self.form("prepare-media", &path),
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
             Action::Mix => self.mix(&entry),
@@ -136,16 +136,12 @@ impl Home {
         vec![Effect::Push(browse::open(path, self.env.clone()))]
     }
 
-    fn pack(&self, path: &Path) -> Vec<Effect> {
+    /// Opens the form of an operation with the path as its input.
+    fn form(&self, operation: &str, path: &Path) -> Vec<Effect> {
         crate::tui::recent::remember(&self.env.state_dir, path);
-        let plan = PackPlan::new(vec![path.to_string_lossy().into_owned()], "", "");
-        vec![Effect::Push(guided::open(erase::<Pack>(plan), self.env.clone()))]
-    }
-
-    fn dedup(&self, path: &Path) -> Vec<Effect> {
-        crate::tui::recent::remember(&self.env.state_dir, path);
-        let plan = DedupPlan::new(path.to_string_lossy(), "");
-        vec![Effect::Push(guided::open(erase::<Dedup>(plan), self.env.clone()))]
+        let inputs = vec![path.to_string_lossy().into_owned()];
+        let plan = operations::operation(operation).map(|operation| operation.plan_for(inputs));
+        plan.map(|plan| Effect::Push(guided::open(plan, self.env.clone()))).into_iter().collect()
     }
 
     fn resume(&self, path: PathBuf) -> Vec<Effect> {

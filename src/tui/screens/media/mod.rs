@@ -1,11 +1,8 @@
-//! Media metadata: the answers, what they would record, and the screen of `prepare-media`.
+//! Media metadata: the answers that the guided prepare asks for, and what they would record.
 
 pub mod form;
-mod screen;
+pub mod preview;
 pub mod seen;
-mod view;
-
-pub use screen::{open, open_with, MediaScreen};
 
 #[cfg(test)]
 mod tests;

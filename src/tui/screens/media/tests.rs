@@ -1,22 +1,20 @@
-use super::form::Strategy;
-use super::screen::{MediaState, Stop};
-use super::view;
+use super::preview::draw_preview;
+use crate::tui::guided::guide::PreviewGuide;
+use crate::tui::guided::testing::FormTest;
+use crate::tui::guided::Field;
 use crate::tui::keymap::Action;
-use crate::tui::testing;
+use crate::tui::screen::UiEnv;
 use gristmill_core::media::AvFacts;
-use gristmill_core::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::options::Answer;
+use gristmill_core::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::engine::media::MediaOutlook;
 use gristmill_ops::job::media::MediaPreview;
 use gristmill_ops::job::prepare::OutputFile;
-use std::sync::Arc;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::operation;
 
-fn shown(state: &mut MediaState, columns: u16, rows: u16, ascii: bool) -> String {
-    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, "~/data/recordings", frame, area, ui))
-}
-
-fn compare(name: &str, state: &mut MediaState) {
-    testing::compare(&format!("media_{name}"), &testing::WINDOWS, |size| shown(state, size.0, size.1, size.2));
-}
+const BY_EXTENSION: Field = Field::Option("media-metadata-by-extension");
+const BY_HEADER: Field = Field::Option("media-metadata-by-header");
 
 fn preview() -> MediaPreview {
     let image = ImageFacts { width: 640, height: 427, format: "JPEG", mode: "RGB" };
@@ -48,103 +46,74 @@ fn preview() -> MediaPreview {
     }
 }
 
-fn state_with(preview: Outcome<MediaPreview>) -> MediaState {
-    let mut state = MediaState::new("/data/recordings");
-    state.preview = state.plan().map(|plan| (plan, Arc::new(preview)));
-    state
+/// The form of a folder, with what a preview of its first answers found.
+fn form(preview: Option<Outcome<MediaPreview>>) -> FormTest<PreviewGuide> {
+    let plan = operation("prepare-media").unwrap().plan_for(vec!["/data/recordings".to_owned()]);
+    let env = UiEnv::new(RunOptions::default(), std::env::temp_dir());
+    let mut test = FormTest::new(plan, PreviewGuide::new(draw_preview, &env));
+    if let Some(preview) = preview {
+        let report = preview.map(|preview| Box::new(preview) as Box<dyn Report>);
+        test.guide.set_preview(test.form.plan(), report);
+    }
+    test
+}
+
+fn command(test: &FormTest<PreviewGuide>) -> String {
+    test.form.plan().command_line().text()
 }
 
 #[test]
-fn what_would_be_recorded_is_counted_and_shown() {
-    let mut state = state_with(Ok(preview()));
-    assert_eq!(state.blocker(), None);
-    compare("folder", &mut state);
+fn the_first_filter_is_proposed_and_its_preview_is_shown() {
+    let mut test = form(Some(Ok(preview())));
+    assert_eq!(command(&test), "gristmill prepare-media /data/recordings --media-metadata-by-extension");
+    assert_eq!(test.first_blocker(), None);
+    test.compare("media_folder");
 }
 
 #[test]
 fn while_the_files_are_counted_the_form_is_there() {
-    compare("counting", &mut MediaState::new("/data/recordings"));
+    form(None).compare("media_counting");
 }
 
 #[test]
-fn nothing_that_is_picked_is_said_and_not_run() {
-    let mut empty = preview();
-    empty.outlook = MediaOutlook::default();
-    let mut state = state_with(Ok(empty));
-    assert!(state.blocker().is_some());
-    compare("nothing", &mut state);
+fn nothing_that_is_picked_is_said() {
+    form(Some(Ok(MediaPreview { outlook: MediaOutlook::default(), ..preview() }))).compare("media_nothing");
 }
 
 #[test]
-fn rows_that_are_there_and_problems_are_shown() {
+fn existing_rows_and_problems_are_shown() {
     let mut again = preview();
     again.rows_before = 7_000;
     again.files[0].replaces = true;
+    let stale = "12 rows are of entries that are gone";
     again.problems =
-        vec![Problem::problem(ProblemKind::StaleMedia, Subject::default(), "12 rows are of entries that are gone")
-            .with_hint("--prune removes them")];
-    let mut state = state_with(Ok(again));
-    state.prune = true;
-    assert!(state.command().contains("--prune"), "{}", state.command());
-    compare("again", &mut state);
+        vec![Problem::problem(ProblemKind::StaleMedia, Subject::default(), stale).with_hint("--prune removes them")];
+    form(Some(Ok(again))).compare("media_again");
 }
 
 #[test]
 fn a_folder_that_cannot_be_read_is_an_error_with_its_way_out() {
     let failure = Failure::environment("reading the folder", "permission denied").with_hint("ask its owner");
-    let mut state = state_with(Err(failure));
-    assert!(state.blocker().is_some());
-    compare("error", &mut state);
+    let mut test = form(Some(Err(failure)));
+    assert!(test.first_blocker().unwrap().1.contains("permission denied"));
+    test.compare("media_error");
 }
 
 #[test]
-fn patterns_are_typed_and_needed() {
-    let mut state = state_with(Ok(preview()));
-    for action in [Action::Down, Action::Down, Action::NextField] {
-        assert!(state.act(action));
-    }
-    assert_eq!((state.form.strategy, state.stop()), (Strategy::Glob, Stop::Patterns));
-    assert!(state.plan().is_none() && state.blocker().is_some());
-    state.form.patterns.set("*.jpg");
-    assert!(state.preview_now().is_none(), "what was counted was for another filter");
-    assert!(state.command().contains("--media-metadata-by-glob '*.jpg'"));
-    compare("glob", &mut state);
-}
-
-#[test]
-fn switches_are_switched_and_counts_stay() {
-    let mut state = state_with(Ok(preview()));
-    for action in [Action::NextField, Action::Toggle, Action::NextField, Action::Toggle, Action::NextField] {
-        state.act(action);
-    }
-    assert!(state.form.decode && state.prune);
-    assert_eq!(state.stop(), Stop::Strategy, "the fields go round");
-    assert!(state.preview_now().is_some(), "how pictures are read picks no others");
-    state.act(Action::Up);
-    assert_eq!(state.form.strategy, Strategy::Extension, "none is no answer here");
-}
-
-#[test]
-fn no_size_breaks_the_form() {
-    let mut state = state_with(Ok(preview()));
-    for (columns, rows) in [(1, 1), (2, 4), (10, 5), (39, 10), (200, 60)] {
-        shown(&mut state, columns, rows, false);
-    }
-}
-
-#[test]
-fn a_click_answers_what_it_points_at() {
-    use super::screen::Place;
-    use crate::tui::widgets::Gesture;
-    let mut state = MediaState::new("recordings");
-    let click = |state: &mut MediaState, on| state.point(Gesture::Click { on, line: 0, column: 0 });
-    click(&mut state, Place::Strategy(Strategy::Glob));
-    assert_eq!((state.form.strategy, state.stop()), (Strategy::Glob, Stop::Strategy));
-    click(&mut state, Place::Field(Stop::Patterns));
-    assert_eq!(state.stop(), Stop::Patterns);
-    click(&mut state, Place::Field(Stop::Decode));
-    click(&mut state, Place::Field(Stop::Prune));
-    assert!(state.form.decode && state.prune);
-    click(&mut state, Place::Outcome);
-    assert_eq!(state.stop(), Stop::Prune);
+fn exactly_one_filter_is_on() {
+    let mut test = form(None);
+    test.toggle(BY_HEADER);
+    assert!(command(&test).ends_with("--media-metadata-by-header"), "{}", command(&test));
+    test.toggle(BY_HEADER);
+    assert!(test.form.is_on(BY_HEADER), "another one has to be selected");
+    test.type_into("media-metadata-by-glob", "*.jpg");
+    assert!(!test.form.is_on(BY_HEADER) && command(&test).ends_with("--media-metadata-by-glob '*.jpg'"));
+    test.compare("media_glob");
+    test.type_into("media-metadata-by-glob", "");
+    assert_eq!(test.blocker("settings").unwrap(), "media metadata is not given");
+    test.toggle(BY_EXTENSION);
+    test.toggle(Field::Option("prune"));
+    assert!(command(&test).ends_with("--media-metadata-by-extension --prune"), "{}", command(&test));
+    test.act(Action::Toggle);
+    assert_eq!(test.form.plan().get("prune"), Answer::Unset);
 }

@@ -5,7 +5,7 @@ use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
-use gristmill_core::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
+use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
 use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
@@ -77,20 +77,6 @@ pub fn metadataset(path: &Path) -> JobRequest {
     }
 }
 
-/// Returns the request to describe media.
-pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
-    let path = PathBuf::from(&plan.path);
-    let name = name_of(&path);
-    let ends = ["are described", "are described", "were described like this already"];
-    let words = words(&format!("the media of {name}"), ends, "the answers");
-    let start: Start = Box::new(move |env| env.jobs.start_media(plan.clone(), env.options.clone()));
-    JobRequest {
-        depth: 2,
-        browse: Some(JobOutput::Samples(path)),
-        ..order("media metadata", &name, words, command, start)
-    }
-}
-
 /// Returns the request to pack tokens.
 pub fn pack(plan: PackPlan) -> JobRequest {
     let path = PathBuf::from(&plan.output);
@@ -158,7 +144,8 @@ impl JobRequest {
             };
             env.jobs.start_plan(Arc::clone(&shared), options)
         });
-        Self { depth: 2, ..order(command, &name, words, plan.command_line().text(), start) }
+        let browse = plan.recent().map(JobOutput::Samples);
+        Self { depth: 2, browse, ..order(command, &name, words, plan.command_line().text(), start) }
     }
 }
 

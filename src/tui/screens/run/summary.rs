@@ -10,7 +10,6 @@ use gristmill_core::text::{agree, bytes, count, grouped};
 use gristmill_ops::job::dedup::{DedupReport, FileReport};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
-use gristmill_ops::job::media::MediaReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::pack::PackReport;
@@ -165,7 +164,6 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
             )],
             Err(_) => Vec::new(),
         },
-        JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
         JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
@@ -187,25 +185,6 @@ fn leaks(report: &LeakReport, dot: &str) -> Vec<String> {
     }
     if report.found.counts.is_empty() {
         lines.push("no leak".to_owned());
-    }
-    lines
-}
-
-fn media(report: &MediaReport, dot: &str) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{} looked at {dot} {} {dot} {} of sound or video",
-        grouped(report.entries),
-        count(report.images, "picture"),
-        count(report.av, "file")
-    )];
-    let rows = format!("{} written {dot} {} in all", count(report.rows_written, "row"), grouped(report.rows_in_all));
-    lines.push(rows);
-    if report.pruned > 0 {
-        lines.push(format!("{} of entries that are gone, removed", count(report.pruned, "row")));
-    }
-    if report.stale > 0 {
-        let rows = count(report.stale, "row");
-        lines.push(format!("{rows} of entries that are gone, left; prune removes them"));
     }
     lines
 }
