@@ -34,11 +34,13 @@ const GLOB: Field = Field::Option("glob");
 /// The list of files.
 pub(super) const FILES: Field = Field::Page("files");
 
+/// Inputs, glob, list of paths, and formats.
+type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<PackFormat>);
+
 /// The last requests to the workers, so that none is repeated.
 #[derive(Default)]
 struct Asked {
-    /// Files: inputs, glob, list of paths, and formats.
-    files: Option<(Vec<String>, Option<String>, Option<String>, Vec<PackFormat>)>,
+    files: Option<FilesRequest>,
     extract: Option<(TextField, PackFormat, usize)>,
     tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
     preview: Option<PackPlan>,
