@@ -4,7 +4,6 @@ use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
-use super::index::IndexArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
 use super::nanosets::NanosetsArgs;
@@ -51,8 +50,6 @@ pub enum Command {
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(GivenPlan),
-    /// Write an index next to text: where each line begins, for Modalities or Forager
-    Index(IndexArgs),
     /// Do what a saved plan says
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
@@ -152,7 +149,7 @@ impl Command {
     /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
     pub fn has_plan(&self) -> bool {
         match self {
-            Self::Prepare(_) | Self::Index(_) => true,
+            Self::Prepare(_) => true,
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.has_plan(),
@@ -174,7 +171,6 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
-            Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
             Self::Facts { .. } => "facts",

@@ -70,7 +70,8 @@ impl GivenPlan {
         self.set(plan)?;
         for (row, given) in &self.answers {
             if let (ValueKind::File, GivenAnswer::Path(path)) = (row.kind, given) {
-                plan.read_file(row.info.name, path)?;
+                let (option, part) = self.part_of(row.info.name).unwrap_or((row.info.name, ""));
+                plan.read_file(option, path, part)?;
                 // The flags take precedence, and with the answers of the file more of them may have a meaning.
                 self.set(plan)?;
             }
@@ -78,8 +79,18 @@ impl GivenPlan {
         Ok(())
     }
 
+    /// Returns the option that names the part to read of a file, and the part.
+    fn part_of(&self, file: &str) -> Option<(&'static str, &str)> {
+        self.answers.iter().find_map(|(row, given)| match given {
+            GivenAnswer::Answer(Answer::Text(part)) if row.kind == ValueKind::FilePart && row.info.needs == file => {
+                Some((row.info.name, part.as_str()))
+            }
+            _ => None,
+        })
+    }
+
     fn set(&self, plan: &mut dyn AnyPlan) -> Outcome<()> {
-        for (row, given) in self.answers.iter().filter(|(row, _)| row.kind != ValueKind::File) {
+        for (row, given) in self.answers.iter().filter(|(row, _)| row.kind.is_stored()) {
             let answer = match given {
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
@@ -100,7 +111,7 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
     let decided_by = row.needs.trim_start_matches("--").split(' ').next().unwrap_or_default();
     let rows = plan.operation().options();
     let is_open = |decider: &OptionRow| {
-        let has_default = matches!(decider.kind, ValueKind::Choice(_) | ValueKind::Switch);
+        let has_default = matches!(decider.kind, ValueKind::Choice(_) | ValueKind::Switch) && !decider.info.is_required;
         decider.info.name == decided_by && !has_default && plan.get(decided_by) == Answer::Unset
     };
     if rows.iter().any(is_open) {
@@ -258,14 +269,18 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     if let Some(value) = info.bare {
         arg = arg.num_args(0..=1).require_equals(true).default_missing_value(value);
     }
+    // Whether an answer that needs others is valid is known when the plan is complete.
     let checked = move |text: &str| {
-        let answer = Answer::List(vec![text.to_owned()]);
-        operation.blank().set(info.name, &answer).map(|()| text.to_owned())
+        let (mut plan, answer) = (operation.blank(), Answer::List(vec![text.to_owned()]));
+        match plan.applies(info.name) {
+            true => plan.set(info.name, &answer).map(|()| text.to_owned()),
+            false => Ok(text.to_owned()),
+        }
     };
     match kind {
         ValueKind::Switch => arg.action(ArgAction::SetTrue),
         ValueKind::Number(..) => arg.value_parser(checked),
-        ValueKind::Text => arg.value_parser(checked).allow_hyphen_values(true),
+        ValueKind::Text | ValueKind::FilePart => arg.value_parser(checked).allow_hyphen_values(true),
         ValueKind::List(None) => arg.value_parser(checked).allow_hyphen_values(true).action(ArgAction::Append),
         ValueKind::List(Some(_)) => arg.value_parser(checked).allow_hyphen_values(true),
         ValueKind::Path | ValueKind::File => arg.value_parser(clap::value_parser!(PathBuf)),
@@ -288,7 +303,7 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
         ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
         ValueKind::Paths => matches.get_many::<PathBuf>(name).map(|paths| GivenAnswer::Paths(paths.cloned().collect())),
         ValueKind::Path | ValueKind::File => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
-        ValueKind::Number(..) | ValueKind::Text | ValueKind::Choice(_) => {
+        ValueKind::Number(..) | ValueKind::Text | ValueKind::FilePart | ValueKind::Choice(_) => {
             matches.get_one::<String>(name).cloned().map(text)
         }
         ValueKind::List(_) | ValueKind::Choices(_) => {
@@ -305,16 +320,19 @@ mod tests {
     use proptest::prelude::*;
 
     /// Returns a value of an option, from a few random bytes; for some, no value.
-    fn value(kind: ValueKind, is_required: bool, draw: (u8, u32)) -> Answer {
+    fn value(row: &OptionRow, draw: (u8, u32)) -> Answer {
         let (kind_of_text, number) = draw;
-        if kind_of_text % 3 == 0 && !is_required {
+        if kind_of_text % 3 == 0 && !row.info.is_required {
             return Answer::Unset;
+        }
+        if kind_of_text % 3 == 1 && !row.info.example.is_empty() {
+            return row.answer(row.info.example);
         }
         let odd = ["-x", "a b", "it's", "$HOME", "\"", "é世", "--name", "#", "a=b"];
         let text = || odd[kind_of_text as usize % odd.len()].to_owned();
-        match kind {
+        match row.kind {
             ValueKind::Switch => Answer::On,
-            ValueKind::File => Answer::Unset,
+            ValueKind::File | ValueKind::FilePart => Answer::Unset,
             ValueKind::Number(least, most) => Answer::Text((u64::from(number) % (most - least) + least).to_string()),
             ValueKind::Text => Answer::Text(text()),
             ValueKind::List(_) => Answer::List(vec![text(), "x".to_owned()]),
@@ -337,16 +355,18 @@ mod tests {
             let operation = OPERATIONS[row];
             let mut plan = operation.blank();
             let rows = operation.options();
-            for (OptionRow { info, kind, .. }, draw) in rows.iter().zip(&draws) {
+            for (row, draw) in rows.iter().zip(&draws) {
+                let info = row.info;
                 let excludes = |other: &OptionInfo| {
                     let is_listed = info.conflicts.contains(&other.name) || other.conflicts.contains(&info.name);
                     is_listed && plan.get(other.name) != Answer::Unset
                 };
                 if plan.applies(info.name) && !rows.iter().any(|row| excludes(&row.info)) {
                     // A text that the option does not accept leaves its default.
-                    let _ = plan.set(info.name, &value(*kind, info.is_required, *draw));
+                    let _ = plan.set(info.name, &value(row, *draw));
                 }
             }
+            plan.complete();
             let words = plan.command_line().arguments;
             let typed = words.iter().filter(|word| *word != "--compat");
             let command = Command::new("gristmill").subcommands(commands_of(""));
@@ -360,7 +380,8 @@ mod tests {
             let given = given.unwrap();
             let compat = words.iter().any(|word| word == "--compat");
             prop_assert!(given.plan(compat).unwrap().is_same(&*plan), "{words:?}");
-            prop_assert!(read_plan(&plan.to_yaml().unwrap()).unwrap().unwrap().is_same(&*plan));
+            let yaml = plan.to_yaml().unwrap();
+            prop_assert_eq!(read_plan(&yaml).unwrap().unwrap().to_yaml().unwrap(), yaml);
         }
     }
 }

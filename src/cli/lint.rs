@@ -11,6 +11,7 @@ use gristmill_core::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progres
 use gristmill_ops::engine::check::{Checked, LintOptions};
 use gristmill_ops::engine::modalities::check::Vocabulary;
 use gristmill_ops::job::dedup::{is_index, verify_index};
+use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::{check, poll, JobState, JobStatus, Phase};
 use gristmill_ops::source::discover::is_shard_file;
 use gristmill_ops::source::kind::kind_of;
@@ -187,7 +188,7 @@ pub fn checked(
     let mut result =
         fields(json!({ "shards": done.shards, "samples": done.samples, "parts": done.parts, "bytes": done.bytes }));
     result.insert("problems".into(), json!(problems));
-    result.insert("counts".into(), summary::counts_value(&counts));
+    result.insert("counts".into(), counts_value(&counts));
     result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));
     Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }

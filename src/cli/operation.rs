@@ -12,7 +12,8 @@ use crate::tui::{recent, Start};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::engine::modalities::config;
-use gristmill_ops::job::report::Report;
+use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
+use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
@@ -44,7 +45,12 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     }
     // The form lists the files of a folder; an index has none.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
-        return prepare::screen(Start::Form(plan), context);
+        // Folders of tokens are chosen from those that are found.
+        let start = match plan.typed::<MixtureIndexPlan>() {
+            Some(mixture) if plan.get("lengths") == Answer::Unset => Start::Mixture(Box::new(mixture.clone())),
+            _ => Start::Form(plan),
+        };
+        return prepare::screen(start, context);
     }
     let options = run_options(&*plan, context);
     match prompt::plan(plan, &options)? {
@@ -97,6 +103,9 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
         report_earlier_problems(problems, counts, context, &mut result);
     }
     let of_problems = problems.iter().map(|problem| (problem.severity, problem.kind));
+    if !report.failures().is_empty() {
+        return Err(Stopped { failures: report.failures().to_vec(), result });
+    }
     let findings = counts.iter().map(|(severity, kind, _)| (*severity, *kind)).chain(of_problems);
     Ok(Done::with_findings(result, findings))
 }
@@ -123,9 +132,13 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
         true => context.printer.line(line),
         false => context.printer.say(line),
     };
-    report.lines(is_preview).into_iter().for_each(|line| print(summary::painted(line)));
-    print(String::new());
-    print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), runnable_command(plan)));
+    for line in report.lines(is_preview) {
+        print(summary::painted(if context.globals.ascii { line.in_ascii() } else { line }));
+    }
+    if plan.is_expressible() {
+        print(String::new());
+        print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), runnable_command(plan)));
+    }
     if let (false, Some(next)) = (is_preview, report.next_command()) {
         print(format!("{} {next}", paint(Tone::Strong, "Next:")));
     }
@@ -142,8 +155,10 @@ fn result_of(
         _ => Map::new(),
     };
     result.insert("plan".into(), plan.to_json());
-    result.insert("equivalent_command".into(), json!(plan.command_line().text()));
-    result.insert("counts".into(), summary::counts_value(report.findings().1));
+    if plan.is_expressible() {
+        result.insert("equivalent_command".into(), json!(plan.command_line().text()));
+    }
+    result.insert("counts".into(), counts_value(report.findings().1));
     if let Some(notes) = notes {
         result.insert("notes".into(), json!(notes));
     }

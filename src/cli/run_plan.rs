@@ -32,10 +32,15 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
         }
         if overwrite {
-            let option = if has("overwrite") { "overwrite" } else { "force-overwrite" };
+            let on = || Answer::On;
+            let (option, answer) = match () {
+                () if has("overwrite") => ("overwrite", on()),
+                () if has("file-existence-policy") => ("file-existence-policy", Answer::Text("override".to_owned())),
+                () => ("force-overwrite", on()),
+            };
             let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
             let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
-            plan.set(option, &Answer::On).map_err(refuse)?;
+            plan.set(option, &answer).map_err(refuse)?;
         }
         return operation::execute(&*plan, context);
     }
@@ -45,14 +50,6 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
                 plan.rerun = Rerun::Overwrite;
             }
             run_prepare(*plan, path, context)
-        }
-        PlanFile::Mix(mut plan) => {
-            plan.overwrite |= overwrite;
-            mix::execute(plan, context)
-        }
-        PlanFile::MixIndex(mut plan) => {
-            plan.overwrite |= overwrite;
-            mix::make_index(plan, context)
         }
     }
 }

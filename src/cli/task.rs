@@ -7,6 +7,7 @@ use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
+use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::task::Task;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
@@ -81,7 +82,7 @@ fn with_findings(
         let of_others: Vec<_> = counts.iter().copied().filter(|(s, ..)| *s != Severity::Refusal).collect();
         print_findings(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
         stopped.result.insert("problems".into(), json!(problems));
-        stopped.result.insert("counts".into(), summary::counts_value(counts));
+        stopped.result.insert("counts".into(), counts_value(counts));
     }
     stopped
 }

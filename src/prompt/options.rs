@@ -76,7 +76,7 @@ impl LastLook for Guide {
 /// Returns the options that can be changed now.
 fn offered(plan: &dyn AnyPlan) -> Vec<OptionRow> {
     let rows = plan.operation().options().into_iter();
-    let is_offered = |row: &OptionRow| !row.info.is_global && !row.step.is_empty() && row.kind != ValueKind::File;
+    let is_offered = |row: &OptionRow| !row.info.is_global && !row.step.is_empty() && row.kind.is_stored();
     rows.filter(|row| is_offered(row) && plan.applies(row.info.name)).collect()
 }
 
@@ -117,6 +117,7 @@ fn shown(row: &OptionRow, plan: &dyn AnyPlan) -> String {
         (ValueKind::Switch, answer) => {
             format!("{} ({})", if *answer == Answer::On { "on" } else { "off" }, row.info.help)
         }
+        (ValueKind::Choice(_), Answer::Unset) if row.info.is_required => "not selected".to_owned(),
         (ValueKind::Choice(choices), Answer::Unset) => choices.first().map(line_of).unwrap_or_default(),
         (ValueKind::Choice(choices), answer) => {
             let name = row.text(answer);

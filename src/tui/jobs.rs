@@ -3,7 +3,6 @@
 use super::drafts;
 use gristmill_core::options::Answer;
 use gristmill_core::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
-use gristmill_ops::engine::nanosets::mixture::IndexPlan;
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::job;
 use gristmill_ops::job::prepare::PrepareJob;
@@ -102,8 +101,6 @@ where
 #[derive(Clone, Debug)]
 enum Plan {
     Prepare(Box<PreparePlan>),
-    /// Takes only a moment, so it is not continued in another process.
-    Mixture(Box<IndexPlan>),
     /// The index of a JSONL file.
     Lines(Box<PreparePlan>),
     /// The check of a metadataset, with the indexes of its joins.
@@ -117,7 +114,6 @@ impl Plan {
     fn root(&self) -> Option<PathBuf> {
         Some(PathBuf::from(match self {
             Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
-            Self::Mixture(_) => return None,
             Self::Metadataset(path) => return Some(path.clone()),
             Self::Operation(plan) => return plan.inputs().first().map(PathBuf::from),
         }))
@@ -128,7 +124,7 @@ impl Plan {
         Some(match self {
             Self::Prepare(plan) => plan_file::to_yaml(plan),
             Self::Operation(plan) => plan.to_yaml(),
-            Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
+            Self::Lines(_) | Self::Metadataset(_) => return None,
         })
     }
 }
@@ -172,14 +168,6 @@ impl Jobs {
         Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
     }
 
-    /// Starts making a mixture index in the background.
-    pub fn start_mixture(&self, plan: IndexPlan, options: RunOptions) -> Outcome<JobId> {
-        let path = plan.output.clone();
-        let order = (Plan::Mixture(Box::new(plan.clone())), options.clone());
-        let job = job::nanosets::start_index(plan, options)?;
-        Ok(self.enter(format!("mixture index {}", name_of(&path)), path, Box::new(job), Some(order)))
-    }
-
     /// Starts the plan of an operation in the background.
     pub fn start_plan(&self, plan: Arc<dyn AnyPlan>, options: RunOptions) -> Outcome<JobId> {
         let output = plan.recent().unwrap_or_else(|| match plan.get("output") {
@@ -219,7 +207,6 @@ impl Jobs {
         };
         let started = match plan {
             Plan::Prepare(plan) => self.start_prepare(*plan, options, None),
-            Plan::Mixture(plan) => self.start_mixture(*plan, options),
             Plan::Lines(plan) => self.start_jsonl(*plan, options),
             Plan::Metadataset(path) => self.start_metadataset(path, options),
             Plan::Operation(plan) => self.start_plan(plan, options),

@@ -11,7 +11,7 @@ use super::widgets::toast::Level;
 use super::widgets::Toast;
 use gristmill_core::{Failure, Outcome, PreparePlan};
 use gristmill_ops::engine::browse::TokenView;
-use gristmill_ops::engine::nanosets::mixture::{IndexDraft, Member};
+use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations::AnyPlan;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
@@ -33,7 +33,7 @@ pub enum Start {
     /// The form of an operation with the answers already given; the home screen is below it.
     Form(Box<dyn AnyPlan>),
     /// The mixture of token folders, with the answers already given; the home screen is below it.
-    Mixture(Box<IndexDraft>),
+    Mixture(Box<MixtureIndexPlan>),
 }
 
 /// Time between two ticks while something runs.

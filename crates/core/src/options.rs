@@ -79,11 +79,11 @@ pub enum Access<P: 'static> {
     },
     /// One of a fixed set of values.
     Choice {
-        /// All of them; the first is the default.
+        /// All of them; the first is the default, unless the option is required.
         choices: &'static [Choice],
         /// Returns the name of the value, or `None` for the default.
         get: fn(&P) -> Option<&'static str>,
-        /// Stores the choice with this name.
+        /// Stores the choice with this name; an empty name removes the answer to a required option.
         set: fn(&mut P, &'static str),
     },
     /// Several of a fixed set of values: the flag is repeated.
@@ -99,6 +99,11 @@ pub enum Access<P: 'static> {
     File {
         /// Completes a plan that has the answers of the flags, as far as they apply without the file.
         read: fn(&mut P, &Path) -> Outcome<()>,
+    },
+    /// The part to read of the file that the option [needed](OptionInfo::needs) by it names.
+    FilePart {
+        /// Completes a plan from this part of the file, in place of the whole file.
+        read: fn(&mut P, &Path, &str) -> Outcome<()>,
     },
 }
 
@@ -117,6 +122,8 @@ pub struct OptionInfo {
     pub default: &'static str,
     /// The meaning of no answer, where it is not a [value](Self::default): `one per file, at most 64`. Empty if there is none.
     pub unset: &'static str,
+    /// A valid value, where not every text is one; empty otherwise. Messages about invalid values contain it.
+    pub example: &'static str,
     /// The one-letter flag.
     pub short: Option<char>,
     /// Earlier spellings of the flag, which help does not list.
@@ -235,6 +242,15 @@ pub enum ValueKind {
     Choices(&'static [Choice]),
     /// A file with answers.
     File,
+    /// The part of such a file.
+    FilePart,
+}
+
+impl ValueKind {
+    /// Whether a plan stores the answer. Otherwise it completes the plan and is not kept.
+    pub fn is_stored(self) -> bool {
+        !matches!(self, Self::File | Self::FilePart)
+    }
 }
 
 impl<P> OptionSpec<P> {
@@ -247,6 +263,7 @@ impl<P> OptionSpec<P> {
             help,
             default: "",
             unset: "",
+            example: "",
             short: None,
             aliases: &[],
             conflicts: &[],
@@ -280,6 +297,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn unset(mut self, meaning: &'static str) -> Self {
         self.info.unset = meaning;
+        self
+    }
+
+    /// Sets a valid value, where not every text is one.
+    #[must_use]
+    pub const fn example(mut self, value: &'static str) -> Self {
+        self.info.example = value;
         self
     }
 
@@ -372,6 +396,7 @@ impl<P> OptionSpec<P> {
             Access::Choice { choices, .. } => ValueKind::Choice(choices),
             Access::Choices { choices, .. } => ValueKind::Choices(choices),
             Access::File { .. } => ValueKind::File,
+            Access::FilePart { .. } => ValueKind::FilePart,
         }
     }
 
@@ -384,7 +409,7 @@ impl<P> OptionSpec<P> {
         };
         match &self.access {
             Access::Switch { get, .. } if get(plan) => Answer::On,
-            Access::Switch { .. } | Access::File { .. } => Answer::Unset,
+            Access::Switch { .. } | Access::File { .. } | Access::FilePart { .. } => Answer::Unset,
             Access::Number { get, .. } => text(get(plan).map(|number| number.to_string())),
             Access::Text { get, .. } | Access::Path { get, .. } => text(get(plan)),
             Access::Paths { get, .. } | Access::List { get, .. } => list(get(plan)),
@@ -411,12 +436,15 @@ impl<P> OptionSpec<P> {
                 let number = value.map(|text| parse(text).ok_or_else(|| not_a_number(text, *least, *most)));
                 set(plan, number.transpose()?);
             }
-            Access::Text { set, .. } => set(plan, value.map(str::to_owned))?,
+            Access::Text { set, .. } => set(plan, value.map(str::to_owned)).map_err(|why| self.with_example(why))?,
             Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
             Access::Paths { set, .. } => set(plan, values_of(answer, None)),
-            Access::List { separator, set, .. } => set(plan, values_of(answer, *separator))?,
+            Access::List { separator, set, .. } => {
+                set(plan, values_of(answer, *separator)).map_err(|why| self.with_example(why))?;
+            }
             Access::Choice { choices, set, .. } => {
                 let chosen = match value {
+                    None if self.info.is_required => None,
                     None => choices.first().map(|choice| choice.name),
                     Some(name) => Some(choice_of(choices, name)?),
                 };
@@ -427,18 +455,26 @@ impl<P> OptionSpec<P> {
                     values_of(answer, None).iter().map(|name| choice_of(choices, name)).collect();
                 set(plan, &names?);
             }
-            Access::File { .. } => {}
+            Access::File { .. } | Access::FilePart { .. } => {}
         }
         Ok(())
     }
 
-    /// Applies the answers in a file, for an option that names one.
+    fn with_example(&self, why: String) -> String {
+        match self.info.example {
+            "" => why,
+            example => format!("{why}, as in {example}"),
+        }
+    }
+
+    /// Applies the answers in a file, for an option that names one, or a part of them, for an option that names the part.
     ///
     /// # Errors
     /// A file that cannot be read, or answers that are not valid.
-    pub fn read(&self, plan: &mut P, path: &Path) -> Outcome<()> {
+    pub fn read(&self, plan: &mut P, path: &Path, part: &str) -> Outcome<()> {
         match self.access {
             Access::File { read } => read(plan, path),
+            Access::FilePart { read } => read(plan, path, part),
             _ => Ok(()),
         }
     }

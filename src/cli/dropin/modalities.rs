@@ -4,7 +4,7 @@ use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::modalities::{instruction, rewrite};
-use super::super::{index, operation, paths};
+use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::chunk::{files_of_list, Chunk};
@@ -12,7 +12,7 @@ use gristmill_ops::engine::modalities::config;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::index::ExistingFile;
 use gristmill_ops::job::modalities::{Existing, Rewrite, RewritePlan};
-use gristmill_ops::operations::{erase, Pack};
+use gristmill_ops::operations::{erase, Index, IndexFormat, IndexPlan, Pack, Plan as _};
 use gristmill_pycompat::random::Seed;
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -207,7 +207,7 @@ impl DataArgs {
 /// Runs a command of `modalities data`.
 pub fn run(args: DataArgs, context: &Context) -> Finished {
     match args.command {
-        DataCommand::CreateRawIndex(args) => index::raw(args.source, args.index, args.policy.into(), context),
+        DataCommand::CreateRawIndex(args) => create_index(args, context),
         DataCommand::PackEncodedData(args) => pack_by(&args, context),
         DataCommand::PrepareInstructionTuningData(args) => {
             let mut done = instruction::run(&args.config, context)?;
@@ -220,6 +220,18 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
         DataCommand::CreateShuffledDatasetChunk(args) => chunk(&args, ".pbin", Rewrite::ChunkPacked, context),
         DataCommand::CreateShuffledJsonlChunk(args) => chunk(&args, ".jsonl", Rewrite::ChunkLines, context),
     }
+}
+
+fn create_index(args: IndexArgs, context: &Context) -> Finished {
+    let plan = IndexPlan {
+        paths: vec![paths::local(&args.source)?.into()],
+        format: Some(IndexFormat::Modalities),
+        index_path: args.index,
+        file_existence_policy: args.policy.into(),
+        compat: context.globals.compat,
+        ..IndexPlan::blank()
+    };
+    operation::execute(&*erase::<Index>(plan), context)
 }
 
 /// Packs by a configuration file. Every error in it is reported before the work starts.

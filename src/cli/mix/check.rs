@@ -5,11 +5,12 @@ use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::{follow, print_findings};
-use super::tree;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Handles, ProblemLog, Progress, Severity};
 use gristmill_ops::engine::mix;
 use gristmill_ops::job::metadataset::start_verify;
+use gristmill_ops::job::mix::tree;
+use gristmill_ops::job::report::counts_value;
 use std::path::Path;
 
 /// Opens every member and prints the resolved content of the file.
@@ -17,8 +18,8 @@ pub fn check(path: &str, context: &Context) -> Finished {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::default());
     let facts = mix::check(Path::new(path), Handles { progress: &progress, cancel: &cancel, problems: &log })?;
-    for line in tree::lines(&facts, context.globals.ascii) {
-        context.printer.line(line);
+    for line in tree::lines(&facts) {
+        context.printer.line(summary::painted(if context.globals.ascii { line.in_ascii() } else { line }));
     }
     let shown = summary::worth_a_line(&facts.problems, context.printer.is_verbose());
     for problem in shown {
@@ -61,6 +62,6 @@ pub fn verify(path: &str, context: &Context) -> Finished {
         count(rows, "joined sample")
     ));
     let mut result = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.counts));
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }

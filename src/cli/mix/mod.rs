@@ -2,19 +2,15 @@
 
 mod args;
 mod check;
-mod index;
-mod new;
 mod prepare;
-mod tree;
 
 pub use args::MixArgs;
 pub use check::{check, verify};
-pub use index::make as make_index;
-pub use new::execute;
 pub use prepare::prepare;
 
 use super::context::Context;
 use super::exit::Finished;
+use super::operation;
 use args::MixCommand;
 use gristmill_core::DatasetKind;
 use gristmill_ops::source::kind::kind_of;
@@ -28,8 +24,7 @@ pub fn is_metadataset(path: &str) -> bool {
 /// Runs a command of `mix`.
 pub fn run(args: MixArgs, context: &Context) -> Finished {
     match args.command {
-        MixCommand::New(args) => new::run(&args, context),
-        MixCommand::Index(args) => index::run(&args, context),
+        MixCommand::Operation(given) => operation::run(given.plan(), context),
         MixCommand::Check { path } => {
             let path = super::paths::local(&path)?;
             super::kinds::only_metadatasets(&path)?;

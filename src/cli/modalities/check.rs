@@ -4,7 +4,6 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, print_facts, size};
 use super::super::lint::{checked, vocabulary, LintTexts};
-use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
 use super::super::task::{follow, print_findings};
 use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
@@ -14,6 +13,7 @@ use gristmill_ops::engine::modalities::check::{self as engine, is_raw_index, Pac
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::formats::modalities::with_suffix;
 use gristmill_ops::job::modalities::{start_repair, RepairReport};
+use gristmill_ops::job::report::counts_value;
 use gristmill_ops::source::kind::kind_of;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ pub fn repair(path: &str, context: &Context) -> Finished {
         false => context.printer.say(line),
     }
     let mut result: Map<_, _> = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.counts));
     result.insert("dry_run".into(), json!(dry));
     result.insert("nothing_to_do".into(), json!(report.repaired == 0));
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));

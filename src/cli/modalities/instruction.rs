@@ -8,6 +8,7 @@ use super::super::task::{follow, print_findings};
 use gristmill_core::text::{count, display_safe, duration};
 use gristmill_ops::engine::modalities::instruction::Settings;
 use gristmill_ops::job::modalities::start_instruction;
+use gristmill_ops::job::report::counts_value;
 use serde_json::json;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ pub fn run(config: &Path, context: &Context) -> Finished {
         context.printer.say(line);
     }
     let mut result = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.counts));
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 

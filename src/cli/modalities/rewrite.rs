@@ -5,6 +5,7 @@ use super::super::exit::{fields, Done, Finished};
 use super::super::prepare::summary;
 use super::super::task::{follow, print_findings};
 use gristmill_ops::job::modalities::{start, RewritePlan};
+use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::report::Report as _;
 use gristmill_ops::operations::RewritePreview;
 use serde_json::json;
@@ -25,7 +26,7 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finish
         context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));
     }
     let mut result = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.counts));
     if let Some(seed) = seed {
         result.insert("seed".into(), json!(seed));
     }

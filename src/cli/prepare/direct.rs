@@ -7,6 +7,7 @@ use super::super::task::{print_findings, report_earlier_problems};
 use super::{save_plan, summary};
 use crate::tui::recent;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Severity};
+use gristmill_ops::job::report::counts_value;
 use gristmill_storage::xdg;
 use serde::Serialize;
 use serde_json::{json, Value};
@@ -51,7 +52,7 @@ pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Summary<'_>, conte
         }
     }
     let mut result = fields(report);
-    result.insert("counts".into(), summary::counts_value(told.counts));
+    result.insert("counts".into(), counts_value(told.counts));
     if dry {
         result.insert("dry_run".into(), json!(true));
     }

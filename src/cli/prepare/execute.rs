@@ -11,6 +11,7 @@ use gristmill_ops::engine::dataset;
 use gristmill_ops::engine::media::outlook;
 use gristmill_ops::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use gristmill_ops::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
+use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::times;
 use gristmill_ops::operations::is_plan;
@@ -126,7 +127,7 @@ pub fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
 }
 
 /// Makes the path of a data set absolute, for a plan that may be run from any folder.
-pub fn absolute(path: &str) -> Outcome<String> {
+fn absolute(path: &str) -> Outcome<String> {
     let data = std::path::absolute(path).map_err(|error| Failure::io("saving the plan", path, &error))?;
     Ok(data.to_string_lossy().into_owned())
 }
@@ -201,7 +202,7 @@ fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
 
 fn result(plan: &PreparePlan, report: &PrepareReport) -> Map<String, Value> {
     let mut result = fields(report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("counts".into(), counts_value(&report.counts));
     add_plan(plan, command_line_after_run(plan), &mut result);
     result
 }

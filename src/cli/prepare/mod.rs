@@ -10,7 +10,7 @@ mod plan;
 pub mod summary;
 
 pub use args::PrepareArgs;
-pub use execute::{absolute, execute, report_notes, save_plan, write_plan};
+pub use execute::{execute, report_notes, save_plan, write_plan};
 pub use guided::{guided, screen};
 pub use missing::{refuse_missing, Confirmation};
 pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_name};

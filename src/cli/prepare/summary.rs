@@ -9,7 +9,6 @@ use gristmill_ops::engine::plan::{command_line_after_run, CommandLine};
 use gristmill_ops::job::media::{outlook_lines, summary_line};
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use gristmill_ops::job::report::{self, LineTone, ReportLine};
-use serde_json::{json, Value};
 use std::path::Path;
 
 /// Maximum number of findings per kind that are printed; the others are only counted.
@@ -188,30 +187,10 @@ pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], 
     (more > 0).then(|| format!("… and {} more ({way})", grouped(more)))
 }
 
-/// Converts counts to an object of severities, each an object of kinds.
-pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
-    let mut value = json!({});
-    for (severity, kind, number) in counts {
-        let severity = serde_json::to_value(severity).unwrap_or(Value::Null);
-        if let Some(name) = severity.as_str() {
-            value[name][kind.id()] = json!(number);
-        }
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use gristmill_core::Subject;
-
-    #[test]
-    fn counts_are_grouped_by_severity() {
-        let counts = [(Severity::Note, ProblemKind::UnnamedEntry, 3), (Severity::Problem, ProblemKind::EmptyShard, 1)];
-        let value = counts_value(&counts);
-        assert_eq!(value["note"]["unnamed-entry"], 3);
-        assert_eq!(value["problem"]["empty-shard"], 1);
-    }
 
     #[test]
     fn many_findings_of_one_kind_are_cut_and_notes_kept_back() {

@@ -42,7 +42,7 @@ impl FieldTable {
     pub fn of(plan: &dyn AnyPlan) -> Self {
         let shown = |row: &OptionRow| {
             let is_known_input = row.info.is_positional && plan.get(row.info.name) != Answer::Unset;
-            !row.info.is_global && row.kind != ValueKind::File && !is_known_input
+            !row.info.is_global && row.kind.is_stored() && !is_known_input
         };
         Self { rows: plan.operation().options().into_iter().filter(shown).collect() }
     }

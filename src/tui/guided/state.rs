@@ -314,26 +314,35 @@ impl Form {
         }
     }
 
-    /// Returns the selected value of a choice and its meaning.
+    /// Returns the selected value of a choice and its meaning; empty texts if a value is required and none is selected.
     pub fn choice(&self, field: Field) -> (&'static str, &'static str) {
         let (choices, chosen) = self.choices(field);
-        choices.get(chosen).map_or(("", ""), |choice| (choice.name, choice.help))
+        chosen.and_then(|chosen| choices.get(chosen)).map_or(("", ""), |choice| (choice.name, choice.help))
     }
 
-    fn choices(&self, field: Field) -> (&'static [gristmill_core::options::Choice], usize) {
-        let Field::Option(name) = field else { return (&[], 0) };
-        let Some(ValueKind::Choice(choices)) = self.table.row(name).map(|row| row.kind) else { return (&[], 0) };
+    fn choices(&self, field: Field) -> (&'static [gristmill_core::options::Choice], Option<usize>) {
+        let Field::Option(name) = field else { return (&[], None) };
+        let Some((ValueKind::Choice(choices), info)) = self.table.row(name).map(|row| (row.kind, row.info)) else {
+            return (&[], None);
+        };
         let chosen = match self.plan.get(name) {
-            Answer::Text(value) => choices.iter().position(|choice| choice.name == value).unwrap_or(0),
-            _ => 0,
+            Answer::Text(value) => choices.iter().position(|choice| choice.name == value),
+            _ => (!info.is_required).then_some(0),
         };
         (choices, chosen)
     }
 
     fn step_choice(&mut self, field: Field, is_forward: bool) {
         let (choices, chosen) = self.choices(field);
-        let step = if is_forward { 1 } else { choices.len().saturating_sub(1) };
-        let next = choices.get((chosen + step) % choices.len().max(1));
+        let last = choices.len().saturating_sub(1);
+        let next = match (chosen, is_forward) {
+            (None, true) => 0,
+            (Some(chosen), true) if chosen < last => chosen + 1,
+            (Some(_), true) => 0,
+            (None | Some(0), false) => last,
+            (Some(chosen), false) => chosen - 1,
+        };
+        let next = choices.get(next);
         if let (Field::Option(name), Some(next)) = (field, next) {
             self.answer(name, &Answer::Text(next.name.to_owned()));
         }

@@ -4,7 +4,6 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
-use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
 use gristmill_ops::job::report;
 use std::sync::Arc;
@@ -105,8 +104,6 @@ reports! {
     Metadataset(MetadatasetReport), nothing_to_do, listed;
     /// Report of the leak check.
     Leaks(LeakReport), never, listed;
-    /// Report of `mix index`.
-    Mixture(IndexReport), never, listed;
 }
 
 impl JobResult {

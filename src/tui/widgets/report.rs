@@ -15,6 +15,7 @@ const MAX_PROBLEMS: usize = 12;
 pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for line in report.lines(is_preview) {
+        let line = if ui.glyphs.ascii { line.in_ascii() } else { line };
         match (line.tone, line.rest.is_empty()) {
             (LineTone::Strong, true) => lines.push(heading(&line.lead, ui)),
             (_, true) if line.lead.is_empty() => lines.push(Line::default()),

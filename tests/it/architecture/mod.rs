@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 9_140),
-    ("core", 2_670),
+    ("cli", 8_000),
+    ("core", 2_705),
     ("dedup", 2_735),
-    ("engine", 28_500),
-    ("formats", 6_200),
-    ("job", 16_010),
+    ("engine", 28_365),
+    ("formats", 6_195),
+    ("job", 16_085),
     ("media", 13_530),
-    ("operations", 2_550),
+    ("operations", 3_610),
     ("preview", 3_530),
-    ("prompt", 1_695),
+    ("prompt", 1_650),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 33_270),
+    ("tui", 32_850),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -67,7 +67,7 @@ fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
     recordings(&house);
     let mut story = Start::new(&house).arguments(&["prepare-media", "recordings"]).size(80, 24).run();
     story.wait_for("Would be looked into: 6 entries").keys("down down").wait_for("(•) by extension");
-    story.type_text("*.webp").wait_for("picks none of 7 files").keys("enter").wait_for("picks none of 7 files");
+    story.type_text("*.webp").wait_for("none of 7 files").keys("enter").wait_for("none of 7 files");
     story.keys("esc").wait_for("by glob").keys("down down ctrl-u").type_text("p*.png");
     story.wait_for("Would be looked into: 5 entries").keys("enter").wait_for("everything is answered").keys("enter");
     story.wait_for("prepare-media is done").wait_for("5 rows written");

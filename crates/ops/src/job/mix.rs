@@ -1,17 +1,17 @@
 //! Writes a metadataset from a plan.
 
-use super::task::{Task, TaskContext};
+pub mod tree;
+
+use super::task::TaskContext;
 use super::Phase;
 use crate::engine::mix::author::{facts_of_plan, render};
 use crate::engine::mix::{MixFacts, NOT_JOINED_YET};
 use gristmill_core::mix::MixPlan;
 use gristmill_core::text::count;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, Subject};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_storage::publish::write_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const WHAT: &str = "writing the metadataset";
 
@@ -35,28 +35,12 @@ pub struct MixReport {
     pub counts: Vec<(Severity, ProblemKind, u64)>,
 }
 
-/// Checks a plan and writes its file in the background. Refuses a plan that the loader would reject, and an existing different file of that
-/// name without `overwrite`.
-pub fn start(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
-    start_on(plan, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub fn start_on(plan: MixPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MixReport>> {
-    Task::start("mix", options, fs, move |context| run(&plan, true, context))
-}
-
-/// Does everything except writing.
-pub fn start_dry(plan: MixPlan, options: RunOptions) -> Outcome<Task<MixReport>> {
-    Task::start("mix", options, Arc::new(RealFs), move |context| run(&plan, false, context))
-}
-
-/// Calls [`start`] and waits for the end.
-pub fn write(plan: &MixPlan, options: RunOptions) -> Outcome<MixReport> {
-    start(plan.clone(), options)?.wait()
-}
-
-fn run(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outcome<MixReport> {
+/// Checks a plan and writes its file; without `is_written`, nothing is written. Refuses a plan that the loader would reject, and an existing
+/// different file of that name without `overwrite`.
+///
+/// # Errors
+/// A plan that cannot be followed; members that the loader would reject; output that cannot be written or already exists.
+pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outcome<MixReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let text = render(plan)?;
     let path = Path::new(&plan.output);

@@ -3,7 +3,8 @@
 use super::prepare::OutputFile;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, display_safe, grouped};
-use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_core::{Failure, Problem, ProblemKind, Severity};
+use serde_json::{json, Value};
 use std::any::Any;
 
 /// What a run did, or would do.
@@ -16,6 +17,10 @@ pub trait Report: Any + Send + Sync {
     fn is_nothing_to_do(&self) -> bool;
     /// Returns the first problems and notes of each severity, and the counts of all.
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]);
+    /// Returns the failures of parts that did not prevent the others.
+    fn failures(&self) -> &[Failure] {
+        &[]
+    }
     /// Returns the command to try next, quoted for a shell; `None` if there is no obvious one.
     fn next_command(&self) -> Option<String> {
         None
@@ -63,6 +68,12 @@ impl ReportLine {
         Self { tone: LineTone::Good, lead: lead.into(), rest: rest.into() }
     }
 
+    /// Returns the line with bars of ASCII characters.
+    #[must_use]
+    pub fn in_ascii(self) -> Self {
+        Self { rest: self.rest.replace('█', "#").replace('░', ".").replace('…', "..."), ..self }
+    }
+
     /// Creates a heading.
     pub fn heading(lead: impl Into<String>) -> Self {
         Self { tone: LineTone::Strong, lead: lead.into(), rest: String::new() }
@@ -108,4 +119,29 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine> {
         table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
     }
     section("Found on the way:", table.lines())
+}
+
+/// Converts counts to an object of severities, each an object of kinds.
+pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
+    let mut value = json!({});
+    for (severity, kind, number) in counts {
+        let severity = serde_json::to_value(severity).unwrap_or(Value::Null);
+        if let Some(name) = severity.as_str() {
+            value[name][kind.id()] = json!(number);
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_by_severity() {
+        let counts = [(Severity::Note, ProblemKind::UnnamedEntry, 3), (Severity::Problem, ProblemKind::EmptyShard, 1)];
+        let value = counts_value(&counts);
+        assert_eq!(value["note"]["unnamed-entry"], 3);
+        assert_eq!(value["problem"]["empty-shard"], 1);
+    }
 }

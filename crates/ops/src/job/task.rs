@@ -82,9 +82,12 @@ impl TaskContext {
             }
             self.show(&part.status());
         }
-        for problem in part.findings().0 {
-            self.problems.report(problem)?;
+        let (kept, counts) = part.findings();
+        for (severity, kind, number) in counts {
+            let is_same = |problem: &&Problem| (problem.severity, problem.kind) == (severity, kind);
+            self.problems.count_more(severity, kind, number - kept.iter().filter(is_same).count() as u64);
         }
+        kept.into_iter().try_for_each(|problem| self.problems.report(problem))?;
         part.wait()
     }
     /// Adds a line to the log.

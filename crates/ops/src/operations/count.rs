@@ -25,17 +25,9 @@ impl Plan for CountPlan {
 }
 
 const OPTIONS: &[Spec] = &[
-    Spec::new(
-        "input",
-        "INPUT",
-        "JSONL files (plain, .gz, .zst, .bz2, .xz) and folders of them",
-        Access::Paths {
-            get: |plan| plan.inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            set: |plan, paths| plan.inputs = paths.into_iter().map(PathBuf::from).collect(),
-        },
-    )
-    .positional()
-    .required(),
+    Spec::new("input", "INPUT", "JSONL files (plain, .gz, .zst, .bz2, .xz) and folders of them", paths!(inputs))
+        .positional()
+        .required(),
     Spec::new(
         "tokenizer",
         "FILE",

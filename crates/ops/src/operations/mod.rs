@@ -37,8 +37,21 @@ macro_rules! switch {
     };
 }
 
+/// Accessors of a field that is a list of paths.
+macro_rules! paths {
+    ($field:ident) => {
+        Access::Paths {
+            get: |plan| plan.$field.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            set: |plan, paths| plan.$field = paths.into_iter().map(std::path::PathBuf::from).collect(),
+        }
+    };
+}
+
 mod count;
 mod dedup;
+mod index;
+mod mix_index;
+mod mix_new;
 mod modalities;
 mod nanosets_merge;
 mod nanosets_shuffle;
@@ -49,6 +62,9 @@ pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
 pub use count::Count;
 pub use dedup::lines::{passages, Planned};
 pub use dedup::Dedup;
+pub use index::{Index, IndexFormat, IndexPlan};
+pub use mix_index::MixIndex;
+pub use mix_new::MixNew;
 pub use modalities::{ModalitiesChunk, ModalitiesFilter, ModalitiesMerge, ModalitiesShuffle, RewritePreview};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
@@ -83,6 +99,9 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
     &Entry::<Dedup>::NEW,
+    &Entry::<Index>::NEW,
+    &Entry::<MixNew>::NEW,
+    &Entry::<MixIndex>::NEW,
     &Entry::<ModalitiesMerge>::NEW,
     &Entry::<ModalitiesShuffle>::NEW,
     &Entry::<ModalitiesChunk>::NEW,
@@ -135,6 +154,18 @@ pub trait Operation: Sized + Send + Sync + 'static {
         let _ = is_preview;
         missing::<Self>(plan)
     }
+    /// Whether flags can express the plan. A plan file may contain more.
+    fn is_expressible(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        true
+    }
+    /// Returns the plan with absolute paths, so that it gives the same result from any folder. By default, those of options that are paths.
+    ///
+    /// # Errors
+    /// The current folder no longer exists.
+    fn absolute(plan: &Self::Plan) -> Outcome<Self::Plan> {
+        absolute::<Self>(plan)
+    }
     /// Returns notes on the plan that the user should read before a run; `None` if the operation has no such notes.
     ///
     /// # Errors
@@ -185,6 +216,26 @@ pub fn missing<O: Operation>(plan: &O::Plan) -> Vec<Problem> {
         refusal(format!("{} is not given", group.title.to_lowercase()), format!("one of {}", flags.join(", ")))
     });
     open.chain(open_groups).collect()
+}
+
+/// Returns a plan with absolute paths in the options that are paths.
+fn absolute<O: Operation>(plan: &O::Plan) -> Outcome<O::Plan> {
+    let mut plan = plan.clone();
+    let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);
+    let options = O::GROUPS.iter().flat_map(|group| group.options);
+    for option in options.filter(|option| is_path(option.kind())) {
+        let absolute = |path: String| match std::path::absolute(&path) {
+            Ok(path) => Ok(path.to_string_lossy().into_owned()),
+            Err(error) => Err(Failure::io("writing the plan", &path, &error)),
+        };
+        let answer = match option.get(&plan) {
+            Answer::Text(path) => Answer::Text(absolute(path)?),
+            Answer::List(paths) => Answer::List(paths.into_iter().map(absolute).collect::<Outcome<_>>()?),
+            answer => answer,
+        };
+        option.set(&mut plan, &answer).map_err(|why| Failure::usage("writing the plan", why))?;
+    }
+    Ok(plan)
 }
 
 /// Runs a plan in the background, writing through `fs`, which may fail; a preview writes nothing.
@@ -241,11 +292,11 @@ pub trait AnyPlan: Debug + Send + Sync {
     /// # Errors
     /// Why the answer is invalid for this option.
     fn set(&mut self, option: &str, answer: &Answer) -> Result<(), String>;
-    /// Applies the answers in a file, for an option that names one.
+    /// Applies the answers in a file, for an option that names one, or a part of them, for an option that names the part.
     ///
     /// # Errors
     /// A file that cannot be read, or answers that are not valid.
-    fn read_file(&mut self, option: &str, path: &Path) -> Outcome<()>;
+    fn read_file(&mut self, option: &str, path: &Path, part: &str) -> Outcome<()>;
     /// Returns the answer that an option needs and the plan does not have, such as `--format modalities`.
     fn missing_condition(&self, option: &str) -> Option<&'static str>;
     /// Whether an option has a meaning, given the other answers.
@@ -268,7 +319,9 @@ pub trait AnyPlan: Debug + Send + Sync {
     /// # Errors
     /// The same as those of a run, as far as they can be known in advance.
     fn announcement(&self, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>>;
-    /// Returns the command that is equivalent to this plan.
+    /// Whether flags can express the plan. A plan file may contain more.
+    fn is_expressible(&self) -> bool;
+    /// Returns the command that is equivalent to this plan, if [flags can express it](Self::is_expressible).
     fn command_line(&self) -> CommandLine;
     /// Returns the plan as a file that can be run from any folder.
     ///
@@ -475,25 +528,6 @@ impl<O: Operation> TypedPlan<O> {
     fn option(name: &str) -> Option<&'static OptionSpec<O::Plan>> {
         Self::options().find(|option| option.info.name == name)
     }
-
-    /// Returns the plan with absolute paths.
-    fn absolute(&self) -> Outcome<O::Plan> {
-        let mut plan = self.0.clone();
-        let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);
-        for option in Self::options().filter(|option| is_path(option.kind())) {
-            let absolute = |path: String| match std::path::absolute(&path) {
-                Ok(path) => Ok(path.to_string_lossy().into_owned()),
-                Err(error) => Err(Failure::io("writing the plan", &path, &error)),
-            };
-            let answer = match option.get(&plan) {
-                Answer::Text(path) => Answer::Text(absolute(path)?),
-                Answer::List(paths) => Answer::List(paths.into_iter().map(absolute).collect::<Outcome<_>>()?),
-                answer => answer,
-            };
-            option.set(&mut plan, &answer).map_err(|why| Failure::usage("writing the plan", why))?;
-        }
-        Ok(plan)
-    }
 }
 
 impl<O: Operation> AnyPlan for TypedPlan<O> {
@@ -510,8 +544,8 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
         spec.set(&mut self.0, answer)
     }
 
-    fn read_file(&mut self, option: &str, path: &Path) -> Outcome<()> {
-        Self::option(option).map_or(Ok(()), |option| option.read(&mut self.0, path))
+    fn read_file(&mut self, option: &str, path: &Path, part: &str) -> Outcome<()> {
+        Self::option(option).map_or(Ok(()), |option| option.read(&mut self.0, path, part))
     }
 
     fn missing_condition(&self, option: &str) -> Option<&'static str> {
@@ -528,6 +562,10 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn check(&self, is_preview: bool) -> Vec<Problem> {
         O::check(&self.0, is_preview)
+    }
+
+    fn is_expressible(&self) -> bool {
+        O::is_expressible(&self.0)
     }
 
     fn notes(&self) -> Outcome<Option<Vec<Problem>>> {
@@ -567,7 +605,7 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     }
 
     fn to_yaml(&self) -> Outcome<String> {
-        file::typed_to_yaml(O::PLAN_OF, &self.operation().file_name(), &self.absolute()?)
+        file::typed_to_yaml(O::PLAN_OF, &self.operation().file_name(), &O::absolute(&self.0)?)
     }
 
     fn to_json(&self) -> serde_json::Value {
@@ -600,9 +638,11 @@ mod tests {
     use super::*;
 
     /// Returns an answer that is not the default; none for a file.
-    fn example(kind: ValueKind) -> Answer {
-        match kind {
-            ValueKind::File => Answer::Unset,
+    fn example(row: &OptionRow) -> Answer {
+        let example = row.info.example;
+        match row.kind {
+            ValueKind::File | ValueKind::FilePart => Answer::Unset,
+            ValueKind::List(_) | ValueKind::Text if !example.is_empty() => row.answer(example),
             ValueKind::Switch => Answer::On,
             ValueKind::Number(least, _) => Answer::Text((least + 77).to_string()),
             ValueKind::List(_) => Answer::List(vec!["a".to_owned(), "b".to_owned()]),
@@ -618,14 +658,20 @@ mod tests {
     fn plan_with(operation: &dyn AnyOperation, option: &str) -> Box<dyn AnyPlan> {
         let mut plan = operation.blank();
         for row in operation.options().iter().filter(|row| matches!(row.kind, ValueKind::Choices(_))) {
-            plan.set(row.info.name, &example(row.kind)).unwrap();
+            plan.set(row.info.name, &example(row)).unwrap();
         }
         let needs_more = !plan.applies(option);
         let others = operation.options().into_iter().filter(|row| needs_more && row.info.name != option);
-        others
-            .map(|row| {
+        let answers = |row: &OptionRow| match row.kind {
+            ValueKind::Choice(choices) => choices.iter().map(|choice| Answer::Text(choice.name.to_owned())).collect(),
+            _ => vec![example(row)],
+        };
+        let answers = others.flat_map(|row| answers(&row).into_iter().map(move |answer| (row.info.name, answer)));
+        answers
+            .map(|(name, answer)| {
                 let mut other = plan.boxed_clone();
-                other.set(row.info.name, &example(row.kind)).unwrap();
+                // Some answers are valid only together with others.
+                let _ = other.set(name, &answer);
                 other
             })
             .find(|other| other.applies(option))
@@ -635,19 +681,18 @@ mod tests {
     #[test]
     fn every_option_changes_the_plan_and_its_file_and_is_read_back() {
         for operation in OPERATIONS {
-            for OptionRow { info, kind, .. } in
-                operation.options().into_iter().filter(|row| row.kind != ValueKind::File)
-            {
+            for row in operation.options().into_iter().filter(|row| row.kind.is_stored()) {
+                let info = row.info;
                 let name = format!("{} --{}", operation.name(), info.name);
                 let mut before = plan_with(*operation, info.name);
                 assert!(before.applies(info.name), "{name}");
                 before.set(info.name, &Answer::Unset).unwrap();
-                let (mut plan, answer) = (before.boxed_clone(), example(kind));
+                let (mut plan, answer) = (before.boxed_clone(), example(&row));
                 plan.set(info.name, &answer).unwrap();
                 assert_eq!(plan.get(info.name), answer, "{name}");
                 assert!(!plan.is_same(&*before), "{name}");
                 let yaml = plan.to_yaml().unwrap();
-                assert!(read_plan(&yaml).unwrap().unwrap().is_same(&*plan), "{name}: {yaml}");
+                assert_eq!(read_plan(&yaml).unwrap().unwrap().to_yaml().unwrap(), yaml, "{name}");
                 plan.set(info.name, &Answer::Unset).unwrap();
                 assert!(plan.is_same(&*before), "{name}");
                 if !info.default.is_empty() {

@@ -89,16 +89,6 @@ macro_rules! rewrite {
 
 type Spec<P> = OptionSpec<P>;
 
-/// Accessors of a field that is a list of paths.
-macro_rules! paths {
-    ($field:ident) => {
-        Access::Paths {
-            get: |plan| plan.$field.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            set: |plan, paths| plan.$field = paths.into_iter().map(PathBuf::from).collect(),
-        }
-    };
-}
-
 /// Accessors of a seed of any size.
 macro_rules! seed {
     () => {
@@ -165,6 +155,7 @@ const SHUFFLE: &[Spec<DocumentShufflePlan>] = &[
     .positional()
     .required(),
     Spec::<DocumentShufflePlan>::new("seed", "N", "Seed; Python's generator gives the order", seed!())
+        .example("7")
         .default(DEFAULT_SEED),
 ];
 
@@ -212,8 +203,10 @@ const CHUNK: &[Spec<ChunkPlan>] = &[
             },
         },
     )
+    .example("0/8")
     .required(),
     Spec::<ChunkPlan>::new("seed", "N", "One seed for all chunks; numpy's generator gives the order", seed!())
+        .example("7")
         .default(DEFAULT_SEED),
 ];
 
@@ -237,7 +230,7 @@ fn part_of(text: &str) -> Result<(u64, u64), String> {
     match numbers {
         Some((number, of)) if number < of => Ok((number, of)),
         Some(_) => Err("chunks are counted from 0, so the first number must be below the second".into()),
-        None => Err("two numbers are needed, as in 0/8".into()),
+        None => Err("two numbers are needed".into()),
     }
 }
 

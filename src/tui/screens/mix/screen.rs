@@ -10,7 +10,9 @@ use crate::tui::work::{Latest, Stoppable};
 use gristmill_core::mix::MixPlan;
 use gristmill_core::{Cancel, Handles, Outcome, ProblemLog, Progress};
 use gristmill_ops::engine::mix::author::{facts_of_plan, find_members, render, FoundMember};
-use gristmill_ops::job::mix::{write, MixReport};
+use gristmill_ops::job::mix::MixReport;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::{erase, MixNew};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -28,7 +30,9 @@ pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<MixScre
         (plan, Arc::new(worked))
     });
     let options = env.options.clone();
-    let writer = Latest::start("mix", env.wake.clone(), move |plan: MixPlan| write(&plan, options.clone()));
+    let writer = Latest::start("mix", env.wake.clone(), move |plan: MixPlan| {
+        erase::<MixNew>(plan).start(false, options.clone())?.wait()
+    });
     let state = MixState::new(folder, chosen, std::env::current_dir().unwrap_or_default());
     let paths = PathCompleter::start(&env);
     Box::new(MixScreen { env, state, search, work, writer, paths, asked: None })
@@ -46,7 +50,7 @@ pub struct MixScreen {
     pub(super) state: MixState,
     search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
     work: Stoppable<MixPlan, Answer>,
-    writer: Latest<MixPlan, Outcome<MixReport>>,
+    writer: Latest<MixPlan, Outcome<Box<dyn Report>>>,
     paths: PathCompleter,
     asked: Option<MixPlan>,
 }
@@ -120,13 +124,13 @@ impl MixScreen {
     fn take_written(&mut self, effects: &mut Vec<Effect>) -> bool {
         match self.writer.take() {
             Some(Ok(report)) => {
-                let told = if report.needs_prepare {
-                    format!("written; now: gristmill prepare {}", quoted(&report.path))
-                } else {
-                    "written".to_owned()
+                let Some(report) = report.typed::<MixReport>() else { return true };
+                let text = match report.needs_prepare {
+                    true => format!("written; now: gristmill prepare {}", quoted(&report.path)),
+                    false => "written".to_owned(),
                 };
-                effects.push(Effect::Toast(Toast::new(Level::Ok, told)));
-                self.state.written = Some(report.path);
+                effects.push(Effect::Toast(Toast::new(Level::Ok, text)));
+                self.state.written = Some(report.path.clone());
                 true
             }
             Some(Err(failure)) => {

@@ -8,12 +8,11 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use crate::tui::work::Latest;
-use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::display_safe;
 use gristmill_core::{DatasetKind, Outcome, ProblemLog};
 use gristmill_ops::engine::nanosets::listing;
 use gristmill_ops::engine::nanosets::mixture::{
-    warnings, FolderTokenizer, IndexDraft, IndexPlan, Member as Indexed, Outlook,
+    warnings, FolderTokenizer, Member as Indexed, MixtureIndexPlan, Outlook,
 };
 use gristmill_ops::formats::nanosets::Metadata;
 use gristmill_ops::source::kind::token_folder_kind;
@@ -46,7 +45,7 @@ pub struct MixtureScreen {
 
 impl MixtureScreen {
     /// The mixture of the folders in `folder`, those asked for chosen and in front, in their order.
-    pub fn new(folder: PathBuf, given: IndexDraft, env: UiEnv) -> Self {
+    pub fn new(folder: PathBuf, given: MixtureIndexPlan, env: UiEnv) -> Self {
         let chosen: Vec<PathBuf> = given.members.iter().filter_map(place_of).collect();
         let mut finder =
             Latest::start("mixture-folders", env.wake.clone(), |(folder, also): (PathBuf, Vec<PathBuf>)| {
@@ -89,22 +88,10 @@ impl MixtureScreen {
     }
 
     fn write(&mut self) -> Vec<Effect> {
-        let request = match (self.state.blocker(), self.state.request()) {
-            (Some(why), _) | (None, Err(why)) => return vec![Effect::Toast(Toast::new(Level::Warn, why))],
-            (None, Ok(request)) => request,
-        };
-        let plan = IndexPlan {
-            version: PLAN_VERSION,
-            members: self.state.chosen().map(|row| Indexed::Folder(row.member.path.clone())).collect(),
-            weights: request.weights,
-            sequence_length: self.state.length(),
-            samples: request.samples,
-            seed: request.seed,
-            training: self.state.training.clone(),
-            output: PathBuf::from(self.state.input(Stop::Output).trim()),
-            overwrite: self.state.overwrite,
-        };
-        let order = orders::mixture(plan, self.state.command());
+        if let Some(why) = self.state.blocker() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        let order = orders::mixture(self.state.plan());
         vec![Effect::Push(Box::new(RunScreen::new(order, self.env.clone())))]
     }
 

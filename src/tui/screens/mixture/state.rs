@@ -3,9 +3,11 @@
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
 use gristmill_core::{Outcome, Problem};
-use gristmill_ops::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, Outlook, Request, TokenizerSettings};
-use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::engine::nanosets::mixture::{
+    FolderTokenizer, Member as Indexed, MixtureIndexPlan, Outlook, Request, TokenizerSettings, DEFAULT_SEED,
+};
 use gristmill_ops::formats::nanosets::windows;
+use gristmill_ops::operations::{erase, MixIndex, Plan as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -133,11 +135,14 @@ pub struct MixtureState {
 
 impl MixtureState {
     /// Before anything is known of the folders; `usual` is where the index goes unless it is said.
-    pub fn new(given: &IndexDraft, wanted: Vec<PathBuf>, usual: &Path) -> Self {
+    pub fn new(given: &MixtureIndexPlan, wanted: Vec<PathBuf>, usual: &Path) -> Self {
         let typed = |number: Option<u64>| number.map(|number| number.to_string());
         let length = typed(given.sequence_length).unwrap_or_else(|| FIRST_LENGTH.to_owned());
-        let samples = typed(given.samples).unwrap_or_default();
-        let output = given.output.as_deref().unwrap_or(usual).to_string_lossy();
+        let samples = typed(Some(given.samples).filter(|samples| *samples != 0)).unwrap_or_default();
+        let output = match given.output.as_os_str().is_empty() {
+            true => usual.to_string_lossy(),
+            false => given.output.to_string_lossy(),
+        };
         let seed = given.seed.to_string();
         Self {
             rows: None,
@@ -304,31 +309,23 @@ impl MixtureState {
 
     /// The same as a command, quoted for a shell.
     pub fn command(&self) -> String {
-        let mut words = vec!["gristmill mix index".to_owned()];
-        words.extend(self.chosen().map(|row| shell_quote(&row.member.path.to_string_lossy())));
-        if !self.is_by_windows() {
-            let weights: Vec<&str> = self.chosen().map(|row| row.weight.trim()).collect();
-            words.push(format!("--weights {}", shell_quote(&weights.join(","))));
+        erase::<MixIndex>(self.plan()).command_line().text()
+    }
+
+    /// Returns the plan of the answers; those that are not valid are missing.
+    pub fn plan(&self) -> MixtureIndexPlan {
+        let weights = || self.chosen().map(weight_of).collect::<Result<Vec<f64>, String>>().ok();
+        MixtureIndexPlan {
+            members: self.chosen().map(|row| Indexed::Folder(row.member.path.clone())).collect(),
+            weights: (!self.is_by_windows()).then(weights).flatten(),
+            sequence_length: self.length(),
+            samples: number(self.input(Stop::Samples)).unwrap_or(0),
+            seed: number(self.input(Stop::Seed)).and_then(|seed| u32::try_from(seed).ok()).unwrap_or(DEFAULT_SEED),
+            training: self.training.clone(),
+            output: PathBuf::from(self.input(Stop::Output).trim()),
+            overwrite: self.overwrite,
+            ..MixtureIndexPlan::blank()
         }
-        let flags = [
-            ("--sequence-length", Stop::Length),
-            ("--samples", Stop::Samples),
-            ("--seed", Stop::Seed),
-            ("--output", Stop::Output),
-        ];
-        for (flag, stop) in flags {
-            words.push(format!("{flag} {}", shell_quote(self.input(stop).trim())));
-        }
-        if let Some(tokenizer) = &self.training.tokenizer {
-            words.push(format!("--tokenizer {}", shell_quote(tokenizer)));
-        }
-        if let Some(size) = self.training.vocab_size {
-            words.push(format!("--vocab-size {size}"));
-        }
-        if self.overwrite {
-            words.push("--force-overwrite".to_owned());
-        }
-        words.join(" ")
     }
 
     /// Puts weights in the place of windows: the shares that these come to.

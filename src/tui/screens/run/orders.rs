@@ -6,10 +6,10 @@ use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
-use gristmill_ops::engine::nanosets::mixture::IndexPlan;
+use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, MixIndex, Pack};
 use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -150,11 +150,10 @@ impl JobRequest {
 }
 
 /// Returns the request to write a mixture index.
-pub fn mixture(plan: IndexPlan, command: String) -> JobRequest {
-    let name = name_of(&plan.output);
+pub fn mixture(plan: MixtureIndexPlan) -> JobRequest {
     let ends = ["is ready to train on", "is written", "was there already"];
-    let start: Start = Box::new(move |env| env.jobs.start_mixture(plan.clone(), env.options.clone()));
-    order("mixture", &name, words(&name, ends, "the weights"), command, start)
+    let words = words(&name_of(&plan.output), ends, "the weights");
+    JobRequest { words, ..JobRequest::of_plan(&*erase::<MixIndex>(plan)) }
 }
 
 #[cfg(test)]

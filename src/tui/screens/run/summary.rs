@@ -11,7 +11,6 @@ use gristmill_ops::job::dedup::{DedupReport, FileReport};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
-use gristmill_ops::job::nanosets::IndexReport;
 use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::prepare::OutputFile;
 use gristmill_ops::job::report::Report;
@@ -98,15 +97,6 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-fn mixture(report: &IndexReport, dot: &str) -> Vec<String> {
-    let outlook = &report.outlook;
-    let samples = count(outlook.samples, "sample");
-    let sets = count(outlook.members.len() as u64, "data set");
-    let all = format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes);
-    let there = report.nothing_to_do.then(|| "the very same index was there already; nothing was written".to_owned());
-    std::iter::once(all).chain(there).collect()
-}
-
 /// Maximum number of listed files per format.
 const FILES_EACH: usize = 8;
 
@@ -166,7 +156,6 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
         },
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
-        JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
         // Shown together with the files.
         JobResult::Operation(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),

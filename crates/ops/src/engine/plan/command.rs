@@ -74,13 +74,6 @@ impl CommandLine {
         }
     }
 
-    /// Adds a flag with its number, unless it is the default.
-    pub(super) fn unusual(&mut self, flag: &str, number: u64, usual: u64) {
-        if number != usual {
-            self.value(flag, &number.to_string());
-        }
-    }
-
     /// Adds a flag with its value. A value that looks like a flag is joined to it with `=`.
     pub fn value(&mut self, flag: &str, value: &str) {
         if value.starts_with('-') || value.is_empty() {

@@ -1,8 +1,7 @@
 //! `plan.yaml`: a plan as a small text file that the user can read, keep, compare and replay.
 
-use crate::engine::nanosets::mixture::IndexPlan;
 use gristmill_core::plan::PLAN_VERSION;
-use gristmill_core::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PreparePlan, Subject};
+use gristmill_core::{DedupPlan, Failure, Outcome, PackPlan, PreparePlan, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The largest plan that is read, in bytes.
@@ -26,20 +25,9 @@ pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
 }
 
-/// Returns a plan of a metadataset as a file.
-pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
-    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
-    Ok(format!("{HEADER}command: mix\n{}", body.trim_start_matches("---\n")))
-}
-
 /// Returns a plan of packing as a file.
 pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
     typed_to_yaml("packing text into tokens", "pack", plan)
-}
-
-/// Returns a plan of `mix index` as a file.
-pub fn index_to_yaml(plan: &IndexPlan) -> Outcome<String> {
-    typed_to_yaml("the index of a mixture", "mix-index", plan)
 }
 
 /// Returns a plan of `what` as a file, for the command that a plan file calls `command`.
@@ -60,10 +48,6 @@ pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
 pub enum PlanFile {
     /// A plan of `prepare`; also of a file that names no command.
     Prepare(Box<PreparePlan>),
-    /// A plan of `mix new`.
-    Mix(MixPlan),
-    /// A plan of `mix index`.
-    MixIndex(IndexPlan),
 }
 
 impl PlanFile {
@@ -71,8 +55,6 @@ impl PlanFile {
     pub fn command(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
-            Self::Mix(_) => "mix new",
-            Self::MixIndex(_) => "mix index",
         }
     }
 }
@@ -133,7 +115,7 @@ pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -
 }
 
 /// Commands of [`PlanFile`], as a file spells them and as the user types them.
-const COMMANDS: [(&str, &str); 3] = [("prepare", "prepare"), ("mix", "mix new"), ("mix-index", "mix index")];
+const COMMANDS: [(&str, &str); 1] = [("prepare", "prepare")];
 
 fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
@@ -149,12 +131,8 @@ fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
 
 /// Reads a plan of `prepare` like [`read`]; a plan of another command is refused.
 pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
-    match read(text)? {
-        PlanFile::Prepare(plan) => Ok(*plan),
-        other => {
-            Err(Failure::usage("reading the plan", format!("it is a plan of {}, not of prepare", other.command())))
-        }
-    }
+    let PlanFile::Prepare(plan) = read(text)?;
+    Ok(*plan)
 }
 
 /// The keys needed to detect a newer file before its unknown keys are reported.

@@ -12,7 +12,6 @@ pub mod fields;
 pub mod file;
 pub mod flags;
 pub mod inherit;
-mod nanosets;
 pub mod pack;
 pub mod splits;
 pub mod suggest;

@@ -7,16 +7,16 @@ use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
-use crate::job::task::{Task, TaskContext};
+use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::source::text::{list, Selection, TextFile};
 use gristmill_core::text::{bytes as size, count};
-use gristmill_core::{Failure, Outcome, PackFormat, RunOptions, Subject};
-use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_core::{Failure, Outcome, PackFormat, Subject};
+use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of rows that are written at a time.
 const PIECE: usize = 1 << 20;
@@ -39,17 +39,11 @@ impl ForagerIndexPlan {
     }
 }
 
-/// Makes the index in the background. Refuses a folder that already has one, and names that the index cannot contain.
-pub fn start(plan: ForagerIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
-    start_on(plan, options, Arc::new(RealFs))
-}
-
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub(super) fn start_on(plan: ForagerIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
-    Task::start("forager-index", options, fs, move |context| run(&plan, context))
-}
-
-fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
+/// Makes the index. Refuses a folder that already has one, and names that the index cannot contain.
+///
+/// # Errors
+/// A plan that cannot be followed; input that cannot be read; output that cannot be written.
+pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "looking for files");
     let name = &plan.index_folder;
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {

@@ -5,8 +5,8 @@ mod raw;
 #[cfg(test)]
 mod tests;
 
-pub use forager::{start as start_forager, ForagerIndexPlan};
-pub use raw::{start as start_raw, ExistingFile, RawIndexPlan};
+pub use forager::{run as run_forager, ForagerIndexPlan};
+pub use raw::{run as run_raw, start as start_raw, ExistingFile, RawIndexPlan};
 
 use super::as_seconds;
 use super::prepare::OutputFile;

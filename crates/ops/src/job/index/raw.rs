@@ -13,6 +13,7 @@ use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
 use gristmill_storage::read::ReadFile;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +25,8 @@ const PIECE: usize = 1 << 20;
 const FOLDER_MODE: u32 = 0o755;
 
 /// What to do with an existing index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ExistingFile {
     /// Refuse the run.
     #[default]
@@ -62,18 +64,20 @@ impl RawIndexPlan {
     }
 }
 
-/// Makes the index in the background. Lines that are not JSON are reported as problems; unless they are skipped, they end the run with a
-/// data failure, and nothing is written.
+/// Calls [`run`] in the background.
+///
+/// # Errors
+/// No thread can be started.
 pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
-    start_on(plan, options, Arc::new(RealFs))
+    Task::start("raw-index", options, Arc::new(RealFs), move |context| run(&plan, context))
 }
 
-/// Like [`start`], but writes through `fs`, which lets tests inject failures.
-pub(super) fn start_on(plan: RawIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
-    Task::start("raw-index", options, fs, move |context| run(&plan, context))
-}
-
-fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
+/// Makes the index. Lines that are not JSON are reported as problems; unless they are skipped, they end the run with a data failure, and
+/// nothing is written.
+///
+/// # Errors
+/// A plan that cannot be followed; input that cannot be read; output that cannot be written or already exists.
+pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "opening the file");
     let target = plan.target();
     let is_there = std::fs::symlink_metadata(&target).is_ok();

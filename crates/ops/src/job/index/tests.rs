@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::formats::modalities::raw_index::lines;
+use crate::job::task::Task;
 use gristmill_core::{ExitClass, Outcome, RunOptions};
-use gristmill_storage::fs::RealFs;
+use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Returns the content of an index.
 fn items(index: &Path) -> Vec<(u64, u64)> {
@@ -155,8 +157,12 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+fn start_forager(plan: ForagerIndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
+    Task::start("forager-index", options, fs, move |context| run_forager(&plan, context))
+}
+
 fn forager(base: &Path, threads: usize) -> Outcome<IndexReport> {
-    start_forager(ForagerIndexPlan::new(base), options(threads))?.wait()
+    start_forager(ForagerIndexPlan::new(base), options(threads), Arc::new(RealFs))?.wait()
 }
 
 #[test]
@@ -209,7 +215,7 @@ fn names_with_newlines_are_refused_and_dry_runs_write_nothing() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("a.jsonl"), b"1\n2");
     let dry = ForagerIndexPlan { is_dry: true, ..ForagerIndexPlan::new(dir.path()) };
-    let report = start_forager(dry, options(2)).unwrap().wait().unwrap();
+    let report = start_forager(dry, options(2), Arc::new(RealFs)).unwrap().wait().unwrap();
     assert_eq!((report.samples, report.written[1].bytes, names(dir.path())), (2, 48, vec!["a.jsonl".to_owned()]));
     put(&dir.path().join("a\nb.jsonl"), b"1\n");
     let failure = forager(dir.path(), 2).unwrap_err();
@@ -221,15 +227,16 @@ fn names_with_newlines_are_refused_and_dry_runs_write_nothing() {
 #[test]
 fn wherever_writing_fails_nothing_is_visible() {
     use gristmill_storage::fs::fault::{Fault, FaultFs};
-    let failing = |at| std::sync::Arc::new(FaultFs::new(Fault::Full { at, errno: rustix::io::Errno::NOSPC }));
+    let failing = |at| Arc::new(FaultFs::new(Fault::Full { at, errno: rustix::io::Errno::NOSPC }));
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("a.jsonl"), b"1\n2\n");
     let mut failures = 0;
     for step in 0..60 {
         let raw = RawIndexPlan::new(dir.path().join("a.jsonl"));
-        let raw = raw::start_on(raw, options(1), failing(step)).unwrap().wait();
+        let raw =
+            Task::start("raw-index", options(1), failing(step), move |context| run_raw(&raw, context)).unwrap().wait();
         let forager = ForagerIndexPlan::new(dir.path());
-        let forager = forager::start_on(forager, options(1), failing(step)).unwrap().wait();
+        let forager = start_forager(forager, options(1), failing(step)).unwrap().wait();
         for (is_done, name) in [(raw.is_ok(), "a.idx"), (forager.is_ok(), "index")] {
             let is_whole = match name {
                 "index" => dir.path().join("index/sample_locations.bin").metadata().is_ok_and(|m| m.len() == 48),

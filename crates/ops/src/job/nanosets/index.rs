@@ -1,23 +1,23 @@
 //! The index of a mixture as two `.npy` files.
 
 use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
-use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer, IndexPlan, MixtureIndex, Outlook};
+use crate::engine::nanosets::mixture::{
+    build, resolve, warnings, FolderTokenizer, MixtureIndex, MixtureIndexPlan, Outlook,
+};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::prepare::OutputFile;
-use crate::job::task::{Task, TaskContext};
+use crate::job::task::TaskContext;
 use crate::job::Phase;
 pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
-use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use gristmill_pycompat::npy::{Dtype, NpyWriter};
-use gristmill_storage::fs::{Fs, RealFs};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What a run made, or would make.
 #[derive(Clone, Debug, Serialize)]
-pub struct IndexReport {
+pub struct MixtureIndexReport {
     /// Folder of the index.
     pub output: PathBuf,
     /// Files of the index.
@@ -44,22 +44,12 @@ pub struct IndexReport {
     pub elapsed: Duration,
 }
 
-/// Makes an index and writes it, in the background. Refuses to replace a different index without `overwrite`.
-pub fn start_index(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
-    start_index_on(plan, options, Arc::new(RealFs))
-}
-
-/// Like [`start_index`], but writes through `fs`, which lets tests inject failures.
-pub fn start_index_on(plan: IndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
-    Task::start("mix-index", options, fs, move |context| run(&plan, true, context))
-}
-
-/// Returns facts about the resulting index: exact for a small epoch, otherwise approximate.
-pub fn start_index_dry(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
-    Task::start("mix-index", options, Arc::new(RealFs), move |context| run(&plan, false, context))
-}
-
-fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<IndexReport> {
+/// Makes the index of a plan. Refuses to replace a different index without `overwrite`. Without `is_written`, nothing is written and the
+/// facts are exact only for a small epoch.
+///
+/// # Errors
+/// A plan that cannot be followed; folders that cannot be read; output that cannot be written or already exists.
+pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContext) -> Outcome<MixtureIndexReport> {
     context.phase_of(Phase::Open, "data set", "looking at the data sets");
     let output = absolute(&plan.output)?;
     let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
@@ -91,7 +81,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
     }
     let replaces = |name: &str| before.names.iter().any(|old| old == name);
     let file = |name: &str| OutputFile { name: name.into(), bytes, replaces: replaces(name) };
-    Ok(IndexReport {
+    Ok(MixtureIndexReport {
         files: vec![file(DATASET_INDEX), file(SAMPLE_INDEX)],
         output,
         names: resolved.names,

@@ -7,7 +7,7 @@ mod tests;
 
 pub use files::FilesReport;
 pub(crate) use files::{run_merge, run_windows};
-pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
+pub use index::{run_index, MixtureIndexReport, DATASET_INDEX, SAMPLE_INDEX};
 
 use super::exclusive_output::ExclusiveOutput;
 use super::task::TaskContext;

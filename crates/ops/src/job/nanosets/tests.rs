@@ -1,8 +1,8 @@
 use super::*;
-use crate::engine::nanosets::mixture::{IndexPlan, Member};
+use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::job::report::Report;
-use crate::operations::{start, NanosetsMerge, NanosetsShuffle, Operation};
+use crate::operations::{start, MixIndex, NanosetsMerge, NanosetsShuffle, Operation};
 use gristmill_core::{ExitClass, RunOptions};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::RealFs;
@@ -100,8 +100,8 @@ fn a_full_disk_never_leaves_half_a_merge() {
     at_every_fault(run, &files_in(&golden("06_merge/merged")));
 }
 
-fn index_plan(output: &Path) -> IndexPlan {
-    IndexPlan {
+fn index_plan(output: &Path) -> MixtureIndexPlan {
+    MixtureIndexPlan {
         version: gristmill_core::plan::PLAN_VERSION,
         members: [8, 2, 5, 5].map(Member::Windows).to_vec(),
         weights: Some(vec![0.1, 0.5, 0.3, 0.1]),
@@ -114,11 +114,15 @@ fn index_plan(output: &Path) -> IndexPlan {
     }
 }
 
+fn start_index(plan: MixtureIndexPlan, is_preview: bool) -> Outcome<MixtureIndexReport> {
+    start::<MixIndex, _>(plan, is_preview, RunOptions::default(), Arc::new(RealFs))?.wait()
+}
+
 #[test]
 fn an_index_is_published_as_two_arrays() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("mix");
-    let report = start_index(index_plan(&output), RunOptions::default()).unwrap().wait().unwrap();
+    let report = start_index(index_plan(&output), false).unwrap();
     let drawn: Vec<u64> = report.outlook.members.iter().map(|share| share.samples).collect();
     assert_eq!(drawn, [7, 34, 21, 8]);
     let files = files_in(&output);
@@ -132,19 +136,21 @@ fn an_index_is_published_as_two_arrays() {
     assert_eq!(numbers(SAMPLE_INDEX).len(), 70);
     assert!(files[SAMPLE_INDEX].starts_with(b"\x93NUMPY\x01\x00v\x00{'descr': '<i8'"));
     assert!(!report.nothing_to_do);
-    let again = |plan| start_index(plan, RunOptions::default()).unwrap().wait();
+    let again = |plan| start_index(plan, false);
     assert!(again(index_plan(&output)).unwrap().nothing_to_do);
-    let dry = start_index_dry(index_plan(&output), RunOptions::default()).unwrap().wait().unwrap();
+    let dry = start_index(index_plan(&output), true).unwrap();
     assert!(dry.problems.iter().any(|note| note.message.contains("of that name already")), "{:?}", dry.problems);
-    for other in [IndexPlan { seed: 1, ..index_plan(&output) }, IndexPlan { samples: 71, ..index_plan(&output) }] {
+    for other in
+        [MixtureIndexPlan { seed: 1, ..index_plan(&output) }, MixtureIndexPlan { samples: 71, ..index_plan(&output) }]
+    {
         assert_eq!(again(other).unwrap_err().class, ExitClass::Data);
     }
     assert_eq!(files_in(&output), files, "another one is refused");
-    let over = IndexPlan { overwrite: true, seed: 1, ..index_plan(&output) };
-    start_index(over, RunOptions::default()).unwrap().wait().unwrap();
+    let over = MixtureIndexPlan { overwrite: true, seed: 1, ..index_plan(&output) };
+    start_index(over, false).unwrap();
     assert_ne!(files_in(&output), files);
     let run = |fs: Arc<FaultFs>, output: &Path| {
-        start_index_on(index_plan(output), RunOptions::default(), fs)?.wait().map(drop)
+        start::<MixIndex, _>(index_plan(output), false, RunOptions::default(), fs)?.wait().map(drop)
     };
     at_every_fault(run, &files);
 }
@@ -153,14 +159,14 @@ fn an_index_is_published_as_two_arrays() {
 fn folders_are_mixed_by_their_windows() {
     let dir = tempfile::tempdir().unwrap();
     let folders = ["02_modern_noshuffle/expected", "03_modern_doc_shuffle_split/expected"];
-    let plan = |weights, samples, sequence_length| IndexPlan {
+    let plan = |weights, samples, sequence_length| MixtureIndexPlan {
         members: folders.iter().map(|folder| Member::Folder(golden(folder))).collect(),
         weights,
         samples,
         sequence_length,
         ..index_plan(&dir.path().join("mix"))
     };
-    let dry = |plan| start_index_dry(plan, RunOptions::default()).unwrap().wait();
+    let dry = |plan| start_index(plan, true);
     let report = dry(plan(Some(vec![0.8, 0.2]), 100, Some(32))).unwrap();
     assert_eq!(report.outlook.members.iter().map(|share| share.windows).collect::<Vec<_>>(), [35, 76]);
     assert_eq!(report.outlook.members.iter().map(|share| share.samples).collect::<Vec<_>>(), [80, 20]);

@@ -13,7 +13,7 @@ mod weights;
 
 pub use index::{build, MixtureIndex};
 pub use outlook::{Outlook, Share, EXACT_UP_TO};
-pub use plan::{resolve, IndexDraft, IndexPlan, Member, Resolved};
+pub use plan::{resolve, Member, MixtureIndexPlan, Resolved};
 pub use tokenizer::{FolderTokenizer, TokenizerSettings};
 pub use warnings::warnings;
 pub use weights::normalise;

@@ -2,7 +2,6 @@
 
 use super::{Request, TokenizerSettings, DEFAULT_SEED, WHAT};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
-use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -20,7 +19,7 @@ pub enum Member {
 /// Everything that determines an index, and its output folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct IndexPlan {
+pub struct MixtureIndexPlan {
     /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
     /// The data sets, in the order of their numbers.
@@ -50,74 +49,6 @@ fn default_seed() -> u32 {
     DEFAULT_SEED
 }
 
-/// An incomplete index plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IndexDraft {
-    /// The data sets so far.
-    pub members: Vec<Member>,
-    /// As in [`IndexPlan`].
-    pub weights: Option<Vec<f64>>,
-    /// As in [`IndexPlan`].
-    pub sequence_length: Option<u64>,
-    /// As in [`IndexPlan`].
-    pub samples: Option<u64>,
-    /// As in [`IndexPlan`].
-    pub seed: u32,
-    /// As in [`IndexPlan`].
-    pub training: TokenizerSettings,
-    /// As in [`IndexPlan`].
-    pub output: Option<PathBuf>,
-    /// As in [`IndexPlan`].
-    pub overwrite: bool,
-}
-
-impl Default for IndexDraft {
-    fn default() -> Self {
-        Self {
-            members: Vec::new(),
-            weights: None,
-            sequence_length: None,
-            samples: None,
-            seed: DEFAULT_SEED,
-            training: TokenizerSettings::default(),
-            output: None,
-            overwrite: false,
-        }
-    }
-}
-
-impl IndexDraft {
-    /// Returns the plan. A missing value is refused with the flag that sets it.
-    pub fn plan(self) -> Outcome<IndexPlan> {
-        const READING: &str = "reading the command line";
-        if self.members.is_empty() {
-            return Err(Failure::usage(READING, "there is no data set")
-                .with_hint("folders of .ds files, --lengths 8,2,5, or --config TRAINING.yaml"));
-        }
-        let samples = self.samples.ok_or_else(|| {
-            Failure::usage(READING, "it is missing")
-                .on(Subject::field("--samples"))
-                .with_hint("training steps times the global batch; or --config TRAINING.yaml")
-        })?;
-        let output = self.output.ok_or_else(|| {
-            Failure::usage(READING, "it is missing")
-                .on(Subject::field("--output"))
-                .with_hint("a folder for dataset_index.npy and dataset_sample_index.npy")
-        })?;
-        Ok(IndexPlan {
-            version: PLAN_VERSION,
-            members: self.members,
-            weights: self.weights,
-            sequence_length: self.sequence_length,
-            samples,
-            seed: self.seed,
-            training: self.training,
-            output,
-            overwrite: self.overwrite,
-        })
-    }
-}
-
 /// A resolved plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
@@ -130,7 +61,7 @@ pub struct Resolved {
 }
 
 /// Inspects the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
-pub fn resolve(plan: &IndexPlan, handles: &Handles<'_>) -> Outcome<Resolved> {
+pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<Resolved> {
     let (mut lengths, mut names) = (Vec::new(), Vec::new());
     let mut folders: Vec<FolderFacts> = Vec::new();
     for (number, member) in plan.members.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The tree of a metadataset as text, with shares as bars, and samples per epoch.
 
-use super::super::printer::{paint, Tone};
+use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
+use crate::job::report::{LineTone, ReportLine};
 use gristmill_core::text::{count, display_safe, grouped};
-use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
 
 /// Width of a full bar in columns.
 const BAR: usize = 24;
@@ -12,27 +12,27 @@ const MAX_LISTED_NODES: usize = 200;
 const LABEL: usize = 36;
 
 /// Returns all splits, each as a tree.
-pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
+pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
+    let strong = |lead: String, rest: String| ReportLine { tone: LineTone::Strong, lead, rest };
     let mut lines = Vec::new();
     for split in &facts.splits {
-        let name = paint(Tone::Strong, &display_safe(&split.name));
-        lines.push(format!("{name}: {}", summary(&split.root)));
+        lines.push(strong(display_safe(&split.name).into_owned(), format!(": {}", summary(&split.root))));
         let mut left = MAX_LISTED_NODES;
-        node(&split.root, 1, ascii, &mut left, &mut lines);
+        node(&split.root, 1, &mut left, &mut lines);
         if left == 0 {
-            lines.push(format!("  … only the first {MAX_LISTED_NODES} are listed; --json has all"));
+            lines.push(ReportLine::plain(format!("  … only the first {MAX_LISTED_NODES} are listed; --json has all")));
         }
     }
     for lookup in &facts.aux {
         let all = lookup.found + lookup.missing;
-        lines.push(format!(
-            "{} {}: {} of {} found, in {}",
-            paint(Tone::Strong, "media of"),
+        let found = format!(
+            " {}: {} of {} found, in {}",
             display_safe(&lookup.member),
             grouped(lookup.found),
             count(all, "name"),
             count(lookup.records, "record")
-        ));
+        );
+        lines.push(strong("media of".to_owned(), found));
     }
     lines
 }
@@ -45,17 +45,17 @@ fn summary(root: &MixNode) -> String {
     }
 }
 
-fn node(node: &MixNode, depth: usize, ascii: bool, left: &mut usize, lines: &mut Vec<String>) {
+fn node(node: &MixNode, depth: usize, left: &mut usize, lines: &mut Vec<ReportLine>) {
     if *left == 0 {
         return;
     }
     *left -= 1;
-    lines.push(line(node, depth, ascii));
+    lines.push(ReportLine::plain(line(node, depth)));
     for child in &node.children {
         if node.kind == MixNodeKind::Join {
-            lines.push(joined(child, depth + 1));
+            lines.push(ReportLine::plain(joined(child, depth + 1)));
         } else {
-            self::node(child, depth + 1, ascii, left, lines);
+            self::node(child, depth + 1, left, lines);
         }
     }
 }
@@ -68,7 +68,7 @@ fn split_of(node: &MixNode) -> String {
     node.split_part.as_ref().map_or_else(String::new, |split| format!(" [{}]", display_safe(split)))
 }
 
-fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
+fn line(node: &MixNode, depth: usize) -> String {
     let indent = "  ".repeat(depth);
     let label = format!("{indent}{}{}", display_safe(&node.label), split_of(node));
     let width = unicode_width::UnicodeWidthStr::width(label.as_str());
@@ -87,18 +87,17 @@ fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
     if let Some(factor) = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005) {
         facts.push(format!("seen {factor:.2}x as often as an even mixture"));
     }
-    format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share, ascii), facts.join(", "))
+    format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share), facts.join(", "))
 }
 
 /// Draws a bar of fixed width; any share above 0 has at least one cell.
-fn bar(share: f64, ascii: bool) -> String {
+fn bar(share: f64) -> String {
     let share = share.clamp(0.0, 1.0);
     let mut full = (share * BAR as f64).round() as usize;
     if share > 0.0 {
         full = full.max(1);
     }
-    let (on, off) = if ascii { ("#", ".") } else { ("█", "░") };
-    format!("{}{}", on.repeat(full.min(BAR)), off.repeat(BAR.saturating_sub(full)))
+    format!("{}{}", "█".repeat(full.min(BAR)), "░".repeat(BAR.saturating_sub(full)))
 }
 
 #[cfg(test)]
@@ -107,10 +106,10 @@ mod tests {
 
     #[test]
     fn bars_have_one_width_and_show_the_smallest_share() {
-        assert_eq!(bar(0.5, true), format!("{}{}", "#".repeat(12), ".".repeat(12)));
-        assert_eq!(bar(0.0001, true).matches('#').count(), 1);
-        assert_eq!(bar(0.0, true).matches('#').count(), 0);
-        assert_eq!(bar(7.0, true), "#".repeat(24));
-        assert_eq!(bar(f64::NAN, true).len(), 24);
+        assert_eq!(bar(0.5), format!("{}{}", "█".repeat(12), "░".repeat(12)));
+        assert_eq!(bar(0.0001).matches('█').count(), 1);
+        assert_eq!(bar(0.0).matches('█').count(), 0);
+        assert_eq!(bar(7.0), "█".repeat(24));
+        assert_eq!(bar(f64::NAN).chars().count(), 24);
     }
 }

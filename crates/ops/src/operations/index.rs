@@ -1,0 +1,349 @@
+//! `index`: raw indexes of Modalities, and the plain index of Forager.
+
+use super::{missing, Operation, Plan};
+use crate::formats::forager::INDEX_FOLDER;
+use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
+use crate::job::report::{count_lines, counts_value, Report, ReportLine};
+use crate::job::task::TaskContext;
+use crate::source::text::{list, Selection};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
+use gristmill_core::plan::PLAN_VERSION;
+use gristmill_core::text::{agree, bytes, count, display_safe, duration};
+use gristmill_core::{
+    ExitClass, Failure, Outcome, PackFormat, Problem, ProblemKind, ProblemSink as _, Severity, Subject,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use std::path::PathBuf;
+
+const WHAT: &str = "indexing";
+
+/// The program that reads an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexFormat {
+    /// A raw index next to each file.
+    Modalities,
+    /// One index for a folder.
+    Forager,
+}
+
+/// Plan of `index`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct IndexPlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// Files, and folders of them; for Forager one folder.
+    pub paths: Vec<PathBuf>,
+    /// The program that reads the index; required.
+    pub format: Option<IndexFormat>,
+    /// Path of the raw index of a single file; `None` puts each index next to its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_path: Option<PathBuf>,
+    /// What to do with an existing raw index.
+    #[serde(default)]
+    pub file_existence_policy: ExistingFile,
+    /// Whether lines that are not JSON are left out of a raw index.
+    #[serde(default)]
+    pub skip_bad_lines: bool,
+    /// Name of the folder of Forager's index; `None` for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_folder: Option<String>,
+    /// Refuses what the reference program refuses.
+    #[serde(default)]
+    pub compat: bool,
+}
+
+impl Plan for IndexPlan {
+    fn blank() -> Self {
+        Self {
+            version: PLAN_VERSION,
+            paths: Vec::new(),
+            format: None,
+            index_path: None,
+            file_existence_policy: ExistingFile::Error,
+            skip_bad_lines: false,
+            index_folder: None,
+            compat: false,
+        }
+    }
+}
+
+type Spec = OptionSpec<IndexPlan>;
+
+const FORMATS: &[Choice] = &[
+    Choice { name: "modalities", help: "One .idx next to each file; every line is checked" },
+    Choice { name: "forager", help: "One index/ for a folder; every line is a sample as it is" },
+];
+
+const POLICIES: &[Choice] = &[
+    Choice { name: "error", help: "Keep it and refuse the run" },
+    Choice { name: "skip", help: "Keep it and do nothing" },
+    Choice { name: "override", help: "Replace it" },
+];
+
+const MAIN: &[Spec] = &[
+    Spec::new(
+        "path",
+        "PATH",
+        "Modalities: .jsonl files, or folders of them; Forager: the folder that contains the files",
+        paths!(paths),
+    )
+    .positional()
+    .required(),
+    Spec::new(
+        "format",
+        "FORMAT",
+        "The program that reads the index",
+        Access::Choice {
+            choices: FORMATS,
+            get: |plan| {
+                plan.format.map(|format| match format {
+                    IndexFormat::Modalities => "modalities",
+                    IndexFormat::Forager => "forager",
+                })
+            },
+            set: |plan, name| {
+                plan.format = match name {
+                    "modalities" => Some(IndexFormat::Modalities),
+                    "forager" => Some(IndexFormat::Forager),
+                    _ => None,
+                }
+            },
+        },
+    )
+    .required(),
+];
+
+const RAW: &[Spec] = &[
+    Spec::new(
+        "index-path",
+        "FILE",
+        "Index to write, of a single file",
+        Access::Path {
+            get: |plan| plan.index_path.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            set: |plan, path| plan.index_path = path.map(PathBuf::from),
+        },
+    )
+    .aliases(&["index_path"])
+    .unset("next to the file, its last suffix replaced by .idx"),
+    Spec::new(
+        "file-existence-policy",
+        "POLICY",
+        "What to do with an existing index",
+        Access::Choice {
+            choices: POLICIES,
+            get: |plan| match plan.file_existence_policy {
+                ExistingFile::Error => None,
+                ExistingFile::Skip => Some("skip"),
+                ExistingFile::Override => Some("override"),
+            },
+            set: |plan, name| {
+                plan.file_existence_policy = match name {
+                    "skip" => ExistingFile::Skip,
+                    "override" => ExistingFile::Override,
+                    _ => ExistingFile::Error,
+                }
+            },
+        },
+    )
+    .aliases(&["file_existence_policy"])
+    .default("error"),
+    Spec::new(
+        "skip-bad-lines",
+        "",
+        "Leave out lines that are not JSON, instead of refusing the file",
+        switch!(skip_bad_lines),
+    ),
+];
+
+const OF_FORAGER: &[Spec] =
+    &[Spec::new("index-folder", "NAME", "Name of the folder of the index", text!(index_folder)).unset(INDEX_FOLDER)];
+
+const GLOBAL: &[Spec] = &[Spec::new("compat", "", "", switch!(compat)).global()];
+
+/// The `index` operation.
+pub struct Index;
+
+impl Operation for Index {
+    type Plan = IndexPlan;
+    type Preview = IndexReports;
+    type Report = IndexReports;
+    const NAME: &'static str = "index";
+    const ABOUT: &'static str = "Write an index next to text: where each line begins, for Modalities or Forager";
+    const DOING: &'static str = "indexing";
+    const PLAN_OF: &'static str = "indexing text";
+    const GROUPS: &'static [Group<Self::Plan>] = &[
+        Group::new("", "settings", MAIN),
+        Group::new("Modalities", "settings", RAW)
+            .needs("--format modalities", |plan| plan.format == Some(IndexFormat::Modalities)),
+        Group::new("Forager", "settings", OF_FORAGER)
+            .needs("--format forager", |plan| plan.format == Some(IndexFormat::Forager)),
+        Group::new("", "", GLOBAL),
+    ];
+
+    fn check(plan: &IndexPlan, _: bool) -> Vec<Problem> {
+        let mut found = missing::<Self>(plan);
+        let mut refuse = |flag: &str, why: &str, hint: &str| {
+            let problem = Problem::refusal(ProblemKind::BadName, Subject::field(flag), why);
+            found.push(if hint.is_empty() { problem } else { problem.with_hint(hint) });
+        };
+        if plan.index_path.is_some() && !is_single(plan) {
+            let hint = "without it each index is next to its file";
+            refuse("--index-path", "it names one index, and there may be several files", hint);
+        }
+        if plan.skip_bad_lines && plan.compat {
+            refuse("--skip-bad-lines", "the reference program, which --compat follows, refuses such files", "");
+        }
+        if plan.format == Some(IndexFormat::Forager) && plan.paths.len() > 1 {
+            refuse("PATH", "an index of Forager is for one folder", "");
+        }
+        found
+    }
+
+    fn preview(plan: &IndexPlan, context: &TaskContext) -> Outcome<IndexReports> {
+        make(plan, true, context)
+    }
+
+    fn run(plan: &IndexPlan, context: &TaskContext) -> Outcome<IndexReports> {
+        make(plan, false, context)
+    }
+}
+
+/// Whether one index is made, and not one for each file of several.
+fn is_single(plan: &IndexPlan) -> bool {
+    match (plan.format, plan.paths.as_slice()) {
+        (Some(IndexFormat::Forager), _) => true,
+        (_, [file]) => !file.is_dir(),
+        _ => false,
+    }
+}
+
+fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexReports> {
+    let raw = |source: &PathBuf| RawIndexPlan {
+        index: plan.index_path.clone(),
+        existing: plan.file_existence_policy,
+        skip_bad_lines: plan.skip_bad_lines,
+        is_dry,
+        ..RawIndexPlan::new(source)
+    };
+    let mut reports = IndexReports { is_single: is_single(plan), ..IndexReports::default() };
+    match (plan.format, plan.paths.as_slice()) {
+        (Some(IndexFormat::Forager), [folder]) => {
+            let index_folder = plan.index_folder.clone().unwrap_or_else(|| INDEX_FOLDER.to_owned());
+            let forager = ForagerIndexPlan { index_folder, is_dry, ..ForagerIndexPlan::new(folder) };
+            reports.indexes.push((folder.clone(), run_forager(&forager, context)?));
+        }
+        (Some(IndexFormat::Modalities), [file]) if reports.is_single => {
+            reports.indexes.push((file.clone(), run_raw(&raw(file), context)?));
+        }
+        (Some(IndexFormat::Modalities), paths) => {
+            let selection = Selection { follows_reference: true, ..Selection::default() };
+            let listing = list(paths, selection, PackFormat::Modalities, &context.cancel)?;
+            listing.problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
+            for file in listing.files {
+                if !file.packing.is_plain() {
+                    let why = "it is compressed, and a raw index is for plain text";
+                    context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&file.path), why))?;
+                    continue;
+                }
+                match context.run_part(start_raw(raw(&file.path), context.options.clone())?) {
+                    Ok(report) => reports.indexes.push((file.path, report)),
+                    // A refused file does not prevent the others.
+                    Err(failure) if failure.class == ExitClass::Data => reports.failures.push(failure),
+                    Err(failure) => return Err(failure),
+                }
+            }
+        }
+        _ => return Err(Failure::usage(WHAT, "the format or the path is missing")),
+    }
+    reports.problems = context.problems.kept();
+    reports.counts = context.problems.counts();
+    Ok(reports)
+}
+
+/// The indexes that a run made, or would make.
+#[derive(Clone, Debug, Default)]
+pub struct IndexReports {
+    /// Each file or folder, and its index.
+    indexes: Vec<(PathBuf, IndexReport)>,
+    /// Why other files have no index.
+    failures: Vec<Failure>,
+    /// Whether one index was requested, and not one for each file of several.
+    is_single: bool,
+    problems: Vec<Problem>,
+    counts: Vec<(Severity, ProblemKind, u64)>,
+}
+
+impl Report for IndexReports {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let of_each = |(path, report): &(PathBuf, IndexReport)| lines(&path.to_string_lossy(), report, is_preview);
+        self.indexes.iter().flat_map(of_each).chain(count_lines(&self.counts)).collect()
+    }
+
+    fn to_json(&self) -> Value {
+        let of_each = |(path, report): &(PathBuf, IndexReport)| {
+            let mut value = serde_json::to_value(report).unwrap_or_default();
+            value["path"] = json!(path.to_string_lossy());
+            value["counts"] = counts_value(&report.counts);
+            value
+        };
+        let mut values: Vec<Value> = self.indexes.iter().map(of_each).collect();
+        match self.is_single {
+            true => values.pop().unwrap_or_else(|| Value::Object(Map::new())),
+            false => json!({ "indexes": values }),
+        }
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.failures.is_empty() && self.indexes.iter().all(|(_, report)| report.left_alone)
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
+
+    fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+}
+
+fn lines(path: &str, report: &IndexReport, is_preview: bool) -> Vec<ReportLine> {
+    let index = report.index.to_string_lossy();
+    let (path, index) = (display_safe(path), display_safe(&index));
+    if report.left_alone {
+        return vec![ReportLine::good("Nothing to do.", format!(" {index} already exists and was left alone."))];
+    }
+    let mut what = format!("{}, {}", count(report.samples, "sample"), bytes(report.bytes));
+    if report.format == "forager" {
+        what.push_str(&format!(" in {}", count(report.files, "file")));
+    }
+    let written: Vec<String> = report
+        .written
+        .iter()
+        .map(|file| {
+            let replaces = if file.replaces { ", replacing an older one" } else { "" };
+            format!("{} ({}{replaces})", display_safe(&file.name), bytes(file.bytes))
+        })
+        .collect();
+    let written = written.join(", ");
+    if is_preview {
+        return vec![
+            ReportLine::plain(format!("Would index {path}: {what}. Nothing was written.")),
+            ReportLine::plain(format!("Would be written: {index}: {written}")),
+        ];
+    }
+    let mut lines = vec![
+        ReportLine::good(format!("Indexed {path}"), format!(": {what}, took {}.", duration(report.elapsed))),
+        ReportLine::plain(format!("Written: {index}: {written}")),
+    ];
+    if report.skipped_lines > 0 {
+        lines.push(ReportLine::plain(format!(
+            "Left out: {} that {} not JSON.",
+            count(report.skipped_lines, "line"),
+            agree(report.skipped_lines, "is", "are")
+        )));
+    }
+    lines
+}
