@@ -98,7 +98,13 @@ impl GivenPlan {
                     Answer::List(all.iter().map(|path| paths::local(path)).collect::<Outcome<_>>()?)
                 }
             };
-            let refuse = |why| Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+            let refuse = |why| {
+                let failure = Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
+                match row.info.example {
+                    "" => failure,
+                    example => failure.with_hint(format!("for example --{} {example}", row.info.name)),
+                }
+            };
             plan.set(row.info.name, &answer).map_err(refuse)?;
         }
         Ok(())
@@ -112,7 +118,12 @@ fn refuse_foreign(row: &OptionRow, given: &GivenAnswer, plan: &dyn AnyPlan) -> O
     let rows = plan.operation().options();
     let is_open = |decider: &OptionRow| {
         let has_default = matches!(decider.kind, ValueKind::Choice(_) | ValueKind::Switch) && !decider.info.is_required;
-        decider.info.name == decided_by && !has_default && plan.get(decided_by) == Answer::Unset
+        let is_excluded = |other: &OptionRow| {
+            let (excludes, is_given) = (&other.info.conflicts, plan.get(other.info.name) != Answer::Unset);
+            is_given && (excludes.contains(&decided_by) || decider.info.conflicts.contains(&other.info.name))
+        };
+        let is_undecided = !has_default && plan.get(decided_by) == Answer::Unset;
+        decider.info.name == decided_by && is_undecided && !rows.iter().any(is_excluded)
     };
     if rows.iter().any(is_open) {
         return None;

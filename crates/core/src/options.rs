@@ -122,7 +122,7 @@ pub struct OptionInfo {
     pub default: &'static str,
     /// The meaning of no answer, where it is not a [value](Self::default): `one per file, at most 64`. Empty if there is none.
     pub unset: &'static str,
-    /// A valid value, where not every text is one; empty otherwise. Messages about invalid values contain it.
+    /// A valid value, where not every text is one; empty otherwise. Hints to messages about invalid values contain it.
     pub example: &'static str,
     /// The one-letter flag.
     pub short: Option<char>,
@@ -436,12 +436,10 @@ impl<P> OptionSpec<P> {
                 let number = value.map(|text| parse(text).ok_or_else(|| not_a_number(text, *least, *most)));
                 set(plan, number.transpose()?);
             }
-            Access::Text { set, .. } => set(plan, value.map(str::to_owned)).map_err(|why| self.with_example(why))?,
+            Access::Text { set, .. } => set(plan, value.map(str::to_owned))?,
             Access::Path { set, .. } => set(plan, value.map(str::to_owned)),
             Access::Paths { set, .. } => set(plan, values_of(answer, None)),
-            Access::List { separator, set, .. } => {
-                set(plan, values_of(answer, *separator)).map_err(|why| self.with_example(why))?;
-            }
+            Access::List { separator, set, .. } => set(plan, values_of(answer, *separator))?,
             Access::Choice { choices, set, .. } => {
                 let chosen = match value {
                     None if self.info.is_required => None,
@@ -458,13 +456,6 @@ impl<P> OptionSpec<P> {
             Access::File { .. } | Access::FilePart { .. } => {}
         }
         Ok(())
-    }
-
-    fn with_example(&self, why: String) -> String {
-        match self.info.example {
-            "" => why,
-            example => format!("{why}, as in {example}"),
-        }
     }
 
     /// Applies the answers in a file, for an option that names one, or a part of them, for an option that names the part.

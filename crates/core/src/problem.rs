@@ -395,6 +395,7 @@ impl Problem {
             class: self.kind.class(),
             kind: Some(self.kind),
             what: match self.kind {
+                ProblemKind::MissingAnswer => "checking the plan",
                 ProblemKind::BadRatio => "reading --split-ratio",
                 ProblemKind::UnknownSampleType => "reading --sample-type",
                 ProblemKind::ScatteredSample | ProblemKind::AppleDouble => "preparing the data set",
