@@ -314,10 +314,16 @@ impl Form {
         }
     }
 
-    /// Returns the selected value of a choice and its meaning; empty texts if a value is required and none is selected.
-    pub fn choice(&self, field: Field) -> (&'static str, &'static str) {
+    /// Returns the selected value of a choice and its meaning. If a value is required and none is selected, an empty one and all values.
+    pub fn choice(&self, field: Field) -> (&'static str, String) {
         let (choices, chosen) = self.choices(field);
-        chosen.and_then(|chosen| choices.get(chosen)).map_or(("", ""), |choice| (choice.name, choice.help))
+        match chosen.and_then(|chosen| choices.get(chosen)) {
+            Some(choice) => (choice.name, choice.help.to_owned()),
+            None => {
+                let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
+                ("", format!("one of {}", names.join(", ")))
+            }
+        }
     }
 
     fn choices(&self, field: Field) -> (&'static [gristmill_core::options::Choice], Option<usize>) {

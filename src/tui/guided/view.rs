@@ -141,7 +141,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
             let line = Line::from(vec![
                 Span::styled(label, style),
                 Span::styled(format!("< {value} >"), style),
-                Span::styled(format!("  {}", text::fit_end(meaning, room, ui.glyphs)), ui.theme.muted),
+                Span::styled(format!("  {}", text::fit_end(&meaning, room, ui.glyphs)), ui.theme.muted),
             ]);
             draw_lines(frame.buffer_mut(), place, [line]);
         }

@@ -63,6 +63,21 @@ fn blank(name: &str) -> Form {
 }
 
 #[test]
+fn a_required_choice_is_empty_until_it_is_made() {
+    let mut form = blank("index");
+    let format = Field::Option("format");
+    assert_eq!(form.choice(format), ("", "one of modalities, forager".to_owned()));
+    form.focus_on(format);
+    form.act(Action::Left);
+    assert_eq!(form.choice(format).0, "forager");
+    form.act(Action::Right);
+    assert_eq!(form.choice(format).0, "modalities");
+    form.set_fields(form.option_fields());
+    let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
+    assert_eq!(names, ["path", "format", "index path", "file existence policy", "skip bad lines"]);
+}
+
+#[test]
 fn fields_follow_the_table() {
     let form = blank("nanosets merge");
     let names: Vec<String> = form.fields().iter().map(|field| form.table.label(*field)).collect();
