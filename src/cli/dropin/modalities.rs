@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
-use super::super::modalities::{instruction, rewrite};
+use super::super::modalities::rewrite;
 use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
@@ -12,7 +12,9 @@ use gristmill_ops::engine::modalities::config;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::index::ExistingFile;
 use gristmill_ops::job::modalities::{Existing, Rewrite, RewritePlan};
-use gristmill_ops::operations::{erase, Index, IndexFormat, IndexPlan, Pack, Plan as _};
+use gristmill_ops::operations::{
+    erase, Index, IndexFormat, IndexPlan, InstructionPlan, ModalitiesInstruction, Pack, Plan as _,
+};
 use gristmill_pycompat::random::Seed;
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -189,6 +191,12 @@ struct ChunkArgs {
 }
 
 impl DataArgs {
+    /// Whether it follows a plan, which `--save-plan` writes.
+    pub fn has_plan(&self) -> bool {
+        use DataCommand as C;
+        matches!(self.command, C::CreateRawIndex(_) | C::PackEncodedData(_) | C::PrepareInstructionTuningData(_))
+    }
+
     /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self.command {
@@ -210,7 +218,9 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
         DataCommand::CreateRawIndex(args) => create_index(args, context),
         DataCommand::PackEncodedData(args) => pack_by(&args, context),
         DataCommand::PrepareInstructionTuningData(args) => {
-            let mut done = instruction::run(&args.config, context)?;
+            let (config, compat) = (paths::local(&args.config)?.into(), context.globals.compat);
+            let plan = InstructionPlan { config, compat, unknown_end: true, ..InstructionPlan::blank() };
+            let mut done = operation::execute(&*erase::<ModalitiesInstruction>(plan), context)?;
             forgive(&mut done);
             Ok(done)
         }

@@ -4,7 +4,6 @@ use super::super::args::Globals;
 use super::super::arguments::{Grouped, OperationGroup};
 use super::super::dropin::{self, modalities::DataArgs};
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
 
 /// The group `modalities`.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +27,6 @@ pub enum ModalitiesCommand {
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(Grouped<ModalitiesGroup>),
-    /// Put conversations through a chat template, deal them to train, val and test, and pack each
-    Instruction {
-        /// Configuration (.yaml), as prepare_instruction_tuning_data takes it
-        config: PathBuf,
-    },
     /// The arguments of the `modalities data` program, for scripts that exist
     Data(Box<DataArgs>),
 }
@@ -49,8 +43,7 @@ impl ModalitiesArgs {
     pub fn has_plan(&self) -> bool {
         match &self.command {
             ModalitiesCommand::Operation(_) => true,
-            ModalitiesCommand::Instruction { .. } => false,
-            ModalitiesCommand::Data(args) => args.name() == "modalities data pack_encoded_data",
+            ModalitiesCommand::Data(args) => args.has_plan(),
         }
     }
 
@@ -58,7 +51,6 @@ impl ModalitiesArgs {
     pub fn name(&self) -> &'static str {
         match &self.command {
             ModalitiesCommand::Operation(given) => given.plan().name(),
-            ModalitiesCommand::Instruction { .. } => "modalities instruction",
             ModalitiesCommand::Data(args) => args.name(),
         }
     }

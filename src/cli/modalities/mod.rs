@@ -4,7 +4,6 @@
 mod args;
 pub mod check;
 pub mod folder;
-pub mod instruction;
 pub mod rewrite;
 
 pub use args::ModalitiesArgs;
@@ -19,6 +18,5 @@ pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
     match args.command {
         ModalitiesCommand::Data(args) => dropin::modalities::run(*args, context),
         ModalitiesCommand::Operation(given) => operation::run(given.plan(), context),
-        ModalitiesCommand::Instruction { config } => instruction::run(&config, context),
     }
 }

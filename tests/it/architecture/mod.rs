@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 8_000),
+    ("cli", 7_965),
     ("core", 2_705),
     ("dedup", 2_735),
     ("engine", 28_365),
     ("formats", 6_195),
     ("job", 16_085),
     ("media", 13_530),
-    ("operations", 3_610),
+    ("operations", 3_710),
     ("preview", 3_530),
     ("prompt", 1_650),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_850),
+    ("tui", 32_855),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -53,6 +53,7 @@ mod index;
 mod mix_index;
 mod mix_new;
 mod modalities;
+mod modalities_instruction;
 mod nanosets_merge;
 mod nanosets_shuffle;
 mod pack;
@@ -66,6 +67,7 @@ pub use index::{Index, IndexFormat, IndexPlan};
 pub use mix_index::MixIndex;
 pub use mix_new::MixNew;
 pub use modalities::{ModalitiesChunk, ModalitiesFilter, ModalitiesMerge, ModalitiesShuffle, RewritePreview};
+pub use modalities_instruction::{InstructionPlan, ModalitiesInstruction};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
@@ -106,6 +108,7 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<ModalitiesShuffle>::NEW,
     &Entry::<ModalitiesChunk>::NEW,
     &Entry::<ModalitiesFilter>::NEW,
+    &Entry::<ModalitiesInstruction>::NEW,
     &Entry::<NanosetsMerge>::NEW,
     &Entry::<NanosetsShuffle>::NEW,
 ];

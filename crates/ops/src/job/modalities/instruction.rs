@@ -7,17 +7,14 @@ use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::overall::{cost, Forecast};
 use crate::job::pack::{self, PackReport};
-use crate::job::task::{Task, TaskContext};
+use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::{
-    Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject,
-};
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_pycompat::pickle::write_index;
-use gristmill_storage::fs::{BufferedFile, RealFs};
+use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::{place_file, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Permission bits of written files.
@@ -57,20 +54,18 @@ pub struct PartitionReport {
     pub packed: String,
 }
 
-/// Executes a configuration in the background. Files that an earlier run of the same configuration made are replaced.
+/// Executes a configuration. Files that an earlier run of the same configuration made are replaced.
 ///
-/// In the drop-in, or with `compat`, the unknown token ends documents if the tokenizer lacks the end token.
-pub fn start_instruction(
+/// With `unknown_end` or `compat`, the unknown token ends documents if the tokenizer lacks the end token.
+///
+/// # Errors
+/// A configuration that cannot be followed; input that cannot be read or has no usable line; output that cannot be written.
+pub fn run_instruction(
     config: &Path,
     compat: bool,
-    is_drop_in: bool,
-    options: RunOptions,
-) -> Outcome<Task<InstructionReport>> {
-    let config = config.to_owned();
-    Task::start("instruction", options, Arc::new(RealFs), move |context| run(&config, compat, is_drop_in, context))
-}
-
-fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> Outcome<InstructionReport> {
+    unknown_end: bool,
+    context: &TaskContext,
+) -> Outcome<InstructionReport> {
     let fs = &*context.fs;
     context.phase_of(Phase::Open, "file", "reading the configuration");
     let settings = Settings::read(config)?;
@@ -79,7 +74,7 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     for partition in settings.partitions() {
         plans.push(packing_plan(&settings, partition, compat)?);
     }
-    if compat || is_drop_in {
+    if compat || unknown_end {
         let mut note = None;
         for (plan, _) in &mut plans {
             note = take_unknown_end(plan)?;

@@ -6,7 +6,7 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-pub use instruction::{start_instruction, InstructionReport, PartitionReport};
+pub use instruction::{run_instruction, InstructionReport, PartitionReport};
 pub use repair::{start_repair, RepairReport};
 pub(crate) use rewrite::run as run_rewrite;
 pub use rewrite::{start, start_on, Existing, Rewrite, RewritePlan, RewriteReport};
