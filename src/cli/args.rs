@@ -7,7 +7,6 @@ use super::dropin::nanotron::NanotronArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
 use super::nanosets::NanosetsArgs;
-use super::prepare::PrepareArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -45,8 +44,6 @@ pub struct Cli {
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset
-    Prepare(Box<PrepareArgs>),
     /// Commands that are defined by a table.
     #[command(flatten)]
     Operation(GivenPlan),
@@ -149,7 +146,6 @@ impl Command {
     /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
     pub fn has_plan(&self) -> bool {
         match self {
-            Self::Prepare(_) => true,
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.has_plan(),
@@ -170,7 +166,6 @@ impl Command {
     /// Returns the typed name, for the result object.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Prepare(_) => "prepare",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
             Self::Facts { .. } => "facts",

@@ -4,10 +4,10 @@ use super::paths;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches, Subcommand};
 use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, OPERATIONS};
+use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, OPERATIONS};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -90,8 +90,14 @@ impl GivenPlan {
     }
 
     fn set(&self, plan: &mut dyn AnyPlan) -> Outcome<()> {
-        for (row, given) in self.answers.iter().filter(|(row, _)| row.kind.is_stored()) {
+        for (row, given) in
+            self.answers.iter().filter(|(row, _)| row.kind.is_stored() || row.kind == ValueKind::Content)
+        {
             let answer = match given {
+                GivenAnswer::Path(path) if row.kind == ValueKind::Content => {
+                    plan.read_file(row.info.name, path, "")?;
+                    continue;
+                }
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
                 GivenAnswer::Paths(all) => {
@@ -100,10 +106,10 @@ impl GivenPlan {
             };
             let refuse = |why| {
                 let failure = Failure::usage(WHAT, why).on(Subject::field(format!("--{}", row.info.name)));
-                match row.info.example {
-                    "" => failure,
-                    example => failure.with_hint(format!("for example --{} {example}", row.info.name)),
-                }
+                failure.with_hint(match row.info.example {
+                    "" => format!("gristmill {} --help lists the options", self.name()),
+                    example => format!("for example --{} {example}", row.info.name),
+                })
             };
             plan.set(row.info.name, &answer).map_err(refuse)?;
         }
@@ -222,10 +228,20 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
         let command = Command::new(name).about(operation.about()).override_usage(usage(*operation));
         let options = operation.options();
         let own = options.iter().filter(|row| !row.info.is_global);
-        let obsolete = operation.obsolete_flags().iter();
-        let obsolete = obsolete.map(|flag| Arg::new(*flag).long(*flag).hide(true).action(ArgAction::SetTrue));
-        Some(command.args(own.map(|row| argument(*operation, row)).chain(obsolete)))
+        let command = command.args(own.map(|row| argument(*operation, row)));
+        Some(operation.obsolete_flags().iter().fold(command, add_obsolete))
     })
+}
+
+/// Adds a flag of older documents.
+fn add_obsolete(command: Command, flag: &ObsoleteFlag) -> Command {
+    let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::SetTrue);
+    if flag.needs_one_of.is_empty() {
+        return command.arg(arg);
+    }
+    let needed = format!("with {}", flag.name);
+    let group = ArgGroup::new(needed.clone()).args(flag.needs_one_of).multiple(true);
+    command.arg(arg.requires(needed)).group(group)
 }
 
 /// Returns the values given to a command of a group.
@@ -294,7 +310,7 @@ fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
         ValueKind::Text | ValueKind::FilePart => arg.value_parser(checked).allow_hyphen_values(true),
         ValueKind::List(None) => arg.value_parser(checked).allow_hyphen_values(true).action(ArgAction::Append),
         ValueKind::List(Some(_)) => arg.value_parser(checked).allow_hyphen_values(true),
-        ValueKind::Path | ValueKind::File => arg.value_parser(clap::value_parser!(PathBuf)),
+        ValueKind::Path | ValueKind::File | ValueKind::Content => arg.value_parser(clap::value_parser!(PathBuf)),
         ValueKind::Paths => arg.value_parser(clap::value_parser!(PathBuf)).num_args(1..),
         ValueKind::Choice(choices) => arg.value_parser(values(choices)).ignore_case(true),
         ValueKind::Choices(choices) => arg.value_parser(values(choices)).action(ArgAction::Append),
@@ -313,7 +329,9 @@ fn answer(matches: &ArgMatches, name: &str, kind: ValueKind) -> Option<GivenAnsw
     match kind {
         ValueKind::Switch => matches.get_flag(name).then_some(GivenAnswer::Answer(Answer::On)),
         ValueKind::Paths => matches.get_many::<PathBuf>(name).map(|paths| GivenAnswer::Paths(paths.cloned().collect())),
-        ValueKind::Path | ValueKind::File => matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path),
+        ValueKind::Path | ValueKind::File | ValueKind::Content => {
+            matches.get_one::<PathBuf>(name).cloned().map(GivenAnswer::Path)
+        }
         ValueKind::Number(..) | ValueKind::Text | ValueKind::FilePart | ValueKind::Choice(_) => {
             matches.get_one::<String>(name).cloned().map(text)
         }
@@ -339,11 +357,11 @@ mod tests {
         if kind_of_text % 3 == 1 && !row.info.example.is_empty() {
             return row.answer(row.info.example);
         }
-        let odd = ["-x", "a b", "it's", "$HOME", "\"", "é世", "--name", "#", "a=b"];
+        let odd = ["-x", "a b", "it's", "$HOME", "\"", "é世", "--name", "#", "a=b", "CrudeWebdataset"];
         let text = || odd[kind_of_text as usize % odd.len()].to_owned();
         match row.kind {
             ValueKind::Switch => Answer::On,
-            ValueKind::File | ValueKind::FilePart => Answer::Unset,
+            ValueKind::File | ValueKind::FilePart | ValueKind::Content => Answer::Unset,
             ValueKind::Number(least, most) => Answer::Text((u64::from(number) % (most - least) + least).to_string()),
             ValueKind::Text => Answer::Text(text()),
             ValueKind::List(_) => Answer::List(vec![text(), "x".to_owned()]),
@@ -379,7 +397,7 @@ mod tests {
             }
             plan.complete();
             let words = plan.command_line().arguments;
-            let typed = words.iter().filter(|word| *word != "--compat");
+            let typed = words.iter().filter(|word| !["--compat", "--yes"].contains(&word.as_str()));
             let command = Command::new("gristmill").subcommands(commands_of(""));
             let given = match operation.name().split_once(' ') {
                 None => given_of("", &command.try_get_matches_from(typed).unwrap()),
@@ -392,7 +410,7 @@ mod tests {
             let compat = words.iter().any(|word| word == "--compat");
             prop_assert!(given.plan(compat).unwrap().is_same(&*plan), "{words:?}");
             let yaml = plan.to_yaml().unwrap();
-            prop_assert_eq!(read_plan(&yaml).unwrap().unwrap().to_yaml().unwrap(), yaml);
+            prop_assert_eq!(read_plan(&yaml).unwrap().to_yaml().unwrap(), yaml);
         }
     }
 }

@@ -89,7 +89,6 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     }
     match command {
         None => misc::home(context),
-        Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
         Some(Command::Facts { path }) => figures::run(&path, context),

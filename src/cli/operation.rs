@@ -4,13 +4,13 @@ use super::args::Globals;
 use super::arguments::GivenPlan;
 use super::context::Context;
 use super::exit::{Done, Finished, Stopped};
-use super::prepare::{self, summary};
+use super::prepare::{self, summary, Confirmation};
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
 use crate::tui::{recent, Start};
 use gristmill_core::options::Answer;
-use gristmill_core::{Failure, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::engine::modalities::config;
 use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::job::report::{counts_value, Report};
@@ -39,6 +39,9 @@ pub fn threads_of(config: &Path) -> Option<usize> {
 /// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
 pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     let plan = given.plan(context.globals.compat)?;
+    if let Some(plan) = plan.typed::<PreparePlan>() {
+        return prepare::run(plan.clone(), Confirmation::ByFlag, context);
+    }
     let is_open = plan.check(false).iter().any(|problem| problem.kind == ProblemKind::MissingAnswer);
     if !is_open || !context.may_ask() || context.globals.dry_run {
         return execute(&*plan, context);
@@ -64,6 +67,9 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
 
 /// Saves the plan if requested, then previews or runs it.
 pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
+    if let Some(plan) = plan.typed::<PreparePlan>() {
+        return prepare::run(plan.clone(), Confirmation::Given, context);
+    }
     let is_preview = context.globals.dry_run;
     let refused: Vec<Failure> = plan.check(is_preview).into_iter().map(Problem::into_failure).collect();
     if !refused.is_empty() {

@@ -2,10 +2,9 @@
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{jsonl, kinds, mix, operation, paths, prepare};
+use super::{operation, paths};
 use gristmill_core::options::Answer;
-use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
-use gristmill_ops::engine::plan::file::{self, PlanFile};
+use gristmill_core::{Failure, Subject};
 use gristmill_ops::operations::read_plan;
 use std::path::Path;
 
@@ -25,53 +24,22 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
         true => failure.on(Subject::path(path)),
         false => failure,
     };
-    if let Some(mut plan) = read_plan(&text).map_err(in_file)? {
-        let options = plan.operation().options();
-        let has = |option: &str| options.iter().any(|row| row.info.name == option);
-        if context.globals.compat && has("compat") {
-            plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
-        }
-        if overwrite {
-            let on = || Answer::On;
-            let (option, answer) = match () {
-                () if has("overwrite") => ("overwrite", on()),
-                () if has("file-existence-policy") => ("file-existence-policy", Answer::Text("override".to_owned())),
-                () => ("force-overwrite", on()),
-            };
-            let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
-            let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
-            plan.set(option, &answer).map_err(refuse)?;
-        }
-        return operation::execute(&*plan, context);
+    let mut plan = read_plan(&text).map_err(in_file)?;
+    let options = plan.operation().options();
+    let has = |option: &str| options.iter().any(|row| row.info.name == option);
+    if context.globals.compat && has("compat") {
+        plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
     }
-    match file::read(&text).map_err(in_file)? {
-        PlanFile::Prepare(mut plan) => {
-            if overwrite {
-                plan.rerun = Rerun::Overwrite;
-            }
-            run_prepare(*plan, path, context)
-        }
+    if overwrite {
+        let on = || Answer::On;
+        let (option, answer) = match () {
+            () if has("overwrite") => ("overwrite", on()),
+            () if has("file-existence-policy") => ("file-existence-policy", Answer::Text("override".to_owned())),
+            () => ("force-overwrite", on()),
+        };
+        let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
+        let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
+        plan.set(option, &answer).map_err(refuse)?;
     }
-}
-
-/// Returns the data set that a plan names.
-fn data_set(named: &str, path: &Path) -> Outcome<String> {
-    if named.is_empty() {
-        return Err(Failure::usage("reading the plan", "it names no data set").on(Subject::path(path)));
-    }
-    paths::local(Path::new(named))
-}
-
-fn run_prepare(mut plan: PreparePlan, path: &Path, context: &Context) -> Finished {
-    plan.compat |= context.globals.compat;
-    plan.path = data_set(&plan.path, path)?;
-    if jsonl::is_jsonl(&plan.path) {
-        return jsonl::prepare(&plan, context);
-    }
-    if mix::is_metadataset(&plan.path) {
-        return mix::prepare(&plan, context);
-    }
-    kinds::only_folders(&plan.path)?;
-    prepare::refuse_missing(&plan, context, prepare::Confirmation::Given)?;
-    prepare::execute(plan, None, context)
+    operation::execute(&*plan, context)
 }

@@ -5,8 +5,9 @@ use super::next_action::{report_each_problem, Choice, LastLook};
 use super::Guide;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
-use gristmill_ops::engine::plan::{command_line, file, same_keys};
+use gristmill_ops::engine::plan::{file, same_keys};
 use gristmill_ops::job::prepare::preview;
+use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::source::decode::{part_class, PartClass};
 
 /// What can be answered again.
@@ -85,7 +86,7 @@ impl LastLook for Guide {
             self.ask.tell(format!("Change: {}", display_safe(difference)));
         }
         let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.tell(format!("The same by flags: {}", command_line(&self.plan)));
+        self.ask.tell(format!("The same by flags: {}", command_line(&self.plan).text()));
         Ok(!refused)
     }
 }

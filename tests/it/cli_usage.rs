@@ -95,7 +95,7 @@ fn a_misspelt_flag_is_answered_with_the_right_one() {
 
 #[test]
 fn a_missing_path_is_named() {
-    Sandbox::new().say("prepare").ends(2).complains("<PATH>").complains("hint: usage: gristmill prepare");
+    Sandbox::new().say("prepare").ends(2).complains("PATH is not given").complains("hint: gristmill prepare --help");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_crude_data_set_takes_neither_field_map_nor_loader() {
         .say("prepare . --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset --sample-loader")
         .ends(2)
         .complains("crude");
-    sandbox.say("prepare . --yes --split-ratio 8,1,1 --sample-type TextSample --cooker").ends(2).complains("crude");
+    sandbox.say("prepare . --yes --split-ratio 8,1,1 --sample-type TextSample --cooker").ends(2).complains("Crude");
 }
 
 #[test]

@@ -105,6 +105,22 @@ pub enum Access<P: 'static> {
         /// Completes a plan from this part of the file, in place of the whole file.
         read: fn(&mut P, &Path, &str) -> Outcome<()>,
     },
+    /// A file with the answer to this option, which the plan stores in place of the name.
+    Content {
+        /// Stores the answer in a file.
+        read: fn(&mut P, &Path) -> Outcome<()>,
+        /// Returns the file for the printed command; `None` where other options print the answer.
+        write: fn(&P) -> Option<AnswerFile>,
+    },
+}
+
+/// A file that holds the answer to an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerFile {
+    /// Its name in the printed command.
+    pub name: &'static str,
+    /// Its content.
+    pub text: String,
 }
 
 /// The part of an option that front ends show. It has no type parameter, so one list can hold options of different plans.
@@ -240,16 +256,18 @@ pub enum ValueKind {
     Choice(&'static [Choice]),
     /// Several of these.
     Choices(&'static [Choice]),
-    /// A file with answers.
+    /// A file with answers to other options.
     File,
     /// The part of such a file.
     FilePart,
+    /// A file with the answer.
+    Content,
 }
 
 impl ValueKind {
-    /// Whether a plan stores the answer. Otherwise it completes the plan and is not kept.
+    /// Whether a plan stores the value. Otherwise it names a file with answers, or its part, and completes the plan.
     pub fn is_stored(self) -> bool {
-        !matches!(self, Self::File | Self::FilePart)
+        !matches!(self, Self::File | Self::FilePart | Self::Content)
     }
 }
 
@@ -397,6 +415,7 @@ impl<P> OptionSpec<P> {
             Access::Choices { choices, .. } => ValueKind::Choices(choices),
             Access::File { .. } => ValueKind::File,
             Access::FilePart { .. } => ValueKind::FilePart,
+            Access::Content { .. } => ValueKind::Content,
         }
     }
 
@@ -409,7 +428,9 @@ impl<P> OptionSpec<P> {
         };
         match &self.access {
             Access::Switch { get, .. } if get(plan) => Answer::On,
-            Access::Switch { .. } | Access::File { .. } | Access::FilePart { .. } => Answer::Unset,
+            Access::Switch { .. } | Access::File { .. } | Access::FilePart { .. } | Access::Content { .. } => {
+                Answer::Unset
+            }
             Access::Number { get, .. } => text(get(plan).map(|number| number.to_string())),
             Access::Text { get, .. } | Access::Path { get, .. } => text(get(plan)),
             Access::Paths { get, .. } | Access::List { get, .. } => list(get(plan)),
@@ -418,7 +439,7 @@ impl<P> OptionSpec<P> {
         }
     }
 
-    /// Stores an answer in a plan. The answers of a file are applied by [`read`](Self::read).
+    /// Stores an answer in a plan. Those in files are applied by [`read`](Self::read).
     ///
     /// # Errors
     /// The reason why the answer is not valid for this option.
@@ -453,7 +474,7 @@ impl<P> OptionSpec<P> {
                     values_of(answer, None).iter().map(|name| choice_of(choices, name)).collect();
                 set(plan, &names?);
             }
-            Access::File { .. } | Access::FilePart { .. } => {}
+            Access::File { .. } | Access::FilePart { .. } | Access::Content { .. } => {}
         }
         Ok(())
     }
@@ -464,9 +485,17 @@ impl<P> OptionSpec<P> {
     /// A file that cannot be read, or answers that are not valid.
     pub fn read(&self, plan: &mut P, path: &Path, part: &str) -> Outcome<()> {
         match self.access {
-            Access::File { read } => read(plan, path),
+            Access::File { read } | Access::Content { read, .. } => read(plan, path),
             Access::FilePart { read } => read(plan, path, part),
             _ => Ok(()),
+        }
+    }
+
+    /// Returns the file that the printed command names.
+    pub fn file(&self, plan: &P) -> Option<AnswerFile> {
+        match self.access {
+            Access::Content { write, .. } => write(plan),
+            _ => None,
         }
     }
 }

@@ -3,16 +3,18 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
-use super::super::{info, jsonl, kinds, lint, media, mix, operation, paths, prepare};
+use super::super::prepare::{self, Confirmation};
+use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
 use super::fix_duplicates::without_renames;
+use super::media_filter::{no_filter, FilterArgs};
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    ExitClass, Failure, Loading, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun,
-    Scope, SplitPlan, Subject,
+    Failure, Loading, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject,
 };
 use gristmill_ops::engine::check::LintOptions;
 use gristmill_ops::formats::energon::split_yaml::SplitFile;
+use gristmill_ops::operations::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_ops::operations::{erase, PrepareMedia};
 use gristmill_ops::source::discover::discover;
 use gristmill_pycompat::pattern::Pattern;
@@ -85,7 +87,7 @@ struct PrepareArgs {
     #[arg(long)]
     shuffle_tars: bool,
     #[command(flatten)]
-    media: WayArgs,
+    media: FilterArgs,
     /// Accepted where no key occurs twice: shards are never changed in place here
     #[arg(long)]
     fix_duplicates: bool,
@@ -112,39 +114,6 @@ struct PrepareArgs {
     tmp_path: Option<PathBuf>,
 }
 
-/// How media are picked.
-#[derive(Args, Debug)]
-struct WayArgs {
-    /// Describe media whose name a shell pattern matches; commas separate patterns
-    #[arg(long, value_name = "PATTERNS", alias = "media-by-glob", allow_hyphen_values = true)]
-    media_metadata_by_glob: Option<String>,
-    /// Describe media, recognised by their first bytes
-    #[arg(long, alias = "media-by-header")]
-    media_metadata_by_header: bool,
-    /// Describe media, recognised by the suffix of their names
-    #[arg(long, alias = "media-by-extension")]
-    media_metadata_by_extension: bool,
-    /// Accepted, as in older documentation: one of the three follows
-    #[arg(long, hide = true)]
-    media_metadata: bool,
-}
-
-impl WayArgs {
-    /// Returns the filter. More than one way is reported as a data error, as `energon` does.
-    fn filter(&self) -> Outcome<Option<MediaFilter>> {
-        let glob = self.media_metadata_by_glob.as_deref();
-        match media::filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob) {
-            Ok(None) if self.media_metadata => Err(as_data(media::no_way())),
-            filter => filter.map_err(as_data),
-        }
-    }
-}
-
-/// Changes the exit class to `Data`, since `energon` exits with 1 here.
-fn as_data(failure: Failure) -> Failure {
-    Failure { class: ExitClass::Data, ..failure }
-}
-
 /// The flags of `energon prepare-media`.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
@@ -158,7 +127,7 @@ struct MediaArgs {
     #[arg(long)]
     no_progress: bool,
     #[command(flatten)]
-    media: WayArgs,
+    media: FilterArgs,
     /// Folder for temporary files
     #[arg(long, value_name = "DIR")]
     tmp_path: Option<PathBuf>,
@@ -330,12 +299,11 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
         return Ok(Done::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
-    let finished = if asks_nothing(&plan, args, prepared) {
-        prepare::refuse_missing(&plan, context, prepare::Confirmation::Given)?;
-        prepare::execute(plan, None, context)
-    } else {
-        prepare::decide(plan, context)
+    let confirmation = match asks_nothing(&plan, args, prepared) {
+        true => Confirmation::Given,
+        false => Confirmation::ByFlag,
     };
+    let finished = prepare::run(plan, confirmation, context);
     let mut done = finished.map_err(|stopped| if args.fix_duplicates { without_renames(stopped) } else { stopped })?;
     forgive(&mut done);
     Ok(done)
@@ -349,7 +317,7 @@ fn forgive(done: &mut Done) {
 }
 
 fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
-    let Some(filter) = args.media.filter()? else { return Err(as_data(media::no_way()).into()) };
+    let Some(filter) = args.media.filter()? else { return Err(no_filter().into()) };
     let plan = PrepareMediaPlan {
         version: PLAN_VERSION,
         path: paths::local(&args.path)?,
@@ -432,6 +400,11 @@ fn is_prepared(root: &Path) -> bool {
     meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file()
 }
 
+/// Returns how to refuse the value of a flag, given the reason.
+fn invalid(flag: &'static str) -> impl Fn(String) -> Failure {
+    move |why| Failure::usage("reading the command line", why).on(Subject::field(flag))
+}
+
 fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     let mut plan = PreparePlan::new(paths::local(&args.path)?);
     if args.force_overwrite {
@@ -445,17 +418,14 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     // `energon` writes a pattern without a match as an empty split.
     plan.allow_empty_splits = true;
     plan.media = args.media.filter()?.map(|filter| MediaPlan { filter, decode: false });
-    if plan.media.is_some() && plan.scope != Scope::Full {
-        return Err(prepare::without_database(plan.scope));
-    }
     plan.compat = context.globals.compat;
     if let Some(name) = &args.dataset_yaml_name {
-        plan.dataset_yaml_name = prepare::yaml_name(name)?;
+        plan.dataset_yaml_name = yaml_name(name).map_err(invalid("--dataset-yaml-name"))?;
     }
     plan.splits = if args.split_parts.is_empty() {
         args.split_ratio.clone().map_or(SplitPlan::Unset, SplitPlan::Ratio)
     } else {
-        SplitPlan::Patterns(prepare::split_patterns(&args.split_parts, true)?)
+        SplitPlan::Patterns(split_patterns(&args.split_parts, true).map_err(invalid("--split-parts"))?)
     };
     plan.loading = loading(args, context)?;
     Ok(plan)
@@ -472,7 +442,8 @@ fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
         (None, _) => Loading::NoDatasetYaml,
         (Some(name), _) if name == gristmill_core::sample_type::CRUDE_CLASS => Loading::Crude { cooker: false },
         (Some(name), Some(json)) => {
-            Loading::FieldMap { sample_type: name.clone(), fields: prepare::field_map(std::slice::from_ref(json))? }
+            let fields = field_map(std::slice::from_ref(json)).map_err(invalid("--field-map"))?;
+            Loading::FieldMap { sample_type: name.clone(), fields }
         }
         (Some(name), None) if asks => Loading::FieldMap { sample_type: name.clone(), fields: Vec::new() },
         (Some(name), None) => Loading::SampleLoader { sample_type: name.clone() },

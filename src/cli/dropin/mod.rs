@@ -2,6 +2,7 @@
 
 pub mod energon;
 mod fix_duplicates;
+mod media_filter;
 pub mod modalities;
 pub mod nanotron;
 mod preview;

@@ -8,13 +8,15 @@ use super::summary;
 use crate::tui::recent;
 use gristmill_core::{Cancel, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
 use gristmill_ops::engine::dataset;
-use gristmill_ops::engine::media::outlook;
-use gristmill_ops::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
-use gristmill_ops::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
-use gristmill_ops::job::report::counts_value;
+use gristmill_ops::engine::plan::{inherited, validate};
+use gristmill_ops::job::prepare::{preview, PrepareJob, PrepareReport};
+use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::job::times;
-use gristmill_ops::operations::is_plan;
+use gristmill_ops::operations::prepare::{
+    command_line, command_line_after_run, difference_lines, PreparePreview, PrepareResult,
+};
+use gristmill_ops::operations::{erase, is_plan, Prepare};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -41,7 +43,8 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     }
     let differences =
         if plan.rerun == Rerun::Update { differences(&plan, context.run_options().threads) } else { Vec::new() };
-    let report = work(&plan, scan, context)?;
+    let finished = PrepareResult { path: plan.path.clone(), report: work(&plan, scan, context)? };
+    let report = &finished.report;
     for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
@@ -50,12 +53,12 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     }
     report_notes(&report.problems, context);
     if !report.nothing_to_do {
-        summary::difference_lines(&differences).iter().for_each(|line| context.printer.say(line));
+        difference_lines(&differences).into_iter().for_each(|line| context.printer.say(summary::painted(line)));
     }
-    for line in summary::of_report(&plan, &report) {
+    for line in summary::of_report(&plan, &finished) {
         context.printer.say(line);
     }
-    let mut result = result(&plan, &report);
+    let mut result = result(&plan, &finished);
     if report.nothing_to_do {
         report_earlier_problems(&report.problems, &report.counts, context, &mut result);
     }
@@ -121,15 +124,7 @@ fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
 
 /// Writes a plan for `gristmill run` with an absolute path, since it may be run from another folder.
 pub fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
-    let mut plan = plan.clone();
-    plan.path = absolute(&plan.path)?;
-    write_plan(path, &file::to_yaml(&plan)?)
-}
-
-/// Makes the path of a data set absolute, for a plan that may be run from any folder.
-fn absolute(path: &str) -> Outcome<String> {
-    let data = std::path::absolute(path).map_err(|error| Failure::io("saving the plan", path, &error))?;
-    Ok(data.to_string_lossy().into_owned())
+    write_plan(path, &erase::<Prepare>(plan.clone()).to_yaml()?)
 }
 
 /// Maximum size in bytes of a plan file.
@@ -152,46 +147,32 @@ pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
     write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 
-/// Prints what would be done. The shards are scanned, since the result depends on their content.
+/// Prints what would be done.
 fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
-    let stop = context.signals.listen();
-    let scan = LiveScan::start(Path::new(&plan.path), &context.run_options())?;
-    while !scan.is_finished() {
-        if stop.is_cancelled() {
-            return Err(Failure::cancelled().into());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let facts = scan.wait()?;
-    let mut preview = preview(plan, &facts);
-    preview.problems.extend(gristmill_ops::engine::plan::fields::try_out(plan, &facts));
-    let refusals: Vec<&Problem> = preview.problems.iter().filter(|p| p.severity == Severity::Refusal).collect();
-    for problem in summary::worth_a_line(&preview.problems, context.printer.is_verbose()) {
+    let preview = PreparePreview::scan(plan, &context.run_options(), &context.signals.listen())?;
+    let problems = preview.findings().0;
+    for problem in summary::worth_a_line(problems, context.printer.is_verbose()) {
         if problem.severity < Severity::Refusal {
             context.printer.problem(problem);
         }
     }
-    report_notes(&preview.problems, context);
+    report_notes(problems, context);
     let result = preview_result(plan, &preview);
+    let refusals: Vec<&Problem> = problems.iter().filter(|p| p.severity == Severity::Refusal).collect();
     if !refusals.is_empty() {
         let failures = refusals.into_iter().cloned().map(Problem::into_failure).collect();
         return Err(Stopped { failures, result });
     }
-    let media = plan.media.as_ref().map(|media| outlook(&facts, media));
-    for line in summary::of_preview(plan, &preview, media.as_ref()) {
+    for line in summary::of_preview(plan, &preview) {
         context.printer.line(line);
     }
-    let mut result = result;
-    if let Some(media) = media {
-        result.insert("media".into(), serde_json::to_value(media).unwrap_or(Value::Null));
-    }
-    Ok(Done::with_findings(result, preview.problems.iter().map(|p| (p.severity, p.kind))))
+    Ok(Done::with_findings(result, problems.iter().map(|p| (p.severity, p.kind))))
 }
 
-fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
-    let mut result = fields(preview);
+fn preview_result(plan: &PreparePlan, preview: &PreparePreview) -> Map<String, Value> {
+    let mut result = fields(preview.to_json());
     result.insert("dry_run".into(), json!(true));
-    let line = CommandLine::of(plan);
+    let line = command_line(plan);
     if !line.files.is_empty() {
         let files = line.files.iter().map(|(name, text)| (name.clone(), json!(text)));
         result.insert("equivalent_files".into(), Value::Object(files.collect()));
@@ -200,9 +181,9 @@ fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
     result
 }
 
-fn result(plan: &PreparePlan, report: &PrepareReport) -> Map<String, Value> {
-    let mut result = fields(report);
-    result.insert("counts".into(), counts_value(&report.counts));
+fn result(plan: &PreparePlan, finished: &PrepareResult) -> Map<String, Value> {
+    let mut result = fields(&finished.report);
+    result.insert("counts".into(), counts_value(&finished.report.counts));
     add_plan(plan, command_line_after_run(plan), &mut result);
     result
 }

@@ -1,33 +1,37 @@
-//! `prepare`: flags → plan → job → summary.
+//! `prepare`: plan → questions → job → summary.
 
-mod args;
 pub mod direct;
 mod execute;
 mod fields;
 mod guided;
-mod missing;
-mod plan;
 pub mod summary;
 
-pub use args::PrepareArgs;
 pub use execute::{execute, report_notes, save_plan, write_plan};
 pub use guided::{guided, screen};
-pub use missing::{refuse_missing, Confirmation};
-pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_name};
 
 use super::context::Context;
-use super::exit::Finished;
-use super::{jsonl, kinds, mix};
-use gristmill_core::PreparePlan;
+use super::exit::{Finished, Stopped};
+use super::{jsonl, kinds, mix, paths};
+use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind};
+use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
+use std::path::Path;
 
-/// Prepares a data set: asks questions if allowed, otherwise uses the flags alone.
-pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {
-    let plan = plan::from_args(&args, &context.globals)?;
-    decide(plan, context)
+/// How the user confirms that a plan may run without questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// By `--yes` or `--dry-run` only.
+    ByFlag,
+    /// By the command itself.
+    Given,
 }
 
-/// Asks the open questions, or refuses the plan if asking is not allowed; then runs it.
-pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
+/// Prepares a data set: asks questions if they are allowed and the plan is not confirmed, otherwise follows the plan alone.
+pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context) -> Finished {
+    let wrong: Vec<Failure> = wrong_answers(&plan).into_iter().map(Problem::into_failure).collect();
+    if !wrong.is_empty() {
+        return Err(wrong.into());
+    }
+    plan.path = paths::local(Path::new(&plan.path))?;
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
     }
@@ -35,9 +39,25 @@ pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
         return mix::prepare(&plan, context);
     }
     kinds::only_folders(&plan.path)?;
-    if context.may_ask() && !context.globals.dry_run {
+    if confirmation == Confirmation::ByFlag && context.may_ask() && !context.globals.dry_run {
         return guided(plan, context);
     }
-    refuse_missing(&plan, context, Confirmation::ByFlag)?;
+    refuse_missing(&plan, confirmation, context)?;
     execute(plan, None, context)
+}
+
+/// Refuses a plan with open questions, naming the flag of each; with [`Confirmation::ByFlag`] a missing `--yes` is one of them.
+fn refuse_missing(plan: &PreparePlan, confirmation: Confirmation, context: &Context) -> Result<(), Stopped> {
+    let open = Prepare::check(plan, context.globals.dry_run);
+    let is_prepared = open.iter().any(|problem| problem.kind == ProblemKind::AlreadyPrepared);
+    let mut failures: Vec<Failure> = open.into_iter().map(Problem::into_failure).collect();
+    if !is_prepared && confirmation == Confirmation::ByFlag && !context.globals.yes && !context.globals.dry_run {
+        failures.push(Failure::usage("asking questions", "this is not a terminal").with_hint(
+            "add --yes (or --non-interactive) to run without questions, or --dry-run to see what would be done",
+        ));
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(failures.into()),
+    }
 }

@@ -1,14 +1,10 @@
 //! The printed summary of `prepare`.
 
 use super::super::printer::{paint, Tone};
-use gristmill_core::table::{Align, Table};
-use gristmill_core::text::{agree, count, display_safe, duration, grouped};
+use gristmill_core::text::{agree, count, display_safe, grouped};
 use gristmill_core::{PreparePlan, Problem, ProblemKind, Severity};
-use gristmill_ops::engine::media::MediaOutlook;
-use gristmill_ops::engine::plan::{command_line_after_run, CommandLine};
-use gristmill_ops::job::media::{outlook_lines, summary_line};
-use gristmill_ops::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
-use gristmill_ops::job::report::{self, LineTone, ReportLine};
+use gristmill_ops::job::report::{self, LineTone, Report, ReportLine};
+use gristmill_ops::operations::prepare::{command_line, command_line_after_run, PreparePreview, PrepareResult};
 use std::path::Path;
 
 /// Maximum number of findings per kind that are printed; the others are only counted.
@@ -22,49 +18,23 @@ pub fn quoted(path: &Path) -> String {
 }
 
 /// Returns the lines after a run.
-pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
-    let mut lines = Vec::new();
-    if report.nothing_to_do {
-        lines.push(format!(
-            "{} Prepared already with this plan, and nothing changed since. Nothing was written.",
-            paint(Tone::Good, "Nothing to do.")
-        ));
-        lines.push(next_step(plan));
-        return lines;
+pub fn of_report(plan: &PreparePlan, result: &PrepareResult) -> Vec<String> {
+    let mut lines: Vec<String> = result.lines(false).into_iter().map(painted).collect();
+    if !result.is_nothing_to_do() {
+        let command = format!("{} {}", paint(Tone::Strong, "The same by flags:"), command_line_after_run(plan));
+        lines.extend([String::new(), command]);
     }
-    let done = format!("Prepared {}", display_safe(&plan.path));
-    lines.push(format!(
-        "{}: {} in {}.",
-        paint(Tone::Good, &done),
-        report.amounts().join(", "),
-        duration(report.elapsed)
-    ));
-    lines.extend(report.media.as_ref().map(summary_line));
-    lines.extend(split_lines(&report.splits, report.samples, report.excludes));
-    lines.extend(file_lines("Written", &report.files));
-    lines.extend(count_lines(&report.counts));
-    lines.push(String::new());
-    lines.push(format!("{} {}", paint(Tone::Strong, "The same by flags:"), command_line_after_run(plan)));
-    lines.push(next_step(plan));
+    lines.extend(result.next_command().map(|next| format!("{} {next}", paint(Tone::Strong, "Next:"))));
     lines
 }
 
 /// Returns the lines of a dry run.
-pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOutlook>) -> Vec<String> {
-    let path = display_safe(&plan.path);
-    let mut lines = vec![match preview.nothing_to_do {
-        true => format!("Nothing to do: {path} is prepared like this already, and nothing has changed since."),
-        false => format!("Would prepare {path}. Nothing was written."),
-    }];
-    lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
-    lines.extend(media.into_iter().flat_map(outlook_lines).map(painted));
-    lines.extend(file_lines("Would be written", &preview.files));
-    lines.extend(difference_lines(&preview.differences));
-    lines.push(String::new());
-    if !preview.nothing_to_do {
-        lines.push("Keys of samples are compared by the run only; duplicate keys are reported then.".to_owned());
+pub fn of_preview(plan: &PreparePlan, preview: &PreparePreview) -> Vec<String> {
+    let mut lines: Vec<String> = preview.lines(true).into_iter().map(painted).collect();
+    if preview.is_nothing_to_do() {
+        lines.push(String::new());
     }
-    let command = CommandLine::of(plan);
+    let command = command_line(plan);
     lines.push(format!("{} {}", paint(Tone::Strong, "The same by flags:"), command.text()));
     for (name, _) in &command.files {
         lines.push(format!(
@@ -73,56 +43,6 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
         ));
     }
     lines
-}
-
-/// Returns the changes compared with an earlier preparation.
-pub fn difference_lines(differences: &[String]) -> Vec<String> {
-    if differences.is_empty() {
-        return Vec::new();
-    }
-    let heading = paint(Tone::Strong, "Against the earlier preparation:");
-    let lines = differences.iter().map(|difference| format!("  {}", display_safe(difference)));
-    [String::new(), heading].into_iter().chain(lines).collect()
-}
-
-fn next_step(plan: &PreparePlan) -> String {
-    let path = gristmill_ops::engine::plan::shell_quote(&plan.path);
-    format!("{} gristmill info {path}", paint(Tone::Strong, "Next:"))
-}
-
-/// Formats the splits. Shares refer to all `total` samples, as in `info`: they do not add up to 100 % if samples are left out.
-fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<String> {
-    if splits.is_empty() {
-        return Vec::new();
-    }
-    let columns =
-        [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
-    let mut table = Table::new(&columns);
-    for split in splits {
-        table.row([
-            display_safe(&split.name).into_owned(),
-            grouped(split.shards),
-            grouped(split.samples),
-            share(split.samples, total),
-        ]);
-    }
-    let note = (excludes > 0).then(|| {
-        let items = count(excludes, "exclude");
-        format!("{items} in force: shards among them are not counted above, single samples still are.")
-    });
-    std::iter::once(String::new()).chain(table.lines()).chain(note).collect()
-}
-
-fn share(part: u64, total: u64) -> String {
-    if total == 0 {
-        return "–".to_owned();
-    }
-    format!("{:.1} %", part as f64 * 100.0 / total as f64)
-}
-
-/// Formats a table of files under a title.
-pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
-    report::file_lines(title, files).into_iter().map(painted).collect()
 }
 
 /// Formats a table of the findings, worst first.
@@ -219,11 +139,5 @@ mod tests {
         let (told, more) = shown_notes(&all);
         assert_eq!(told.len(), NOTES_PER_KIND + 1);
         assert_eq!(more.unwrap(), "… and 2 more notes (--json lists them)");
-    }
-
-    #[test]
-    fn shares_of_nothing_are_a_dash() {
-        assert_eq!(share(0, 0), "–");
-        assert_eq!(share(1, 3), "33.3 %");
     }
 }

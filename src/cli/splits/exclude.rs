@@ -3,7 +3,6 @@
 use super::super::context::Context;
 use super::super::exit::{Finished, Stopped};
 use super::super::paths;
-use super::super::prepare::exclude_lines;
 use super::args::ExcludeArgs;
 use super::change::Change;
 use super::{open, WHAT};
@@ -13,6 +12,7 @@ use gristmill_ops::engine::outputs::exclude_item;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
 use gristmill_ops::formats::energon::layout;
+use gristmill_ops::operations::prepare::exclude_lines;
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

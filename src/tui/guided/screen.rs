@@ -280,7 +280,7 @@ type DraftPlan = (Box<dyn AnyPlan>, String, std::time::Duration);
 
 fn load_draft(place: &Path, operation: &str) -> Option<DraftPlan> {
     let saved = drafts::load(place, MAX_DRAFT_BYTES)?;
-    let plan = read_plan(&saved.answers).ok()??;
+    let plan = read_plan(&saved.answers).ok()?;
     (plan.operation().name() == operation).then_some((plan, saved.step, saved.age))
 }
 

@@ -27,13 +27,13 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_965),
-    ("core", 2_705),
+    ("core", 2_725),
     ("dedup", 2_735),
     ("engine", 28_365),
     ("formats", 6_195),
-    ("job", 16_085),
+    ("job", 16_100),
     ("media", 13_530),
-    ("operations", 3_710),
+    ("operations", 4_540),
     ("preview", 3_530),
     ("prompt", 1_650),
     ("pycompat", 4_285),

@@ -102,7 +102,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_told_apart() {
         ("meta.yaml", 2, "means nothing for a metadataset"),
         ("file.bin", 2, "folder of tar shards"),
         ("s3://bucket/x", 2, "not supported yet"),
-        ("", 2, "<PATH>"),
+        ("", 2, "[PATH]"),
     ] {
         let ran = sandbox.run(["prepare", path].into_iter().chain(rest));
         assert_eq!(ran.code, code, "{path}: {ran}");

@@ -10,12 +10,13 @@ use gristmill_media::av::AvProbed;
 use gristmill_media::{ProbeError, Reader};
 use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
 use gristmill_ops::engine::jsonl;
-use gristmill_ops::engine::plan::{command_line, file as plan_file};
+use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::formats::bsade;
 use gristmill_ops::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill_ops::formats::energon::info::Info;
 use gristmill_ops::formats::energon::split_yaml::SplitFile;
 use gristmill_ops::formats::energon::tar_idx;
+use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::source::decode;
 use gristmill_ops::source::dedup;
 use gristmill_ops::source::tar::{scan_shard, ScanSink};
@@ -419,7 +420,7 @@ pub fn plan_yaml(bytes: &[u8]) {
             let yaml = plan_file::to_yaml(&plan).expect("a plan can be written");
             assert_eq!(plan_file::from_yaml(&yaml).as_ref(), Ok(&plan), "{yaml}");
             assert_eq!(plan_file::hash(&plan), plan_file::hash(&plan));
-            assert_shown(&command_line(&plan));
+            assert_shown(&command_line(&plan).text());
         }
         Err(failure) => assert_shown(&failure.to_string()),
     }

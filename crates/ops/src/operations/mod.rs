@@ -50,6 +50,7 @@ macro_rules! paths {
 mod count;
 mod dedup;
 mod index;
+mod media_filters;
 mod mix_index;
 mod mix_new;
 mod modalities;
@@ -57,6 +58,7 @@ mod modalities_instruction;
 mod nanosets_merge;
 mod nanosets_shuffle;
 mod pack;
+pub mod prepare;
 mod prepare_media;
 
 pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
@@ -71,12 +73,14 @@ pub use modalities_instruction::{InstructionPlan, ModalitiesInstruction};
 pub use nanosets_merge::NanosetsMerge;
 pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
+pub use prepare::Prepare;
 pub use prepare_media::PrepareMedia;
 
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::scratch_elsewhere;
 use crate::job::report::Report;
 use crate::job::task::{Task, TaskContext};
+use gristmill_core::did_you_mean::nearest;
 use gristmill_core::options::{Answer, Group, OptionRow, OptionSpec, Step, ValueKind};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 #[cfg(test)]
@@ -97,6 +101,7 @@ const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// All operations, in the order of the help.
 pub static OPERATIONS: &[&dyn AnyOperation] = &[
+    &Entry::<Prepare>::NEW,
     &Entry::<PrepareMedia>::NEW,
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
@@ -117,6 +122,15 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
 pub trait Plan: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Returns a plan without any answer.
     fn blank() -> Self;
+}
+
+/// A flag of older documents that is accepted and has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObsoleteFlag {
+    /// The flag without hyphens.
+    pub name: &'static str,
+    /// Options of which at least one has to be given with it; empty if it needs none.
+    pub needs_one_of: &'static [&'static str],
 }
 
 /// An operation that a plan can describe.
@@ -141,8 +155,10 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const STEPS: &'static [Step] = &[Step { id: "settings", title: "Settings" }];
     /// Options by group, in the order in which they are listed, printed and applied.
     const GROUPS: &'static [Group<Self::Plan>];
-    /// Flags of older documents, without hyphens, that are accepted and have no effect.
-    const OBSOLETE_FLAGS: &'static [&'static str] = &[];
+    /// Flags of older documents.
+    const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[];
+    /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
+    const ASKS_ALWAYS: bool = false;
     /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
     /// Whether progress names the current phase in place of [`DOING`](Self::DOING).
@@ -189,6 +205,13 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn announcement(plan: &Self::Plan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
         let _ = (plan, options, cancel);
         Ok(None)
+    }
+    /// Returns a plan with absolute paths as a file.
+    ///
+    /// # Errors
+    /// A plan that cannot be written as YAML.
+    fn to_yaml(plan: &Self::Plan) -> Outcome<String> {
+        file::typed_to_yaml(Self::PLAN_OF, &file_name::<Self>(), plan)
     }
     /// Reports what a run would do. Writes nothing.
     ///
@@ -269,8 +292,8 @@ pub trait AnyOperation: Sync {
     fn steps(&self) -> &'static [Step];
     /// Returns the options, in the order in which they are listed, printed and applied.
     fn options(&self) -> Vec<OptionRow>;
-    /// Returns flags of older documents, without hyphens, that are accepted and have no effect.
-    fn obsolete_flags(&self) -> &'static [&'static str];
+    /// Returns flags of older documents.
+    fn obsolete_flags(&self) -> &'static [ObsoleteFlag];
     /// Whether runs use the memory that the system can spare, unless a flag limits it.
     fn uses_spare_memory(&self) -> bool;
     /// Whether progress names the current phase in place of [`doing`](Self::doing).
@@ -401,19 +424,33 @@ pub fn erase<O: Operation>(plan: O::Plan) -> Box<dyn AnyPlan> {
     Box::new(TypedPlan::<O>(plan))
 }
 
+fn file_name<O: Operation>() -> String {
+    O::FILE_NAME.map_or_else(|| O::NAME.replace(' ', "-"), str::to_owned)
+}
+
 /// Returns the operation of a command.
 pub fn operation(name: &str) -> Option<&'static dyn AnyOperation> {
     OPERATIONS.iter().copied().find(|operation| operation.name() == name)
 }
 
-/// Parses a plan file of an operation in the table; `None` where it belongs to another command.
+/// Parses a plan file. A file that names no command is a plan of `prepare`.
 ///
 /// # Errors
 /// A file that is not a plan, or is of a newer version.
-pub fn read_plan(text: &str) -> Outcome<Option<Box<dyn AnyPlan>>> {
-    let command = file::command_of(text)?;
-    let wanted = OPERATIONS.iter().find(|operation| command.as_deref() == Some(&operation.file_name()));
-    wanted.map(|operation| operation.read(text)).transpose()
+pub fn read_plan(text: &str) -> Outcome<Box<dyn AnyPlan>> {
+    let command = file::command_of(text)?.unwrap_or_else(file_name::<Prepare>);
+    match OPERATIONS.iter().find(|operation| command == operation.file_name()) {
+        Some(operation) => operation.read(text),
+        None => {
+            let names: Vec<String> = OPERATIONS.iter().map(|operation| operation.file_name()).collect();
+            let hint = match nearest(&command, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => format!("commands with a plan are {}", names.join(", ")),
+            };
+            let failure = Failure::usage("reading the plan", "no command with a plan has this name");
+            Err(failure.on(Subject::field(command)).with_hint(hint))
+        }
+    }
 }
 
 /// What is needed to resume a run that was stopped.
@@ -440,17 +477,13 @@ impl PartialEq for InterruptedRun {
 /// Returns what is needed to resume the run that stopped in a run folder; `None` if its plan cannot be read, or its command does not resume.
 pub fn interrupted_run(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
-    let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()??;
+    let plan = read_plan(&String::from_utf8(bytes).ok()?).ok()?;
     Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
 }
 
 /// Whether a text is the plan of any command.
 pub fn is_plan(text: &str) -> bool {
-    match read_plan(text) {
-        Ok(Some(_)) => true,
-        Ok(None) => file::read(text).is_ok(),
-        Err(_) => false,
-    }
+    read_plan(text).is_ok()
 }
 
 /// Row of an operation in [`OPERATIONS`].
@@ -474,7 +507,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
     }
 
     fn file_name(&self) -> String {
-        O::FILE_NAME.map_or_else(|| O::NAME.replace(' ', "-"), str::to_owned)
+        file_name::<O>()
     }
 
     fn steps(&self) -> &'static [Step] {
@@ -493,7 +526,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
         O::GROUPS.iter().flat_map(|group| group.options.iter().map(|option| row(group, option))).collect()
     }
 
-    fn obsolete_flags(&self) -> &'static [&'static str] {
+    fn obsolete_flags(&self) -> &'static [ObsoleteFlag] {
         O::OBSOLETE_FLAGS
     }
 
@@ -584,31 +617,11 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     }
 
     fn command_line(&self) -> CommandLine {
-        let words: Vec<&str> = std::iter::once("gristmill").chain(O::NAME.split(' ')).collect();
-        let mut line = CommandLine::of_words(&words);
-        for option in Self::options() {
-            let flag = format!("--{}", option.info.name);
-            match (option.get(&self.0), option.kind()) {
-                (Answer::Unset, _) => {}
-                (Answer::On, _) => line.flag_if(true, &flag),
-                (Answer::Text(path), _) if option.info.is_positional => line.path(Path::new(&path)),
-                (Answer::Text(text), _) => match option.info.bare {
-                    Some(bare) if bare == text => line.flag_if(true, &flag),
-                    Some(_) => line.flag_if(true, &format!("{flag}={text}")),
-                    None => line.value(&flag, &text),
-                },
-                (Answer::List(paths), ValueKind::Paths) => paths.iter().for_each(|path| line.path(Path::new(path))),
-                (Answer::List(values), ValueKind::List(Some(separator))) => {
-                    line.value(&flag, &values.join(&separator.to_string()));
-                }
-                (Answer::List(values), _) => values.iter().for_each(|value| line.value(&flag, value)),
-            }
-        }
-        line
+        command_line_of::<O>(&self.0)
     }
 
     fn to_yaml(&self) -> Outcome<String> {
-        file::typed_to_yaml(O::PLAN_OF, &self.operation().file_name(), &O::absolute(&self.0)?)
+        O::to_yaml(&O::absolute(&self.0)?)
     }
 
     fn to_json(&self) -> serde_json::Value {
@@ -636,6 +649,42 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
     }
 }
 
+/// Returns the command that is equivalent to a plan.
+fn command_line_of<O: Operation>(plan: &O::Plan) -> CommandLine {
+    let words: Vec<&str> = std::iter::once("gristmill").chain(O::NAME.split(' ')).collect();
+    let mut line = CommandLine::of_words(&words);
+    let (inputs, options): (Vec<_>, Vec<_>) =
+        O::GROUPS.iter().flat_map(|group| group.options).partition(|option| option.info.is_positional);
+    inputs.into_iter().for_each(|input| add_to_line(&mut line, input, plan));
+    line.flag_if(O::ASKS_ALWAYS, "--yes");
+    options.into_iter().for_each(|option| add_to_line(&mut line, option, plan));
+    line
+}
+
+/// Adds an option to a printed command, unless it has its default.
+fn add_to_line<P>(line: &mut CommandLine, option: &OptionSpec<P>, plan: &P) {
+    let flag = format!("--{}", option.info.name);
+    if let Some(file) = option.file(plan) {
+        line.value(&flag, file.name);
+        line.files.push((file.name.to_owned(), file.text));
+    }
+    match (option.get(plan), option.kind()) {
+        (Answer::Unset, _) => {}
+        (Answer::On, _) => line.flag_if(true, &flag),
+        (Answer::Text(path), _) if option.info.is_positional => line.path(Path::new(&path)),
+        (Answer::Text(text), _) => match option.info.bare {
+            Some(bare) if bare == text => line.flag_if(true, &flag),
+            Some(_) => line.flag_if(true, &format!("{flag}={text}")),
+            None => line.value(&flag, &text),
+        },
+        (Answer::List(paths), ValueKind::Paths) => paths.iter().for_each(|path| line.path(Path::new(path))),
+        (Answer::List(values), ValueKind::List(Some(separator))) => {
+            line.value(&flag, &values.join(&separator.to_string()));
+        }
+        (Answer::List(values), _) => values.iter().for_each(|value| line.value(&flag, value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -644,7 +693,7 @@ mod tests {
     fn example(row: &OptionRow) -> Answer {
         let example = row.info.example;
         match row.kind {
-            ValueKind::File | ValueKind::FilePart => Answer::Unset,
+            ValueKind::File | ValueKind::FilePart | ValueKind::Content => Answer::Unset,
             ValueKind::List(_) | ValueKind::Text if !example.is_empty() => row.answer(example),
             ValueKind::Switch => Answer::On,
             ValueKind::Number(least, _) => Answer::Text((least + 77).to_string()),
@@ -662,6 +711,11 @@ mod tests {
         let mut plan = operation.blank();
         for row in operation.options().iter().filter(|row| matches!(row.kind, ValueKind::Choices(_))) {
             plan.set(row.info.name, &example(row)).unwrap();
+        }
+        let condition = plan.missing_condition(option).and_then(|answer| answer.strip_prefix("--")?.split_once(' '));
+        // A placeholder, as in `--pad-to N`, is no value.
+        if let Some((other, value)) = condition.filter(|(_, value)| value.contains(char::is_lowercase)) {
+            plan.set(other, &Answer::Text(value.to_owned())).unwrap();
         }
         let needs_more = !plan.applies(option);
         let others = operation.options().into_iter().filter(|row| needs_more && row.info.name != option);
@@ -695,7 +749,7 @@ mod tests {
                 assert_eq!(plan.get(info.name), answer, "{name}");
                 assert!(!plan.is_same(&*before), "{name}");
                 let yaml = plan.to_yaml().unwrap();
-                assert_eq!(read_plan(&yaml).unwrap().unwrap().to_yaml().unwrap(), yaml, "{name}");
+                assert_eq!(read_plan(&yaml).unwrap().to_yaml().unwrap(), yaml, "{name}");
                 plan.set(info.name, &Answer::Unset).unwrap();
                 assert!(plan.is_same(&*before), "{name}");
                 if !info.default.is_empty() {

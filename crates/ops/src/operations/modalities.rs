@@ -230,7 +230,7 @@ fn part_of(text: &str) -> Result<(u64, u64), String> {
     match numbers {
         Some((number, of)) if number < of => Ok((number, of)),
         Some(_) => Err("chunks are counted from 0, so the first number must be below the second".into()),
-        None => Err("two numbers are needed, as in 0/8".into()),
+        None => Err("two numbers are needed".into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `prepare-media`: facts about pictures, sound and video.
 
-use super::{Operation, Plan};
+use super::media_filters::{self, MediaAnswers};
+use super::{ObsoleteFlag, Operation, Plan};
 use crate::job::media::{preview, run_media, MediaPreview, MediaReport, PLAN_OF};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
@@ -22,74 +23,26 @@ impl Plan for PrepareMediaPlan {
     }
 }
 
-/// Accessors of a filter without patterns.
-macro_rules! filter {
-    ($filter:ident) => {
-        Access::Switch {
-            get: |plan| plan.media.filter == MediaFilter::$filter,
-            set: |plan, is_on| match (is_on, &plan.media.filter) {
-                (true, _) => plan.media.filter = MediaFilter::$filter,
-                (false, MediaFilter::$filter) => plan.media.filter = MediaFilter::UNSET,
-                (false, _) => {}
-            },
-        }
-    };
-}
-
-fn patterns(plan: &PrepareMediaPlan) -> Option<String> {
-    match &plan.media.filter {
-        MediaFilter::Glob(patterns) if !patterns.is_empty() => Some(patterns.join(",")),
-        _ => None,
+impl MediaAnswers for PrepareMediaPlan {
+    fn media(&self) -> Option<&MediaPlan> {
+        Some(&self.media)
     }
-}
 
-fn set_patterns(plan: &mut PrepareMediaPlan, text: Option<String>) -> Result<(), String> {
-    match text {
-        Some(text) => plan.media.filter = MediaFilter::of_patterns(&text).ok_or("no pattern is given")?,
-        None if patterns(plan).is_some() => plan.media.filter = MediaFilter::UNSET,
-        None => {}
+    fn set_filter(&mut self, filter: Option<MediaFilter>) {
+        self.media.filter = filter.unwrap_or(MediaFilter::UNSET);
     }
-    Ok(())
+
+    fn set_decode(&mut self, is_on: bool) {
+        self.media.decode = is_on;
+    }
 }
 
 const PATH: &[Spec] =
     &[Spec::new("path", "PATH", "Prepared data set, or folder of media", path!(path)).positional().required()];
 
-const FILTERS: &[Spec] = &[
-    Spec::new(
-        "media-metadata-by-extension",
-        "",
-        "Describe pictures, sound and video, recognized by the ending of each name",
-        filter!(Extension),
-    )
-    .label("by extension")
-    .aliases(&["media-by-extension"])
-    .conflicts(&["media-metadata-by-header", "media-metadata-by-glob"]),
-    Spec::new(
-        "media-metadata-by-header",
-        "",
-        "The same, recognized by the first bytes of each entry, then by the ending",
-        filter!(Header),
-    )
-    .label("by header")
-    .aliases(&["media-by-header"])
-    .conflicts(&["media-metadata-by-glob"]),
-    Spec::new(
-        "media-metadata-by-glob",
-        "PATTERNS",
-        "The same, of entries whose name a shell pattern matches; * crosses /, commas separate patterns",
-        Access::Text { get: patterns, set: set_patterns },
-    )
-    .label("by glob")
-    .aliases(&["media-by-glob"]),
-];
+const FILTERS: &[Spec] = &media_filters::filters();
 
-const DECODE: &[Spec] = &[Spec::new(
-    "decode",
-    "",
-    "Check every picture whole: finds damage after a good header",
-    Access::Switch { get: |plan| plan.media.decode, set: |plan, is_on| plan.media.decode = is_on },
-)];
+const DECODE: &[Spec] = &[media_filters::decode()];
 
 const SECOND_RUN: &[Spec] = &[
     Spec::new("prune", "", "Remove rows of entries that are gone", switch!(prune)),
@@ -113,7 +66,7 @@ impl Operation for PrepareMedia {
         Group::new("Media metadata", "settings", DECODE),
         Group::new("Second run", "settings", SECOND_RUN),
     ];
-    const OBSOLETE_FLAGS: &'static [&'static str] = &["media-metadata"];
+    const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[ObsoleteFlag { name: "media-metadata", needs_one_of: &[] }];
     const SHOWS_PHASES: bool = true;
 
     fn recent(plan: &PrepareMediaPlan) -> Option<PathBuf> {

@@ -182,7 +182,7 @@ fn a_plan_is_saved_under_an_unused_name() {
     act(&mut screen, &[Action::SavePlan, Action::SavePlan]);
     let saved = |name: &str| {
         let text = std::fs::read_to_string(folder.0.path().join(name)).unwrap();
-        read_plan(&text).unwrap().unwrap()
+        read_plan(&text).unwrap()
     };
     assert!(saved("count-plan.yaml").is_same(&*saved("count-plan-2.yaml")));
     assert_eq!(saved("count-plan.yaml").get("tokenizer"), Answer::Text("t.json".into()));

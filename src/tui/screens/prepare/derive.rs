@@ -8,6 +8,7 @@ use gristmill_ops::engine::plan::fields::{self, DecodedSample};
 use gristmill_ops::engine::plan::splits::{self, PatternMatches, Resolved};
 use gristmill_ops::engine::plan::{self, suggest, CommandLine};
 use gristmill_ops::job::prepare::no_access;
+use gristmill_ops::operations::prepare::command_line;
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -106,7 +107,7 @@ impl Derived {
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),
-            command: CommandLine::of(plan),
+            command: command_line(plan),
             resolved,
             left_out,
         }

@@ -42,39 +42,6 @@ pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
     typed_to_yaml("removing repeated text", "dedup", plan)
 }
 
-/// The content of a plan file: one kind of plan for each command that takes one.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "command", rename_all = "kebab-case")]
-pub enum PlanFile {
-    /// A plan of `prepare`; also of a file that names no command.
-    Prepare(Box<PreparePlan>),
-}
-
-impl PlanFile {
-    /// Returns the command that the plan is for.
-    pub fn command(&self) -> &'static str {
-        match self {
-            Self::Prepare(_) => "prepare",
-        }
-    }
-}
-
-/// Reads the plan of a command that is not an [operation](crate::operations). A newer version, an unknown key or a value of the wrong kind
-/// is refused, with its line.
-pub fn read(text: &str) -> Outcome<PlanFile> {
-    let Some(command) = command_of(text)? else { return parse(text).map(PlanFile::Prepare) };
-    parse(text).map_err(|mut failure| {
-        if let Some((_, typed)) = COMMANDS.iter().find(|(written, _)| *written == command) {
-            failure.hint = Some(writes_a_good_one(typed));
-        }
-        // Where several kinds of plans are possible the parser no longer knows the line.
-        if failure.subject.is_empty() {
-            failure.subject.line = line_of_unknown(&failure.why, text);
-        }
-        failure
-    })
-}
-
 /// Returns the command that a plan is for, as the file spells it; `None` where it names none. A newer version is refused.
 pub fn command_of(text: &str) -> Outcome<Option<String>> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
@@ -114,25 +81,16 @@ pub fn read_plan_of<P: serde::de::DeserializeOwned>(text: &str, command: &str) -
     is_it.then(|| read_typed(text, command).ok()).flatten()
 }
 
-/// Commands of [`PlanFile`], as a file spells them and as the user types them.
-const COMMANDS: [(&str, &str); 1] = [("prepare", "prepare")];
-
 fn writes_a_good_one(command: &str) -> String {
     format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
 }
 
-/// Returns the line of a key that an error calls unknown, counted from 1.
-fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
-    let key = why.strip_prefix("unknown field `")?.split_once('`')?.0;
-    let is_key =
-        |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
-    Some(text.lines().position(is_key)? as u64 + 1)
-}
-
-/// Reads a plan of `prepare` like [`read`]; a plan of another command is refused.
+/// Reads a plan of `prepare`, also of a file that names no command; a plan of another command is refused.
 pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
-    let PlanFile::Prepare(plan) = read(text)?;
-    Ok(*plan)
+    match command_of(text)?.as_deref() {
+        None | Some("prepare") => read_typed(text, "prepare PATH"),
+        Some(other) => Err(Failure::usage("reading the plan", format!("it is a plan of {other}, not of prepare"))),
+    }
 }
 
 /// The keys needed to detect a newer file before its unknown keys are reported.
@@ -178,7 +136,3 @@ pub fn hash(plan: &PreparePlan) -> String {
     let canonical = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(canonical.as_bytes()))
 }
-
-#[cfg(test)]
-#[path = "written_tests.rs"]
-mod tests;

@@ -1,7 +1,5 @@
-//! The flags of a plan, each named once: [`command_line`](super::command_line) writes them, hints name them.
+//! Flags that hints and refusals name.
 
-/// `--yes`.
-pub const YES: &str = "--yes";
 /// `--split-ratio A,B,C`.
 pub const SPLIT_RATIO: &str = "--split-ratio";
 /// `--split-parts NAME:REGEX`.
@@ -14,8 +12,6 @@ pub const EXCLUDE: &str = "--exclude";
 pub const EXCLUDE_SAMPLE: &str = "--exclude-sample";
 /// `--exclude-from FILE`.
 pub const EXCLUDE_FROM: &str = "--exclude-from";
-/// `--shuffle-tars`.
-pub const SHUFFLE_TARS: &str = "--shuffle-tars";
 /// `--allow-empty-splits`.
 pub const ALLOW_EMPTY_SPLITS: &str = "--allow-empty-splits";
 /// `--sample-type NAME`.
@@ -24,8 +20,6 @@ pub const SAMPLE_TYPE: &str = "--sample-type";
 pub const FIELD_MAP: &str = "--field-map";
 /// `--sample-loader`.
 pub const SAMPLE_LOADER: &str = "--sample-loader";
-/// `--cooker`.
-pub const COOKER: &str = "--cooker";
 /// `--skip-dataset-yaml`.
 pub const SKIP_DATASET_YAML: &str = "--skip-dataset-yaml";
 /// `--dataset-yaml-name NAME`.
@@ -50,10 +44,6 @@ pub const RESET_EXCLUDES: &str = "--reset-excludes";
 pub const SKIP_BAD_LINES: &str = "--skip-bad-lines";
 /// `--compat`.
 pub const COMPAT: &str = "--compat";
-/// `--media-metadata-by-extension`.
-pub const MEDIA_BY_EXTENSION: &str = "--media-metadata-by-extension";
-/// `--media-metadata-by-header`.
-pub const MEDIA_BY_HEADER: &str = "--media-metadata-by-header";
 /// `--media-metadata-by-glob PATTERNS`.
 pub const MEDIA_BY_GLOB: &str = "--media-metadata-by-glob";
 /// The flags that say how media are picked, of which one can be given.

@@ -2,7 +2,7 @@
 //! reads.
 //!
 //! [`validate`] reports before any work why a plan cannot run; [`splits`] divides shards; [`suggest`] proposes answers; [`fields`] runs
-//! field maps over real samples; [`file`] and [`command_line`] write a plan down.
+//! field maps over real samples; [`file`] writes a plan down, and [`CommandLine`] prints it.
 
 pub mod classes;
 mod command;
@@ -17,12 +17,12 @@ pub mod splits;
 pub mod suggest;
 mod validate;
 
-pub use command::{command_line, command_line_after_run, shell_quote, CommandLine};
+pub use command::{shell_quote, CommandLine};
 pub use compare::differences;
 pub use gristmill_core::did_you_mean::nearest;
 pub use inherit::inherited;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
 pub use validate::{
-    already_prepared, cut_names, many_shards, same_keys, scattered_problem, unreadable_splits, unusable_samples,
-    validate,
+    already_prepared, cut_names, many_shards, media_without_database, same_keys, scattered_problem, unreadable_splits,
+    unusable_samples, validate,
 };

@@ -18,6 +18,7 @@ pub use preview::{no_access, preview, Preview};
 use super::overall::Forecast;
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
+use super::task::TaskContext;
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};
@@ -107,6 +108,21 @@ impl PrepareReport {
         words.push(text::bytes(self.bytes));
         words
     }
+}
+
+/// How often the state of a job is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Prepares the folder of shards of a plan as the work of a task, which shows its progress.
+pub fn run_prepare(context: &TaskContext, plan: &PreparePlan) -> Outcome<PrepareReport> {
+    let job = PrepareJob::start_on(plan.clone(), context.options.clone(), None, Arc::clone(&context.fs))?;
+    while !job.ends_within(POLL_INTERVAL) {
+        if context.cancel.is_cancelled() {
+            job.cancel();
+        }
+        context.show(&job.status());
+    }
+    job.wait()
 }
 
 /// A running `prepare`. Dropping it cancels the job and waits until it no longer writes.

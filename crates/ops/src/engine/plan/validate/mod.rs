@@ -66,24 +66,25 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     problems
 }
 
-/// Checks that the database is made when media metadata is to be stored in it.
+/// Returns the refusal of media metadata without a full database, which stores it.
+pub fn media_without_database(plan: &PreparePlan) -> Option<Problem> {
+    let flag = match plan.scope {
+        _ if plan.media.is_none() => return None,
+        Scope::Full => return None,
+        Scope::TarIndexOnly => flags::TAR_INDEX_ONLY,
+        Scope::WithoutSampleTables => flags::SKIP_SAMPLE_TABLES,
+    };
+    let message = format!(
+        "media metadata cannot be made together with {flag}: it is written to the database of the sample tables"
+    );
+    let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
+    Some(problem.with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"))
+}
+
+/// Checks how media are selected, and that the database is made when their metadata is to be stored in it.
 fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     let Some(media) = &plan.media else { return };
-    let flag = match plan.scope {
-        Scope::Full => None,
-        Scope::TarIndexOnly => Some(flags::TAR_INDEX_ONLY),
-        Scope::WithoutSampleTables => Some(flags::SKIP_SAMPLE_TABLES),
-    };
-    if let Some(flag) = flag {
-        let message = format!(
-            "media metadata cannot be made together with {flag}: it is written to the database of the sample tables"
-        );
-        let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
-        problems.push(
-            problem
-                .with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"),
-        );
-    }
+    problems.extend(media_without_database(plan));
     let is_blank = |pattern: &String| pattern.trim().is_empty();
     if matches!(&media.filter, MediaFilter::Glob(patterns) if patterns.iter().all(is_blank)) {
         let message = "no pattern is given";

@@ -1,0 +1,92 @@
+//! The options that say which media are described: those of `prepare` and of `prepare-media`.
+
+use gristmill_core::options::{Access, OptionSpec};
+use gristmill_core::{MediaFilter, MediaPlan};
+
+/// A plan that has answers about media.
+pub(super) trait MediaAnswers: 'static {
+    /// Returns how media are described; `None` if they are not.
+    fn media(&self) -> Option<&MediaPlan>;
+    /// Stores which media are described; `None` for no answer.
+    fn set_filter(&mut self, filter: Option<MediaFilter>);
+    /// Stores whether pictures are decoded.
+    fn set_decode(&mut self, is_on: bool);
+}
+
+/// Accessors of a filter without patterns.
+macro_rules! filter {
+    ($filter:ident) => {
+        Access::Switch {
+            get: |plan: &P| plan.media().is_some_and(|media| media.filter == MediaFilter::$filter),
+            set: |plan: &mut P, is_on| {
+                let is_stored = plan.media().is_some_and(|media| media.filter == MediaFilter::$filter);
+                match is_on {
+                    true => plan.set_filter(Some(MediaFilter::$filter)),
+                    false if is_stored => plan.set_filter(None),
+                    false => {}
+                }
+            },
+        }
+    };
+}
+
+fn patterns<P: MediaAnswers>(plan: &P) -> Option<String> {
+    match &plan.media()?.filter {
+        MediaFilter::Glob(patterns) if !patterns.is_empty() => Some(patterns.join(",")),
+        _ => None,
+    }
+}
+
+fn set_patterns<P: MediaAnswers>(plan: &mut P, text: Option<String>) -> Result<(), String> {
+    match text {
+        Some(text) => plan.set_filter(Some(MediaFilter::of_patterns(&text).ok_or("no pattern is given")?)),
+        None if patterns(plan).is_some() => plan.set_filter(None),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Returns the options that select media, which exclude each other.
+pub(super) const fn filters<P: MediaAnswers>() -> [OptionSpec<P>; 3] {
+    [
+        OptionSpec::new(
+            "media-metadata-by-extension",
+            "",
+            "Describe pictures, sound and video, recognized by the ending of each name",
+            filter!(Extension),
+        )
+        .label("by extension")
+        .aliases(&["media-by-extension"])
+        .conflicts(&["media-metadata-by-header", "media-metadata-by-glob"]),
+        OptionSpec::new(
+            "media-metadata-by-header",
+            "",
+            "The same, recognized by the first bytes of each entry, then by the ending",
+            filter!(Header),
+        )
+        .label("by header")
+        .aliases(&["media-by-header"])
+        .conflicts(&["media-metadata-by-glob"]),
+        OptionSpec::new(
+            "media-metadata-by-glob",
+            "PATTERNS",
+            "The same, of entries whose name a shell pattern matches; * crosses /, commas separate patterns",
+            Access::Text { get: patterns, set: set_patterns },
+        )
+        .label("by glob")
+        .aliases(&["media-by-glob"]),
+    ]
+}
+
+/// Returns the option that decodes pictures.
+pub(super) const fn decode<P: MediaAnswers>() -> OptionSpec<P> {
+    OptionSpec::new(
+        "decode",
+        "",
+        "Check every picture whole: finds damage after a good header",
+        Access::Switch {
+            get: |plan: &P| plan.media().is_some_and(|media| media.decode),
+            set: |plan: &mut P, is_on| plan.set_decode(is_on),
+        },
+    )
+}

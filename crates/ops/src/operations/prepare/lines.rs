@@ -1,0 +1,169 @@
+//! The printed lines of `prepare`.
+
+use crate::engine::media::{outlook, MediaOutlook};
+use crate::engine::plan::fields::try_out;
+use crate::engine::plan::shell_quote;
+use crate::job::media::{outlook_lines, summary_line};
+use crate::job::prepare::{preview, PrepareReport, Preview, SplitSummary};
+use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
+use crate::job::scan::LiveScan;
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{count, display_safe, duration, grouped};
+use gristmill_core::{Cancel, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// What a run would do to a folder of shards.
+pub struct PreparePreview {
+    path: String,
+    preview: Preview,
+    media: Option<MediaOutlook>,
+}
+
+impl PreparePreview {
+    /// Scans the shards, since the result depends on their content, and works out what a plan would do to them.
+    ///
+    /// # Errors
+    /// A data set that cannot be opened or read, or a request to cancel.
+    pub fn scan(plan: &PreparePlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Self> {
+        let scan = LiveScan::start(Path::new(&plan.path), options)?;
+        while !scan.is_finished() {
+            cancel.check()?;
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        let facts = scan.wait()?;
+        let mut preview = preview(plan, &facts);
+        preview.problems.extend(try_out(plan, &facts));
+        let is_refused = preview.problems.iter().any(|problem| problem.severity == Severity::Refusal);
+        let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| outlook(&facts, media));
+        Ok(Self { path: plan.path.clone(), preview, media })
+    }
+}
+
+impl Report for PreparePreview {
+    fn lines(&self, _: bool) -> Vec<ReportLine> {
+        let (path, preview) = (display_safe(&self.path), &self.preview);
+        let mut lines = vec![ReportLine::plain(match preview.nothing_to_do {
+            true => format!("Nothing to do: {path} is prepared like this already, and nothing has changed since."),
+            false => format!("Would prepare {path}. Nothing was written."),
+        })];
+        lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
+        lines.extend(self.media.iter().flat_map(outlook_lines));
+        lines.extend(file_lines("Would be written", &preview.files));
+        lines.extend(difference_lines(&preview.differences));
+        if !preview.nothing_to_do {
+            lines.push(ReportLine::default());
+            let note = "Keys of samples are compared by the run only; duplicate keys are reported then.";
+            lines.push(ReportLine::plain(note));
+        }
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(&self.preview).unwrap_or_default();
+        if let Some(media) = &self.media {
+            value["media"] = serde_json::to_value(media).unwrap_or_default();
+        }
+        value
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.preview.nothing_to_do
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.preview.problems, &[])
+    }
+}
+
+/// What a run did to a folder of shards.
+pub struct PrepareResult {
+    /// The data set.
+    pub path: String,
+    /// The report of the run.
+    pub report: PrepareReport,
+}
+
+impl Report for PrepareResult {
+    fn lines(&self, _: bool) -> Vec<ReportLine> {
+        let report = &self.report;
+        if report.nothing_to_do {
+            let rest = " Prepared already with this plan, and nothing changed since. Nothing was written.";
+            return vec![ReportLine::good("Nothing to do.", rest)];
+        }
+        let rest = format!(": {} in {}.", report.amounts().join(", "), duration(report.elapsed));
+        let mut lines = vec![ReportLine::good(format!("Prepared {}", display_safe(&self.path)), rest)];
+        lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
+        lines.extend(split_lines(&report.splits, report.samples, report.excludes));
+        lines.extend(file_lines("Written", &report.files));
+        lines.extend(count_lines(&report.counts));
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(&self.report).unwrap_or_default()
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.report.nothing_to_do
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.report.problems, &self.report.counts)
+    }
+
+    fn next_command(&self) -> Option<String> {
+        Some(format!("gristmill info {}", shell_quote(&self.path)))
+    }
+}
+
+/// Returns the changes compared with an earlier preparation.
+pub fn difference_lines(differences: &[String]) -> Vec<ReportLine> {
+    let lines = differences.iter().map(|difference| format!("  {}", display_safe(difference)));
+    section("Against the earlier preparation:", lines.collect())
+}
+
+/// Formats the splits. Shares refer to all `total` samples, as in `info`: they do not add up to 100 % if samples are left out.
+fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<ReportLine> {
+    if splits.is_empty() {
+        return Vec::new();
+    }
+    let columns =
+        [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
+    let mut table = Table::new(&columns);
+    for split in splits {
+        table.row([
+            display_safe(&split.name).into_owned(),
+            grouped(split.shards),
+            grouped(split.samples),
+            share(split.samples, total),
+        ]);
+    }
+    let note = (excludes > 0).then(|| {
+        let items = count(excludes, "exclude");
+        format!("{items} in force: shards among them are not counted above, single samples still are.")
+    });
+    let lines = table.lines().into_iter().chain(note).map(ReportLine::from);
+    std::iter::once(ReportLine::default()).chain(lines).collect()
+}
+
+fn share(part: u64, total: u64) -> String {
+    if total == 0 {
+        return "–".to_owned();
+    }
+    format!("{:.1} %", part as f64 * 100.0 / total as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_nothing_are_a_dash() {
+        assert_eq!(share(0, 0), "–");
+        assert_eq!(share(1, 3), "33.3 %");
+    }
+}

@@ -1,0 +1,93 @@
+//! `prepare`: the indexes, splits and dataset yaml of a WebDataset, or the index of a JSONL file or of the joins of a metadataset.
+
+mod lines;
+mod options;
+mod questions;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+pub use lines::{difference_lines, PreparePreview, PrepareResult};
+pub use texts::{exclude_lines, field_map, split_patterns, yaml_name};
+
+use super::{command_line_of, missing, ObsoleteFlag, Operation, Plan};
+use crate::engine::plan::{file, media_without_database, shell_quote, CommandLine};
+use crate::job::prepare::run_prepare;
+use crate::job::task::TaskContext;
+use gristmill_core::options::Group;
+use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Subject};
+use gristmill_storage::run_folder::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// The `prepare` operation.
+pub struct Prepare;
+
+impl Plan for PreparePlan {
+    fn blank() -> Self {
+        Self::new("")
+    }
+}
+
+impl Operation for Prepare {
+    type Plan = PreparePlan;
+    type Preview = PreparePreview;
+    type Report = PrepareResult;
+    const NAME: &'static str = "prepare";
+    const ABOUT: &'static str = "Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset";
+    const DOING: &'static str = "preparing";
+    const PLAN_OF: &'static str = "a preparation";
+    const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
+    const OBSOLETE_FLAGS: &'static [ObsoleteFlag] =
+        &[ObsoleteFlag { name: "media-metadata", needs_one_of: options::MEDIA_FILTERS }];
+    const ASKS_ALWAYS: bool = true;
+    const SHOWS_PHASES: bool = true;
+
+    fn check(plan: &PreparePlan, _: bool) -> Vec<Problem> {
+        let mut problems = wrong_answers(plan);
+        let open = questions::open_questions(plan);
+        let update = questions::new_shards(plan).filter(|_| !open.is_empty());
+        problems.extend(update.map_or(open, |update| vec![update]));
+        problems
+    }
+
+    fn recent(plan: &PreparePlan) -> Option<PathBuf> {
+        Some(PathBuf::from(&plan.path))
+    }
+
+    fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
+        file::to_yaml(plan)
+    }
+
+    fn preview(plan: &PreparePlan, context: &TaskContext) -> Outcome<PreparePreview> {
+        PreparePreview::scan(plan, &context.options, &context.cancel)
+    }
+
+    fn run(plan: &PreparePlan, context: &TaskContext) -> Outcome<PrepareResult> {
+        Ok(PrepareResult { path: plan.path.clone(), report: run_prepare(context, plan)? })
+    }
+}
+
+/// Returns the answers that are missing or wrong for every kind of data set.
+pub fn wrong_answers(plan: &PreparePlan) -> Vec<Problem> {
+    missing::<Prepare>(plan).into_iter().chain(media_without_database(plan)).collect()
+}
+
+fn missing_answer(message: &str) -> Problem {
+    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), message)
+}
+
+/// Returns the command equivalent to a plan. Splits made by hand and long exclude lists are in its files.
+pub fn command_line(plan: &PreparePlan) -> CommandLine {
+    command_line_of::<Prepare>(plan)
+}
+
+/// Returns the command to show after the plan was carried out: [`command_line`], or where that would need files of its own, the one that
+/// replays the plan which the run stored in the data set.
+pub fn command_line_after_run(plan: &PreparePlan) -> String {
+    let line = command_line(plan);
+    if line.files.is_empty() {
+        return line.text();
+    }
+    let saved = RunFolder::for_webdataset(Path::new(&plan.path)).plan();
+    format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
+}
