@@ -227,8 +227,9 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
         }
         let command = Command::new(name).about(operation.about()).override_usage(usage(*operation));
         let options = operation.options();
-        let own = options.iter().filter(|row| !row.info.is_global);
-        let command = command.args(own.map(|row| argument(*operation, row)));
+        let mut own: Vec<&OptionRow> = options.iter().filter(|row| !row.info.is_global).collect();
+        own.sort_by_key(|row| row.is_listed_last);
+        let command = command.args(own.into_iter().map(|row| argument(*operation, row)));
         Some(operation.obsolete_flags().iter().fold(command, add_obsolete))
     })
 }

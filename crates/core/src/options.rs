@@ -186,6 +186,8 @@ pub struct Group<P: 'static> {
     pub applies: Option<fn(&P) -> bool>,
     /// Whether exactly one of the options is needed.
     pub is_one_of: bool,
+    /// Whether help lists the options after those of other groups, although they are applied and printed before.
+    pub is_listed_last: bool,
     /// The options.
     pub options: &'static [OptionSpec<P>],
 }
@@ -193,13 +195,20 @@ pub struct Group<P: 'static> {
 impl<P> Group<P> {
     /// Creates a group that always applies.
     pub const fn new(title: &'static str, step: &'static str, options: &'static [OptionSpec<P>]) -> Self {
-        Self { title, step, needs: "", applies: None, is_one_of: false, options }
+        Self { title, step, needs: "", applies: None, is_one_of: false, is_listed_last: false, options }
     }
 
     /// Sets the answer that the options need, such as `--format modalities`, and how a plan is checked for it.
     #[must_use]
     pub const fn needs(mut self, answer: &'static str, applies: fn(&P) -> bool) -> Self {
         (self.needs, self.applies) = (answer, Some(applies));
+        self
+    }
+
+    /// Lists the options in help after those of other groups.
+    #[must_use]
+    pub const fn listed_last(mut self) -> Self {
+        self.is_listed_last = true;
         self
     }
 
@@ -235,6 +244,8 @@ pub struct OptionRow {
     pub needs: &'static str,
     /// Whether exactly one option of its group is needed.
     pub is_one_of: bool,
+    /// Whether help lists it after the options of other groups.
+    pub is_listed_last: bool,
 }
 
 /// The kind of an option's value, without the plan.

@@ -522,6 +522,7 @@ impl<O: Operation> AnyOperation for Entry<O> {
             step: group.step,
             needs: group.needs,
             is_one_of: group.is_one_of,
+            is_listed_last: group.is_listed_last,
         };
         O::GROUPS.iter().flat_map(|group| group.options.iter().map(|option| row(group, option))).collect()
     }

@@ -26,8 +26,8 @@ const EXCLUDES_FILE: &str = "excludes.txt";
 
 pub(super) const GROUPS: &[Group<PreparePlan>] = &[
     Group::new("", "settings", PATH),
-    Group::new("Second run", "settings", SECOND_RUN),
-    Group::new("Index", "settings", SCOPE),
+    Group::new("Second run", "settings", SECOND_RUN).listed_last(),
+    Group::new("Index", "settings", SCOPE).listed_last(),
     Group::new("Splits", "settings", SPLITS),
     Group::new("Excludes", "settings", EXCLUDES),
     Group::new("Loading", "settings", LOADING),
