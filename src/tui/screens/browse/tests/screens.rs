@@ -103,11 +103,13 @@ fn a_scan_that_goes_on_shows_what_it_found() {
 #[test]
 fn a_search_tells_how_far_it_is() {
     let mut stage = Stage::new(Fake::default());
+    // The list scrolls from what it shows, and the parts are those of the sample that was found.
+    stage.settle();
     stage.act(Action::FindKey).type_text("^00003").act(Action::Accept);
+    stage.wait("it is over", |_, shown| shown.contains("10 found") && shown.contains("#30 ·"));
+    stage.settle();
     stage.act(Action::NextPart);
-    stage.wait("it is over", |_, shown| {
-        ["10 found", "riding wave 30", " 000049 "].iter().all(|text| shown.contains(text))
-    });
+    stage.settle();
     compare("found", &mut stage);
     stage.act(Action::FindKey).type_text("(/");
     compare("find_prompt", &mut stage);
