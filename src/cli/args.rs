@@ -143,7 +143,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it follows a plan, which `--save-plan` writes. `index` itself reports that it has none.
+    /// Whether it follows a plan, which `--save-plan` writes.
     pub fn has_plan(&self) -> bool {
         match self {
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,

@@ -26,20 +26,12 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
     };
     let mut plan = read_plan(&text).map_err(in_file)?;
     let options = plan.operation().options();
-    let has = |option: &str| options.iter().any(|row| row.info.name == option);
-    if context.globals.compat && has("compat") {
+    if context.globals.compat && options.iter().any(|row| row.info.name == "compat") {
         plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;
     }
-    if overwrite {
-        let on = || Answer::On;
-        let (option, answer) = match () {
-            () if has("overwrite") => ("overwrite", on()),
-            () if has("file-existence-policy") => ("file-existence-policy", Answer::Text("override".to_owned())),
-            () => ("force-overwrite", on()),
-        };
+    if overwrite && !plan.replace_output() {
         let why = format!("a plan of {} takes no --force-overwrite", plan.operation().name());
-        let refuse = |_| Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out");
-        plan.set(option, &answer).map_err(refuse)?;
+        return Err(Failure::usage("reading the plan", why).on(Subject::path(path)).with_hint("leave it out").into());
     }
     operation::execute(&*plan, context)
 }

@@ -99,3 +99,15 @@ fn what_cannot_be_meant_is_a_usage_error() {
     }
     sandbox.say("index no.jsonl --format modalities").ends(3);
 }
+
+#[test]
+fn a_saved_plan_indexes_the_same_files_from_any_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.jsonl", "1\n2\n");
+    sandbox.write("d/b.jsonl", "3\n");
+    sandbox.say("index d --format modalities --save-plan plan.yaml --dry-run").ends(0);
+    assert!(!sandbox.has("d/a.idx"));
+    sandbox.say("run plan.yaml").ends(0).says("a.jsonl: 2 samples");
+    sandbox.say("run plan.yaml").ends(1).complains("--file-existence-policy");
+    sandbox.say("run plan.yaml --force-overwrite").ends(0).says("replacing");
+}

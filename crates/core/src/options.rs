@@ -148,6 +148,8 @@ pub struct OptionInfo {
     pub conflicts: &'static [&'static str],
     /// The option that has to be given with it; empty if there is none.
     pub needs: &'static str,
+    /// The answer with which an existing output is replaced, empty for the bare flag; `None` if the option is about something else.
+    pub replaces: Option<&'static str>,
     /// The value of the flag without a value, which otherwise has to follow after `=`.
     pub bare: Option<&'static str>,
     /// Whether it is given by its position among the arguments, without a flag.
@@ -297,6 +299,7 @@ impl<P> OptionSpec<P> {
             aliases: &[],
             conflicts: &[],
             needs: "",
+            replaces: None,
             bare: None,
             is_positional: false,
             is_required: false,
@@ -361,6 +364,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn needs(mut self, other: &'static str) -> Self {
         self.info.needs = other;
+        self
+    }
+
+    /// Sets the answer with which an existing output is replaced: a value, or an empty text for the bare flag.
+    #[must_use]
+    pub const fn replaces(mut self, answer: &'static str) -> Self {
+        self.info.replaces = Some(answer);
         self
     }
 

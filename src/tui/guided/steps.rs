@@ -89,9 +89,8 @@ pub(super) fn solution(form: &Form, guide: &dyn Guide) -> Option<String> {
     match problem.kind {
         ProblemKind::StoppedRun => Some("running it asks whether to resume that run or to begin again".into()),
         ProblemKind::AlreadyPrepared => {
-            let field = [Field::Option("force-overwrite"), Field::Option("overwrite")]
-                .into_iter()
-                .find(|field| form.step_of(*field).is_some())?;
+            let row = form.table.rows().iter().find(|row| row.info.replaces.is_some())?;
+            let field = Field::Option(row.info.name);
             let step = form.step_of(field).and_then(|step| form.steps().get(step))?;
             let label = form.table.label(field);
             Some(format!("{label}, among all settings of {}, replaces it; or name another output", step.title))

@@ -27,7 +27,7 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_500),
-    ("core", 2_725),
+    ("core", 2_730),
     ("dedup", 2_735),
     ("engine", 28_185),
     ("formats", 6_195),
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_855),
+    ("tui", 32_865),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

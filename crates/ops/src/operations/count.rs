@@ -66,7 +66,7 @@ const OPTIONS: &[Spec] = &[
         },
     )
     .short('o'),
-    Spec::new("force-overwrite", "", "Replace a file that is there", switch!(overwrite)),
+    Spec::new("force-overwrite", "", "Replace a file that is there", switch!(overwrite)).replaces(""),
 ];
 
 /// The `count` operation.

@@ -149,6 +149,7 @@ const RAW: &[Spec] = &[
         },
     )
     .aliases(&["file_existence_policy"])
+    .replaces("override")
     .default("error"),
     Spec::new(
         "skip-bad-lines",
@@ -252,7 +253,12 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
                     Ok(report) => reports.indexes.push((file.path, report)),
                     // A refused file does not prevent the others.
                     Err(failure) if failure.class == ExitClass::Data => reports.failures.push(failure),
-                    Err(failure) => return Err(failure),
+                    Err(failure) if failure.is_cancelled() || reports.indexes.is_empty() => return Err(failure),
+                    // The report lists what was made before.
+                    Err(failure) => {
+                        reports.failures.push(failure);
+                        break;
+                    }
                 }
             }
         }

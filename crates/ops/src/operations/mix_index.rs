@@ -203,7 +203,7 @@ const OUTPUT: &[Spec] = &[
     Spec::new("output", "DIR", "Folder for dataset_index.npy and dataset_sample_index.npy", path!(output))
         .short('o')
         .required(),
-    Spec::new("force-overwrite", "", "Replace an existing index", switch!(overwrite)),
+    Spec::new("force-overwrite", "", "Replace an existing index", switch!(overwrite)).replaces(""),
 ];
 
 /// Completes a plan with the settings of a training configuration, where no flag gives another.

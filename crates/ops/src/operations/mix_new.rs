@@ -189,7 +189,7 @@ const OUTPUT: &[Spec] = &[
     )
     .unset("those of train, val and test that every member has, JSONL files in the first alone; of a join train"),
     Spec::new("output", "META.yaml", "Metadataset to write (.yaml)", path!(output)).short('o').required(),
-    Spec::new("force-overwrite", "", "Replace an existing file", switch!(overwrite)),
+    Spec::new("force-overwrite", "", "Replace an existing file", switch!(overwrite)).replaces(""),
 ];
 
 /// The `mix new` operation.
@@ -424,15 +424,15 @@ fn named<'p, 't>(
     };
     let plain = |path: &str| path.trim_end_matches('/').trim_start_matches("./").to_owned();
     let is_it = |member: &MixMember| member.name.as_deref() == Some(wanted) || plain(&member.path) == plain(wanted);
-    let Some(place) = members.iter().position(is_it) else {
-        let known: Vec<&str> = members.iter().map(label).collect();
-        let hint = match nearest(wanted, known.iter().copied()) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None => format!("the members are {}", known.join(", ")),
-        };
-        return Err(format!("'{wanted}' is none of the members; {hint}"));
+    let known: Vec<String> = members.iter().map(|member| label(member).to_owned()).collect();
+    if let Some(member) = members.iter_mut().find(|member| is_it(member)) {
+        return Ok((member, rest));
+    }
+    let hint = match nearest(wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("the members are {}", known.join(", ")),
     };
-    members.get_mut(place).map(|member| (member, rest)).ok_or_else(String::new)
+    Err(format!("'{wanted}' is none of the members; {hint}"))
 }
 
 /// Returns which of `val` and `test` the first member of a join has.

@@ -168,7 +168,7 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn complete(plan: &mut Self::Plan) {
         let _ = plan;
     }
-    /// Returns the answers that are missing or wrong, by the plan alone. By default, required options without an answer.
+    /// Returns the answers that are missing or wrong, by the plan and the paths that it names. By default, required options without an answer.
     fn check(plan: &Self::Plan, is_preview: bool) -> Vec<Problem> {
         let _ = is_preview;
         missing::<Self>(plan)
@@ -331,7 +331,7 @@ pub trait AnyPlan: Debug + Send + Sync {
     }
     /// Fills in answers that follow from the given ones.
     fn complete(&mut self);
-    /// Returns the answers that are missing or wrong, by the plan alone.
+    /// Returns the answers that are missing or wrong, by the plan and the paths that it names.
     fn check(&self, is_preview: bool) -> Vec<Problem>;
     /// Returns notes that the user should read before a run; `None` if the operation has no such notes.
     ///
@@ -386,6 +386,14 @@ impl dyn AnyOperation {
 }
 
 impl dyn AnyPlan + '_ {
+    /// Makes a run replace an existing output; returns whether the operation can do that.
+    pub fn replace_output(&mut self) -> bool {
+        let options = self.operation().options();
+        let option = options.iter().find_map(|row| Some((row.info.name, row.info.replaces?)));
+        let answer = |text: &str| if text.is_empty() { Answer::On } else { Answer::Text(text.to_owned()) };
+        option.is_some_and(|(name, text)| self.set(name, &answer(text)).is_ok())
+    }
+
     /// Returns the inputs: the values of options without a flag.
     pub fn inputs(&self) -> Vec<String> {
         let positional = self.operation().options().into_iter().filter(|row| row.info.is_positional);

@@ -71,7 +71,7 @@ macro_rules! rewrite {
                 Group::new("", "settings", $options),
                 Group::new("", "settings", &[
                     Spec::<$plan>::new("output", "FILE", "File to write", path!(output)).short('o').required(),
-                    Spec::<$plan>::new("overwrite", "", "Replace a file that is there", switch!(overwrite)),
+                    Spec::<$plan>::new("overwrite", "", "Replace a file that is there", switch!(overwrite)).replaces(""),
                     Spec::<$plan>::new("compat", "", "", switch!(compat)).global(),
                 ]),
             ];
@@ -372,14 +372,6 @@ impl Report for RewritePreview {
     fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
     }
-
-    fn is_nothing_to_do(&self) -> bool {
-        false
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&[], &[])
-    }
 }
 
 impl Report for RewriteReport {
@@ -400,10 +392,6 @@ impl Report for RewriteReport {
 
     fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        false
     }
 
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {

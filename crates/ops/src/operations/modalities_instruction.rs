@@ -93,14 +93,6 @@ impl Report for InstructionPreview {
     fn to_json(&self) -> serde_json::Value {
         json!(self)
     }
-
-    fn is_nothing_to_do(&self) -> bool {
-        false
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&[], &[])
-    }
 }
 
 impl Report for InstructionReport {
@@ -118,10 +110,6 @@ impl Report for InstructionReport {
 
     fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        false
     }
 
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {

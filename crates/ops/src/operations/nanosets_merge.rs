@@ -89,7 +89,7 @@ const OPTIONS: &[Spec] = &[
         },
     )
     .default("documents"),
-    Spec::new("force-overwrite", "", "Replace a merge of this name that is there", switch!(overwrite)),
+    Spec::new("force-overwrite", "", "Replace a merge of this name that is there", switch!(overwrite)).replaces(""),
 ];
 
 /// The `nanosets merge` operation.

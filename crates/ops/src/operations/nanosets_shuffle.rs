@@ -37,7 +37,7 @@ const OPTIONS: &[Spec] = &[
         },
     )
     .default("42"),
-    Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)),
+    Spec::new("force-overwrite", "", "Replace files that are there", switch!(overwrite)).replaces(""),
 ];
 
 /// The `nanosets shuffle` operation.

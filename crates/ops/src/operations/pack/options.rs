@@ -76,7 +76,7 @@ const OUTPUT: &[Spec] = &[
     )
     .short('o')
     .required(),
-    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite)).label("overwrite").advanced(),
+    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite)).replaces("").label("overwrite").advanced(),
 ];
 
 const TEXT: &[Spec] = &[

@@ -69,7 +69,8 @@ const SECOND_RUN: &[Spec] = &[
         "",
         "Prepared before: redo everything, keep excludes and a backup of split.yaml",
         value!(rerun, Rerun::Overwrite),
-    ),
+    )
+    .replaces(""),
     Spec::new("new-to", "SPLIT", "The split that new shards join", text!(new_to))
         .unset("by the recorded rule")
         .needs("update")
