@@ -117,9 +117,13 @@ impl JobResult {
         self.report().err()
     }
 
-    /// Returns the number of problems above the severity of a note; 0 if the job failed.
+    /// Returns the number of problems above the severity of a note, and of parts that failed; 0 if the job failed.
     pub fn found(&self) -> u64 {
         let counts = self.report().map(|r| r.counts()).unwrap_or_default();
-        counts.iter().filter(|(s, _, _)| *s >= Severity::Problem).map(|(_, _, n)| n).sum()
+        let failures = match self {
+            Self::Operation(end) => end.as_ref().as_ref().map_or(0, |report| report.0.failures().len() as u64),
+            _ => 0,
+        };
+        failures + counts.iter().filter(|(s, _, _)| *s >= Severity::Problem).map(|(_, _, n)| n).sum::<u64>()
     }
 }

@@ -4,7 +4,7 @@ use super::layout::{heading, problem_lines};
 use super::page::wrapped;
 use super::text;
 use crate::tui::screen::Ui;
-use gristmill_core::Severity;
+use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::{LineTone, Report};
 use ratatui::text::{Line, Span};
 
@@ -31,5 +31,40 @@ pub fn report_lines(report: &dyn Report, is_preview: bool, columns: usize, ui: &
     }
     let problems = report.findings().0.iter().filter(|problem| problem.severity != Severity::Refusal);
     lines.extend(problems.take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines.extend(report.failures().iter().flat_map(|failure| problem_lines(&refusal_of(failure), columns, ui)));
     lines
+}
+
+fn refusal_of(failure: &Failure) -> Problem {
+    let kind = failure.kind.unwrap_or(ProblemKind::Other);
+    let problem = Problem::refusal(kind, failure.subject.clone(), &failure.why);
+    Problem { hint: failure.hint.clone(), ..problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing;
+    use gristmill_core::options::Answer;
+    use gristmill_core::RunOptions;
+    use gristmill_ops::operations::operation;
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::publish::write_file;
+    use ratatui::widgets::Paragraph;
+
+    #[test]
+    fn parts_that_failed_are_listed_after_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("a.jsonl", "1\n"), ("b.jsonl", "nope\n")] {
+            write_file(&RealFs, &dir.path().join(name), text.as_bytes(), 0o644).unwrap();
+        }
+        let mut plan = operation("index").unwrap().plan_for(vec![dir.path().to_string_lossy().into_owned()]);
+        plan.set("format", &Answer::Text("modalities".to_owned())).unwrap();
+        let report = plan.start(false, RunOptions::default()).unwrap().wait().unwrap();
+        let shown = testing::shown((120, 20, false), |frame, area, ui| {
+            frame.render_widget(Paragraph::new(report_lines(&*report, false, 118, ui)), area);
+        });
+        assert!(shown.contains("Indexed") && shown.contains("a.jsonl"), "{shown}");
+        assert!(shown.contains("is no JSON") && shown.contains("nothing was written"), "{shown}");
+    }
 }

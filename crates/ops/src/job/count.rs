@@ -387,10 +387,6 @@ impl Report for CountReport {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn is_nothing_to_do(&self) -> bool {
-        false
-    }
-
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         (&self.problems, &self.counts)
     }

@@ -14,9 +14,13 @@ pub trait Report: Any + Send + Sync {
     /// Returns the value for the result object.
     fn to_json(&self) -> serde_json::Value;
     /// Whether everything already existed.
-    fn is_nothing_to_do(&self) -> bool;
+    fn is_nothing_to_do(&self) -> bool {
+        false
+    }
     /// Returns the first problems and notes of each severity, and the counts of all.
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]);
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&[], &[])
+    }
     /// Returns the failures of parts that did not prevent the others.
     fn failures(&self) -> &[Failure] {
         &[]

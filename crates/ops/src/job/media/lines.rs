@@ -34,10 +34,6 @@ impl Report for MediaReport {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn is_nothing_to_do(&self) -> bool {
-        false
-    }
-
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         (&self.problems, &self.counts)
     }
@@ -62,10 +58,6 @@ impl Report for MediaPreview {
 
     fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        false
     }
 
     fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
