@@ -187,7 +187,7 @@ fn theirs_with_my_changes_again_is_the_first_way_out_of_a_file_changed_underneat
     house.file("coco/.nv-meta/split.yaml", theirs.as_bytes());
     story.keys("w").wait_for("What would be written").wait_for("+").keys("enter").wait_for("The file has changed");
     assert_eq!(text(&house), theirs);
-    story.keys("1").wait_for("your changes on their file").wait_for("What would be written").keys("enter");
+    story.keys("1").wait_for("your changes on their file").wait_for("lines +1 -0").keys("enter");
     story.wait_for("Written");
     let written = text(&house);
     assert!(written.starts_with("# Ben:") && written.contains("- shard_0000.tar\n"), "{written}");
