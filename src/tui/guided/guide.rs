@@ -13,9 +13,11 @@ use crate::tui::work::Stoppable;
 use gristmill_core::{Failure, Outcome, Problem, RunOptions};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
+use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +64,10 @@ pub trait Guide {
     /// Prepares a new form: its lists, and first proposals.
     fn begin(&mut self, form: &mut Form) {
         let _ = form;
+    }
+    /// Returns the paths that a draft belongs to, in addition to the inputs of the plan.
+    fn sources(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
     /// Asks the workers for whatever the answers need.
     fn ask(&mut self, form: &mut Form);
@@ -120,6 +126,14 @@ pub trait Guide {
     fn select(&mut self, form: &mut Form, list: &str) {
         let _ = (form, list);
     }
+    /// Handles a click on the selected row of a list, at a column of it.
+    fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
+        let _ = (form, list, column, is_double);
+    }
+    /// Handles a key that is typed where there is no text field.
+    fn key(&mut self, form: &mut Form, key: &KeyEvent) {
+        let _ = (form, key);
+    }
     /// Returns whether the wheel moves the rows of a list without selecting one.
     fn is_scrolled(&self, list: &str) -> bool {
         let _ = list;
@@ -176,7 +190,8 @@ impl PreviewGuide {
         self.known = Some((plan.boxed_clone(), Arc::new(preview)));
     }
 
-    fn known(&self, form: &Form) -> Option<&Outcome<Box<dyn Report>>> {
+    /// Returns the preview of these answers, once it is known.
+    pub fn report(&self, form: &Form) -> Option<&Outcome<Box<dyn Report>>> {
         self.known.as_ref().filter(|(plan, _)| plan.is_same(form.plan())).map(|(_, preview)| preview.as_ref())
     }
 }
@@ -218,11 +233,11 @@ impl Guide for PreviewGuide {
     }
 
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
-        self.known(form).map(|preview| preview.as_ref().map(|report| report.findings().0))
+        self.report(form).map(|preview| preview.as_ref().map(|report| report.findings().0))
     }
 
     fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        match self.known(form) {
+        match self.report(form) {
             Some(Ok(report)) => (self.draw)(&**report, columns, ui),
             _ => Vec::new(),
         }
@@ -237,7 +252,7 @@ impl Guide for PreviewGuide {
         }
         let line = draw_fields(form, self.columns().label, frame, area, 0, &fields, ui) + 1;
         let columns = usize::from(area.width);
-        let lines = match self.known(form) {
+        let lines = match self.report(form) {
             None => vec![waiting(self.waits_for(), ui)],
             Some(Err(failure)) => failure_lines(failure, columns, ui),
             Some(Ok(report)) => (self.draw)(&**report, columns, ui),

@@ -27,14 +27,22 @@ pub use view::{draw_below, draw_fields, from_row};
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::dedup::DedupGuide;
 use crate::tui::screens::media::preview::draw_preview as draw_media;
+use crate::tui::screens::mix::MixGuide;
 use crate::tui::screens::pack::PackGuide;
+use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan};
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{erase, AnyPlan, MixNew};
 use std::path::PathBuf;
 
 /// Opens the form of a plan, which may be incomplete. Nothing is read on this thread.
 pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::new(plan, env))
+}
+
+/// Opens the form of a mixture of the prepared data sets below a folder, with one of them chosen. Nothing is read on this thread.
+pub fn open_mix(folder: PathBuf, first: Option<PathBuf>, env: UiEnv) -> Box<dyn Screen> {
+    let guide = Box::new(MixGuide::start(folder, first, &env));
+    Box::new(FormScreen::with_guide(erase::<MixNew>(MixPlan::new("", MixKind::Blend)), guide, env))
 }
 
 /// Opens the form at the review of a run that was stopped, which the run resumes.
@@ -49,6 +57,9 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     }
     if plan.typed::<DedupPlan>().is_some() {
         return Box::new(DedupGuide::start(env));
+    }
+    if plan.typed::<MixPlan>().is_some() {
+        return Box::new(MixGuide::start(std::env::current_dir().unwrap_or_default(), None, env));
     }
     let is_media = plan.typed::<PrepareMediaPlan>().is_some();
     let draw: guide::Draw = if is_media { draw_media } else { draw_printed };

@@ -55,12 +55,17 @@ pub struct FormScreen {
 impl FormScreen {
     /// Opens the form with the given answers. Without any beyond inputs and output, a draft for the same inputs is restored.
     pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
+        let guide = guide_of(&*plan, &env);
+        Self::with_guide(plan, guide, env)
+    }
+
+    /// Opens the form with the given answers and guide.
+    pub fn with_guide(plan: Box<dyn AnyPlan>, mut guide: Box<dyn Guide>, env: UiEnv) -> Self {
         let operation = plan.operation();
-        let sources: Vec<PathBuf> = plan.inputs().into_iter().map(PathBuf::from).collect();
+        let sources: Vec<PathBuf> = plan.inputs().into_iter().map(PathBuf::from).chain(guide.sources()).collect();
         let kind = format!("{}-", operation.file_name());
         let place = drafts::place(&env.state_dir, &kind, sources.iter().map(PathBuf::as_path));
         let found = if has_answers(&*plan) { None } else { load_draft(&place, operation.name()) };
-        let mut guide = guide_of(&*plan, &env);
         let mut form = Form::new(plan.boxed_clone());
         guide.begin(&mut form);
         let given = form.plan().boxed_clone();
@@ -261,8 +266,11 @@ impl FormScreen {
     fn mouse(&mut self, mouse: MouseEvent) {
         match self.form.places.gesture(mouse) {
             Some(Gesture::Wheel { rows, on }) => wheel(&mut self.form, &mut *self.guide, on, rows),
-            Some(Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. }) => {
-                click(&mut self.form, &mut *self.guide, on, line);
+            Some(Gesture::Click { on, line, column }) => {
+                click(&mut self.form, &mut *self.guide, on, (line, column), false);
+            }
+            Some(Gesture::DoubleClick { on, line, column }) => {
+                click(&mut self.form, &mut *self.guide, on, (line, column), true);
             }
             None => {}
         }
@@ -318,14 +326,21 @@ impl Screen for FormScreen {
     }
 
     fn title(&self) -> Vec<String> {
-        vec![self.form.plan().operation().name().to_owned(), self.form.plan().input_name()]
+        let plan = self.form.plan();
+        let folder = || self.guide.sources().first().map(|path| self.env.short_path(path));
+        let subject = Some(plan.input_name()).filter(|name| !name.is_empty()).or_else(folder);
+        std::iter::once(plan.operation().name().to_owned()).chain(subject).collect()
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
             Input::Action(action) => effects = self.act(action),
-            Input::Key(key) => self.edit(|field| field.key(key)),
+            Input::Key(key) if self.form.wants_text() => self.edit(|field| field.key(key)),
+            Input::Key(key) => {
+                self.was_run = false;
+                self.guide.key(&mut self.form, &key);
+            }
             Input::Paste(text) => self.edit(|field| field.paste(&text)),
             Input::Mouse(mouse) => self.mouse(mouse),
         }

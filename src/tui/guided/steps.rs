@@ -22,12 +22,19 @@ pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
 }
 
 /// Does what a click means.
-pub(super) fn click(form: &mut Form, guide: &mut dyn Guide, on: Place, line: usize) {
+pub(super) fn click(
+    form: &mut Form,
+    guide: &mut dyn Guide,
+    on: Place,
+    (line, column): (usize, usize),
+    is_double: bool,
+) {
     form.click(on, line);
     if let Place::Field(Field::List(name)) = on {
         let row = guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
         if row.is_some() {
             guide.select(form, name);
+            guide.click(form, name, column, is_double);
         }
     }
 }

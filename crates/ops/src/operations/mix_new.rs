@@ -145,7 +145,8 @@ const ABOUT_MEMBERS: &[Spec] = &[
             }
         ),
     )
-    .example("a.jsonl=val"),
+    .example("a.jsonl=val")
+    .advanced(),
     Spec::new(
         "subset",
         "MEMBER=FROM,TO",
@@ -156,7 +157,8 @@ const ABOUT_MEMBERS: &[Spec] = &[
             set_subset
         ),
     )
-    .example("a.jsonl=0%,50%"),
+    .example("a.jsonl=0%,50%")
+    .advanced(),
     Spec::new(
         "subflavor",
         "MEMBER:KEY=VALUE",
@@ -170,7 +172,8 @@ const ABOUT_MEMBERS: &[Spec] = &[
             add_subflavor
         ),
     )
-    .example("a.jsonl:lang=en"),
+    .example("a.jsonl:lang=en")
+    .advanced(),
 ];
 
 const OUTPUT: &[Spec] = &[

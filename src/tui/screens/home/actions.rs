@@ -6,7 +6,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, mix, mixture, splits};
+use crate::tui::screens::{browse, facts, mixture, splits};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::DatasetKind;
 use gristmill_ops::operations;
@@ -206,7 +206,7 @@ impl Home {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
             _ => (entry.path.clone(), None),
         };
-        vec![Effect::Push(mix::open(folder, chosen, self.env.clone()))]
+        vec![Effect::Push(guided::open_mix(folder, chosen, self.env.clone()))]
     }
 
     /// Returns the label of an action for the selected entry, where the default label does not fit.

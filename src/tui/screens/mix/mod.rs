@@ -1,10 +1,9 @@
-//! The mix form: prepared data sets found below a folder are put together into a mixture, drawn as bars while it is made.
+//! The guide of `mix new`: prepared data sets as a list with weights, and the mixture as bars.
 
-mod screen;
-mod state;
+mod guide;
 mod view;
 
-pub use screen::open;
+pub use guide::MixGuide;
 
 #[cfg(test)]
 mod tests;

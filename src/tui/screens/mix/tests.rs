@@ -1,19 +1,23 @@
-use super::state::{MixState, Stop, Worked};
-use super::view;
+use super::guide::{MixGuide, KINDS, MEMBERS};
+use crate::tui::guided::testing::FormTest;
+use crate::tui::guided::{Field, Guide as _};
 use crate::tui::keymap::Action;
-use crate::tui::testing;
-use gristmill_core::mix::MixKind;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use crate::tui::screen::UiEnv;
+use gristmill_core::mix::{MixKind, MixPlan};
+use gristmill_core::options::Answer;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::engine::mix::author::FoundMember;
 use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind, MixSplit};
-use std::sync::Arc;
+use gristmill_ops::job::mix::MixReport;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::{erase, MixNew};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::path::PathBuf;
 
-fn shown(state: &mut MixState, columns: u16, rows: u16, ascii: bool) -> String {
-    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, frame, area, ui))
-}
+type Test = FormTest<MixGuide>;
 
-fn compare(name: &str, state: &mut MixState) {
-    testing::compare(&format!("mix_{name}"), &testing::WINDOWS, |size| shown(state, size.0, size.1, size.2));
+fn compare(name: &str, test: &mut Test) {
+    test.compare(&format!("mix_{name}"));
 }
 
 fn found() -> Vec<FoundMember> {
@@ -34,10 +38,49 @@ fn found() -> Vec<FoundMember> {
     ]
 }
 
-fn form() -> MixState {
-    let mut state = MixState::new("/data".into(), None, "/work".into());
-    state.take_found(Ok(found()));
-    state
+fn searching(plan: MixPlan, first: Option<&str>) -> Test {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    let guide = MixGuide::start("/data".into(), first.map(PathBuf::from), &env);
+    FormTest::new(erase::<MixNew>(plan), guide)
+}
+
+fn blank() -> MixPlan {
+    MixPlan::new("", MixKind::Blend)
+}
+
+fn find(test: &mut Test, members: Outcome<Vec<FoundMember>>) {
+    test.guide.set_found(members, &mut test.form);
+    test.refresh();
+    test.form.focus_on(MEMBERS);
+}
+
+fn open() -> Test {
+    let mut test = searching(blank(), None);
+    find(&mut test, Ok(found()));
+    test
+}
+
+/// Does what an action of the guide or of all forms means.
+fn act(test: &mut Test, actions: &[Action]) {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    for action in actions {
+        if test.guide.act(*action, &mut test.form, &env).is_none() {
+            test.act(*action);
+        }
+        test.refresh();
+    }
+}
+
+fn press(test: &mut Test, keys: &str) {
+    for key in keys.chars() {
+        let code = if key == '\u{8}' { KeyCode::Backspace } else { KeyCode::Char(key) };
+        test.guide.key(&mut test.form, &KeyEvent::new(code, KeyModifiers::NONE));
+        test.refresh();
+    }
+}
+
+fn plan(test: &Test) -> MixPlan {
+    test.form.plan_of::<MixPlan>().cloned().unwrap()
 }
 
 fn node(label: &str, share: f64, samples: u64, oversampling: f64) -> MixNode {
@@ -57,11 +100,11 @@ fn node(label: &str, share: f64, samples: u64, oversampling: f64) -> MixNode {
     }
 }
 
-/// What the engine would work out for the answers.
-fn work_out(state: &mut MixState, problems: Vec<Problem>) {
+/// Sets the preview of the answers.
+fn preview(test: &mut Test, problems: Vec<Problem>) {
     let mut root = node("blend", 1.0, 185_874, 1.0);
     root.kind = MixNodeKind::Blend;
-    root.children = vec![node("coco", 0.75, 161_063, 0.87), node("flickr30k/crude", 0.25, 24_811, 1.87)];
+    root.children = vec![node("/data/coco", 0.75, 161_063, 0.87), node("/data/flickr30k/crude", 0.25, 24_811, 1.87)];
     let split = |name: &str| MixSplit { name: name.into(), root: root.clone() };
     let facts = MixFacts {
         path: "/data/mix.yaml".into(),
@@ -73,131 +116,127 @@ fn work_out(state: &mut MixState, problems: Vec<Problem>) {
     };
     let text =
         "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - path: coco\n";
-    let worked: Outcome<Worked> = Ok(Worked { text: text.into(), facts });
-    state.worked = state.plan().map(|plan| (plan, Arc::new(worked)));
+    let report = MixReport {
+        path: "/data/mix.yaml".into(),
+        text: text.into(),
+        replaces: false,
+        nothing_to_do: false,
+        facts,
+        needs_prepare: false,
+        counts: Vec::new(),
+    };
+    let report: Box<dyn Report> = Box::new(report);
+    test.guide.preview.set_preview(test.form.plan(), Ok(report));
 }
 
-fn act(state: &mut MixState, actions: &[Action]) {
-    actions.iter().for_each(|action| state.act(*action));
-}
-
-fn two_chosen() -> MixState {
-    let mut state = form();
-    state.type_amount('3');
-    act(&mut state, &[Action::Down, Action::Down, Action::Toggle]);
-    state
-}
-
-#[test]
-fn while_data_sets_are_searched() {
-    compare("searching", &mut MixState::new("/data".into(), None, "/work".into()));
-}
-
-#[test]
-fn nothing_prepared_below_the_folder() {
-    let mut state = MixState::new("/data".into(), None, "/work".into());
-    state.take_found(Ok(Vec::new()));
-    compare("empty", &mut state);
+fn two_chosen() -> Test {
+    let mut test = open();
+    press(&mut test, "3");
+    act(&mut test, &[Action::Down, Action::Down, Action::Toggle]);
+    test
 }
 
 #[test]
-fn nothing_chosen_yet() {
-    compare("none", &mut form());
+fn the_search_is_shown_while_it_runs() {
+    compare("searching", &mut searching(blank(), None));
+}
+
+#[test]
+fn a_folder_without_prepared_data_sets() {
+    let mut test = searching(blank(), None);
+    find(&mut test, Ok(Vec::new()));
+    compare("empty", &mut test);
+}
+
+#[test]
+fn no_data_set_is_chosen_at_first() {
+    let mut test = open();
+    assert!(test.blocker("settings").unwrap().contains("choose the data sets"));
+    compare("none", &mut test);
 }
 
 #[test]
 fn a_mixture_is_drawn_as_bars() {
-    let mut state = two_chosen();
-    work_out(&mut state, Vec::new());
-    assert_eq!(state.refusal(), None);
-    compare("blend", &mut state);
+    let mut test = two_chosen();
+    preview(&mut test, Vec::new());
+    assert_eq!(test.first_blocker(), None);
+    compare("blend", &mut test);
 }
 
 #[test]
-fn a_mixture_with_problems_says_them() {
-    let mut state = two_chosen();
-    act(&mut state, &[Action::NextField, Action::NextField]);
+fn problems_of_a_mixture_are_shown_and_prevent_the_run() {
+    let mut test = two_chosen();
     let problem = Problem::refusal(ProblemKind::BadMember, Subject::default(), "corpus.jsonl has no split 'val'")
         .with_hint("leave val out, or name a split of it");
-    work_out(&mut state, vec![problem]);
-    assert!(state.refusal().unwrap().contains("no split"));
-    compare("problem", &mut state);
+    preview(&mut test, vec![problem]);
+    assert!(test.first_blocker().unwrap().1.contains("no split"));
+    compare("problem", &mut test);
 }
 
 #[test]
-fn the_file_is_shown_before_it_is_written() {
-    let mut state = two_chosen();
-    work_out(&mut state, Vec::new());
-    state.is_reviewing = true;
-    compare("review", &mut state);
-    state.written = Some("/data/mix.yaml".into());
-    assert!(shown(&mut state, 80, 24, false).contains("gristmill mix check /data/mix.yaml"));
+fn the_review_shows_the_file() {
+    let mut test = two_chosen();
+    preview(&mut test, Vec::new());
+    test.go_to("review");
+    compare("review", &mut test);
 }
 
 #[test]
 fn a_folder_that_cannot_be_read_is_an_error() {
-    let mut state = MixState::new("/data".into(), None, "/work".into());
-    state.take_found(Err(Failure::environment("looking into", "permission denied")));
-    compare("error", &mut state);
+    let mut test = searching(blank(), None);
+    find(&mut test, Err(Failure::environment("looking into", "permission denied")));
+    compare("error", &mut test);
 }
 
 #[test]
 fn digits_and_arrows_change_the_weight_and_choose_the_row() {
-    let mut state = form();
-    assert_eq!(state.stop(), Stop::Members);
-    for c in "2.5x".chars() {
-        state.type_amount(c);
-    }
-    assert!(state.rows[0].chosen);
-    assert_eq!(state.rows[0].number(), Some(2.5));
-    act(&mut state, &[Action::Right, Action::Left, Action::Left, Action::Left]);
-    assert_eq!(state.rows[0].amount, "0.5");
-    state.erase_amount();
-    assert_eq!(state.rows[0].amount, "0.");
-    state.erase_amount();
-    state.erase_amount();
-    assert!(state.blocker().unwrap().contains("weight of coco"));
-    act(&mut state, &[Action::Toggle]);
-    assert!(state.blocker().unwrap().contains("choose the data sets"));
+    let mut test = open();
+    press(&mut test, "2.5x");
+    assert_eq!(plan(&test).members[0].amount, 2.5);
+    act(&mut test, &[Action::Right, Action::Left, Action::Left, Action::Left]);
+    assert_eq!(test.guide.rows[0].amount, "0.5");
+    press(&mut test, "\u{8}");
+    assert_eq!(test.guide.rows[0].amount, "0.");
+    assert!(test.blocker("settings").unwrap().contains("a number above 0"), "{:?}", test.blocker("settings"));
+    press(&mut test, "\u{8}\u{8}+");
+    assert_eq!((plan(&test).members[0].amount, test.blocker("settings")), (2.0, None));
+    act(&mut test, &[Action::Toggle]);
+    assert!(plan(&test).members.is_empty());
 }
 
 #[test]
-fn answers_make_a_plan_and_a_command() {
-    let mut state = two_chosen();
-    act(&mut state, &[Action::PreviousField, Action::Down]);
-    assert_eq!(state.kind, MixKind::Epochized);
-    let plan = state.plan().unwrap();
-    assert_eq!(plan.members.iter().map(|m| m.amount).collect::<Vec<_>>(), [3.0, 1.0]);
-    assert_eq!(plan.output, "/data/mix.yaml");
-    assert!(state.command().contains("--epochized /data/coco=3"), "{}", state.command());
-    state.splits.set("train, ,val");
-    assert_eq!(state.plan().unwrap().splits, ["train", "val"]);
-    state.output.set("/data/mix.yml");
-    assert!(state.plan().is_none() && state.blocker().unwrap().contains(".yaml"));
+fn the_kind_changes_and_the_members_stay() {
+    let mut test = two_chosen();
+    test.form.focus_on(KINDS);
+    act(&mut test, &[Action::Down]);
+    let amounts = |plan: &MixPlan| plan.members.iter().map(|member| member.amount).collect::<Vec<_>>();
+    assert_eq!((plan(&test).kind, amounts(&plan(&test))), (MixKind::Epochized, vec![3.0, 1.0]));
+    assert!(test.form.command().contains("--epochized /data/coco=3"), "{}", test.form.command());
+    act(&mut test, &[Action::Down]);
+    assert_eq!(plan(&test).kind, MixKind::Join);
+    assert!(test.form.fields().contains(&Field::Option("joiner")));
+    assert!(test.form.command().contains("--join /data/coco"), "{}", test.form.command());
+    compare("join", &mut test);
+    test.form.focus_on(KINDS);
+    act(&mut test, &[Action::Up, Action::Up]);
+    assert_eq!((plan(&test).kind, amounts(&plan(&test))), (MixKind::Blend, vec![3.0, 1.0]));
 }
 
 #[test]
-fn sources_of_media_are_for_members_whose_samples_name_them() {
-    let mut state = form();
-    act(&mut state, &[Action::Toggle]);
-    assert!(state.why_no_aux().is_some(), "coco has a sample type");
-    act(&mut state, &[Action::Down, Action::Toggle, Action::AddAux]);
-    assert_eq!(state.why_no_aux(), None);
-    assert!(state.is_typing());
-    state.field().unwrap().set("images");
-    assert!(state.take_aux().is_some(), "a path is needed");
-    state.field().unwrap().set("images=filesystem:///data/images");
-    assert_eq!(state.take_aux(), None);
-    let plan = state.plan().unwrap();
-    assert!(plan.members[0].aux.is_empty());
-    assert_eq!(plan.members[1].aux[0].path, "filesystem:///data/images");
-    assert!(state.command().contains("--aux images=filesystem:///data/images"), "{}", state.command());
-    act(&mut state, &[Action::DropRow]);
-    assert!(state.plan().unwrap().members[1].aux.is_empty());
+fn aux_sources_are_kept_when_a_weight_changes() {
+    let mut test = two_chosen();
+    test.type_into("aux", "images=filesystem:///data/images");
+    test.form.focus_on(MEMBERS);
+    press(&mut test, "5");
+    assert_eq!(plan(&test).members[1].aux[0].path, "filesystem:///data/images");
+    assert!(test.form.command().contains("--aux images=filesystem:///data/images"), "{}", test.form.command());
+    compare("aux", &mut test);
+    test.type_into("aux", "images");
+    assert!(test.blocker("settings").unwrap().contains("NAME=PATH"));
 }
 
 #[test]
-fn another_file_is_proposed_where_one_is_there() {
+fn the_first_data_set_is_chosen_and_another_file_is_proposed() {
     let mut members = found();
     members.push(FoundMember {
         path: "/data/mix.yaml".into(),
@@ -206,78 +245,52 @@ fn another_file_is_proposed_where_one_is_there() {
         splits: vec![("train".into(), 0)],
         is_crude: false,
     });
-    let mut state = MixState::new("/data".into(), Some("/data/coco".into()), "/data".into());
-    state.take_found(Ok(members));
-    assert!(state.rows[0].chosen);
-    assert_eq!(state.output.value(), "mix-2.yaml", "told from the folder that the program runs in");
-    assert_eq!(state.plan().unwrap().members[0].path, "coco");
+    let mut test = searching(blank(), Some("/data/coco"));
+    find(&mut test, Ok(members));
+    assert_eq!((plan(&test).members[0].path.as_str(), plan(&test).output.as_str()), ("/data/coco", "/data/mix-2.yaml"));
+}
+
+#[test]
+fn members_of_the_plan_are_chosen_whether_they_are_found_or_not() {
+    let mut given = erase::<MixNew>(MixPlan::new("out.yaml", MixKind::Blend));
+    let answer = Answer::List(vec!["/data/coco=3".into(), "/elsewhere=0.5".into()]);
+    given.set("epochized", &answer).unwrap();
+    let given = given.typed::<MixPlan>().cloned().unwrap();
+    let mut test = searching(given.clone(), None);
+    find(&mut test, Ok(found()));
+    let chosen: Vec<(&str, &str)> = (test.guide.rows.iter().filter(|row| row.is_chosen))
+        .map(|row| (row.name.as_str(), row.amount.as_str()))
+        .collect();
+    assert_eq!(chosen, [("coco", "3"), ("/elsewhere", "0.5")]);
+    assert_eq!(plan(&test), given);
+    act(&mut test, &[Action::Toggle, Action::Toggle]);
+    assert_eq!(plan(&test), given);
 }
 
 #[test]
 fn no_size_breaks_it_and_names_are_made_safe() {
     let mut members = found();
     members[0].path = "/data/a\u{1b}[31m\u{202e}b".into();
-    let mut state = MixState::new("/data".into(), None, "/work".into());
-    state.take_found(Ok(members));
-    state.type_amount('2');
-    work_out(&mut state, Vec::new());
+    let mut test = searching(blank(), None);
+    find(&mut test, Ok(members));
+    press(&mut test, "2");
+    preview(&mut test, Vec::new());
     for (columns, rows) in [(1, 1), (2, 4), (10, 5), (39, 10), (72, 9), (200, 60)] {
-        for reviewing in [false, true] {
-            state.is_reviewing = reviewing;
-            assert!(!shown(&mut state, columns, rows, false).contains(['\u{1b}', '\u{202e}']));
+        for step in ["settings", "review"] {
+            test.go_to(step);
+            assert!(!test.shown((columns, rows, false)).contains(['\u{1b}', '\u{202e}']));
         }
     }
 }
 
 #[test]
-fn a_click_answers_what_it_points_at_and_the_wheel_scrolls_only_the_list() {
-    use super::state::Place;
-    use crate::tui::widgets::Gesture;
-    let mut state = MixState::new("/data".into(), None, "/data".into());
-    state.take_found(Ok(found()));
-    shown(&mut state, 100, 30, false);
-    let click = |on, line, column| Gesture::Click { on, line, column };
-    state.point(click(Place::Kind(MixKind::Epochized), 0, 4));
-    assert_eq!((state.kind, state.stop()), (MixKind::Epochized, Stop::Kind));
-    state.point(click(Place::Members, 1, 20));
-    assert_eq!((state.list.get(), state.rows[1].chosen, state.stop()), (Some(1), false, Stop::Members));
-    state.point(click(Place::Members, 1, 4));
-    assert!(state.rows[1].chosen, "the sign chooses");
-    state.point(click(Place::Field(Stop::Output), 0, 12));
-    assert_eq!(state.stop(), Stop::Output);
-    state.point(Gesture::Wheel { on: Place::Kind(MixKind::Blend), rows: 3 });
-    assert_eq!((state.kind, state.stop()), (MixKind::Epochized, Stop::Output), "the wheel answers nothing");
-}
-
-#[test]
-fn the_popup_of_a_source_has_buttons_for_the_mouse() {
-    use super::screen::open;
-    use crate::tui::screen::{Effect, Input, UiEnv};
-    use gristmill_core::RunOptions;
-    use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-    let mut state = form();
-    act(&mut state, &[Action::Down, Action::Toggle, Action::AddAux]);
-    compare("source", &mut state);
-    let folder = tempfile::tempdir().unwrap();
-    let env = UiEnv::new(RunOptions::default(), folder.path().into());
-    let mut screen = open(folder.path().into(), None, env);
-    screen.state = state;
-    let press = |screen: &mut super::screen::MixScreen, words: &str| {
-        let picture = shown(&mut screen.state, 80, 24, false);
-        let (row, line) = picture.lines().enumerate().find(|(_, line)| line.contains(words)).unwrap();
-        let column = line[..line.find(words).unwrap()].chars().count();
-        let kind = MouseEventKind::Down(MouseButton::Left);
-        let (column, row) = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
-        screen.handle(Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
-    };
-    use crate::tui::screen::Screen as _;
-    screen.handle(Input::Paste("images".into()));
-    assert!(matches!(press(&mut screen, "add  ").as_slice(), [Effect::Toast(_)]), "it says what is missing");
-    screen.handle(Input::Paste("=/data/images".into()));
-    assert!(press(&mut screen, "NAME=PATH").is_empty() && screen.state.aux.is_some(), "beside the buttons");
-    press(&mut screen, "add  ");
-    assert_eq!((screen.state.aux.is_none(), screen.state.sources.len()), (true, 1));
-    screen.state.act(Action::AddAux);
-    press(&mut screen, "back ");
-    assert!(screen.state.aux.is_none());
+fn a_click_on_the_box_and_a_double_click_choose_a_row() {
+    let mut test = open();
+    test.guide.members.select(1);
+    test.guide.click(&mut test.form, "members", 20, false);
+    assert!(!test.guide.rows[1].is_chosen);
+    test.guide.click(&mut test.form, "members", 4, false);
+    assert!(test.guide.rows[1].is_chosen);
+    test.guide.click(&mut test.form, "members", 20, true);
+    assert!(plan(&test).members.is_empty());
 }
