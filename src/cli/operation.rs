@@ -12,7 +12,6 @@ use crate::tui::{recent, Start};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_ops::engine::modalities::config;
-use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::memory::usual_memory;
@@ -48,12 +47,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     }
     // The form lists the files of a folder; an index has none.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
-        // Folders of tokens are chosen from those that are found.
-        let start = match plan.typed::<MixtureIndexPlan>() {
-            Some(mixture) if plan.get("lengths") == Answer::Unset => Start::Mixture(Box::new(mixture.clone())),
-            _ => Start::Form(plan),
-        };
-        return prepare::screen(start, context);
+        return prepare::screen(Start::Form(plan), context);
     }
     let options = run_options(&*plan, context);
     match prompt::plan(plan, &options)? {

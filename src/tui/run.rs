@@ -11,7 +11,6 @@ use super::widgets::toast::Level;
 use super::widgets::Toast;
 use gristmill_core::{Failure, Outcome, PreparePlan};
 use gristmill_ops::engine::browse::TokenView;
-use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations::AnyPlan;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
@@ -32,8 +31,6 @@ pub enum Start {
     Browse(PathBuf, super::screens::browse::Start, TokenView),
     /// The form of an operation with the answers already given; the home screen is below it.
     Form(Box<dyn AnyPlan>),
-    /// The mixture of token folders, with the answers already given; the home screen is below it.
-    Mixture(Box<MixtureIndexPlan>),
 }
 
 /// Time between two ticks while something runs.
@@ -119,18 +116,6 @@ fn build(start: Start, env: &UiEnv) -> App {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
             app.push(super::guided::open(plan, env.clone()));
-            app
-        }
-        Start::Mixture(given) => {
-            let first = given.members.iter().find_map(|member| match member {
-                Member::Folder(path) => path.parent(),
-                Member::Windows(_) => None,
-            });
-            let beside = first.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let folder = std::path::absolute(beside).unwrap_or_else(|_| beside.to_owned());
-            let home = Home::new(Some(folder.clone()), env.clone());
-            let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
-            app.push(super::screens::mixture::open_with(folder, *given, env.clone()));
             app
         }
     }

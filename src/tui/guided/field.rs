@@ -14,6 +14,8 @@ pub enum Field {
     List(&'static str),
     /// Text of the guide, which the keys scroll.
     Page(&'static str),
+    /// A path that is typed for the guide.
+    Path(&'static str),
 }
 
 /// How a field is answered.
@@ -84,7 +86,7 @@ impl FieldTable {
     pub fn step(&self, field: Field) -> Option<&'static str> {
         match field {
             Field::Option(name) | Field::Choice(name, _) => self.row(name).map(|row| row.step),
-            Field::List(_) | Field::Page(_) => None,
+            Field::List(_) | Field::Page(_) | Field::Path(_) => None,
         }
     }
 
@@ -93,6 +95,7 @@ impl FieldTable {
         match field {
             Field::List(_) => FieldKind::List,
             Field::Page(_) => FieldKind::Page,
+            Field::Path(_) => FieldKind::Text,
             Field::Choice(..) => FieldKind::Switch,
             Field::Option(name) => match self.row(name).map(|row| row.kind) {
                 Some(ValueKind::Switch) => FieldKind::Switch,
@@ -105,7 +108,7 @@ impl FieldTable {
     /// Returns the label of a field.
     pub fn label(&self, field: Field) -> String {
         match field {
-            Field::Choice(_, name) | Field::List(name) | Field::Page(name) => name.to_owned(),
+            Field::Choice(_, name) | Field::List(name) | Field::Page(name) | Field::Path(name) => name.to_owned(),
             Field::Option(name) => self.row(name).map(|row| row.info.label()).unwrap_or_default(),
         }
     }
@@ -137,7 +140,7 @@ impl FieldTable {
     pub fn is_path(&self, field: Field) -> bool {
         let is_path =
             |row: &OptionRow| matches!(row.kind, ValueKind::Path | ValueKind::Paths) || row.info.completes_paths;
-        self.row_of(field).is_some_and(is_path)
+        matches!(field, Field::Path(_)) || self.row_of(field).is_some_and(is_path)
     }
 
     /// Returns whether a field is a switch that switches others off.
@@ -156,7 +159,7 @@ impl FieldTable {
     fn row_of(&self, field: Field) -> Option<&OptionRow> {
         match field {
             Field::Option(name) | Field::Choice(name, _) => self.row(name),
-            Field::List(_) | Field::Page(_) => None,
+            Field::List(_) | Field::Page(_) | Field::Path(_) => None,
         }
     }
 }

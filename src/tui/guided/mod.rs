@@ -22,17 +22,19 @@ use guide::draw_printed;
 pub use guide::{Columns, Contexts, Guide};
 pub use screen::FormScreen;
 pub use state::{Form, Place};
-pub use view::{draw_below, draw_fields, from_row};
+pub use view::{draw_below, draw_fields, from_row, hidden_mistakes};
 
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::dedup::DedupGuide;
 use crate::tui::screens::media::preview::draw_preview as draw_media;
 use crate::tui::screens::mix::MixGuide;
+use crate::tui::screens::mixture::MixtureGuide;
 use crate::tui::screens::pack::PackGuide;
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan};
+use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::operations::{erase, AnyPlan, MixNew};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Opens the form of a plan, which may be incomplete. Nothing is read on this thread.
 pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
@@ -50,6 +52,13 @@ pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> 
     Box::new(FormScreen::resume(plan, scratch, env))
 }
 
+/// Returns a path as a plan has it: relative if it is below the current folder, so that data and plan can be moved together.
+pub fn plan_path(path: &Path) -> String {
+    let current = std::env::current_dir().unwrap_or_default();
+    let below = path.strip_prefix(&current).ok().filter(|below| !below.as_os_str().is_empty());
+    below.unwrap_or(path).to_string_lossy().into_owned()
+}
+
 /// Returns the guide of a plan's operation.
 fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     if let Some(plan) = plan.typed::<PackPlan>() {
@@ -60,6 +69,9 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     }
     if plan.typed::<MixPlan>().is_some() {
         return Box::new(MixGuide::start(std::env::current_dir().unwrap_or_default(), None, env));
+    }
+    if let Some(plan) = plan.typed::<MixtureIndexPlan>() {
+        return Box::new(MixtureGuide::start(plan, env));
     }
     let is_media = plan.typed::<PrepareMediaPlan>().is_some();
     let draw: guide::Draw = if is_media { draw_media } else { draw_printed };

@@ -393,11 +393,15 @@ impl Screen for FormScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
+        let has_weights = self.guide.contexts().step == Context::Weights;
         let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
         match action {
             Action::Toggle if kind == Some(FieldKind::Choice) => Some("left and right choose here".into()),
             Action::Toggle if !matches!(kind, Some(FieldKind::Switch | FieldKind::List)) => {
                 Some("there is nothing to choose here".into())
+            }
+            Action::Left | Action::Right if kind == Some(FieldKind::List) && has_weights => {
+                self.guide.why_disabled(action, form)
             }
             Action::Left | Action::Right if form.rail.is_none() && kind != Some(FieldKind::Choice) => {
                 Some("there is nothing to step through here".into())

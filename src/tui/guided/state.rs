@@ -285,7 +285,7 @@ impl Form {
         match field {
             Field::Option(name) => self.plan.get(name) == Answer::On,
             Field::Choice(name, value) => self.chosen(name).iter().any(|chosen| chosen == value),
-            Field::List(_) | Field::Page(_) => false,
+            Field::List(_) | Field::Page(_) | Field::Path(_) => false,
         }
     }
 
@@ -310,7 +310,7 @@ impl Form {
                 }
                 self.answer(name, &Answer::List(chosen));
             }
-            Field::List(_) | Field::Page(_) => {}
+            Field::List(_) | Field::Page(_) | Field::Path(_) => {}
         }
     }
 

@@ -183,6 +183,12 @@ pub fn draw_fields(
     line
 }
 
+/// Returns the mistakes in answers that have no field in the step on the screen.
+pub fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let hidden = form.mistakes.iter().filter(|(field, _)| !form.fields().contains(field));
+    hidden.flat_map(|(_, why)| trouble_lines(why, columns, ui)).collect()
+}
+
 /// Draws a step that consists of fields, of which the focused one is in view. Mistakes, the lines of the guide, or the help of the focused
 /// field follow them.
 fn draw_all_fields(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {

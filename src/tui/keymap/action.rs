@@ -135,7 +135,6 @@ actions! {
     Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
     AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
-    AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
     DropRow, "drop-row", "drop row", "Empties the row in focus.";
     Undo, "undo", "undo", "Takes back the last change; moving through the data is no change.";
     Redo, "redo", "redo", "Does again what was taken back.";

@@ -43,6 +43,7 @@ contexts! {
     GuidedText, [Global], "form: step, text", "A text field in a step of a form: letters type.";
     GuidedRail, [Guided, List, Global], "form: steps", "The list of steps of a form.";
     GuidedReview, [Guided, List, Global], "form: review", "The review of what a run would do.";
+    Weights, [Guided, List, Global], "form: weights", "A step of a form with a list of weights.";
     Dedup, [Guided, List, Global], "dedup", "A step of the form of dedup.";
     DedupRail, [GuidedRail, Dedup, Guided, List, Global], "dedup: steps", "The list of steps of the form of dedup.";
     DedupReview, [GuidedReview, Dedup, Guided, List, Global], "dedup: review", "The review of what will be deduplicated.";

@@ -155,29 +155,32 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
     copied(&house, "nanosets/05_modern_loss/expected", "b");
     let mut story = Start::new(&house).size(100, 30).run();
     story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
-    story.wait_for("Mixture of token folders").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
-    story.keys("tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab").keys("+").wait_for("share");
+    story.wait_for("token folder").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
+    story.keys("tab tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab backtab").keys("+");
     story
-        .keys("tab tab ctrl-x")
-        .type_text("100")
         .wait_for("epochs")
+        .keys("tab tab tab ctrl-x")
+        .type_text("100")
+        .wait_for("100 samples")
+        .keys("enter")
+        .wait_for("everything is answered")
         .keys("enter")
         .wait_for("mixture-index is ready to train on");
     assert!(house.data().join("mixture-index/dataset_index.npy").is_file());
-    story.keys("esc").wait_for("Mixture of token folders").keys("esc").wait_for("a/").keys("q");
+    story.keys("esc").wait_for("Nanosets, packed").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
 #[test]
-fn a_mixture_that_is_not_all_said_is_asked_for() {
+fn an_incomplete_mixture_opens_the_form() {
     let house = House::new();
     copied(&house, "nanosets/02_modern_noshuffle/expected", "a");
     copied(&house, "nanosets/05_modern_loss/expected", "b");
     let arguments = ["mix", "index", "b", "a", "--weights", "3,1", "--sequence-length", "31", "--output", "made"];
     let mut story = Start::new(&house).arguments(&arguments).size(100, 30).run();
-    story.wait_for("Mixture of token folders").wait_for("[x] b").wait_for("[x] a").wait_for("made");
-    story.keys("enter").wait_for("made is ready to train on").keys("esc").wait_for("Mixture of token");
-    story.keys("esc").wait_for("a/").keys("q");
+    story.wait_for("token folder").wait_for("[x] b").wait_for("[x] a").wait_for("made").wait_for("epochs");
+    story.keys("enter").wait_for("everything is answered").keys("enter").wait_for("made is ready to train on");
+    story.keys("esc").wait_for("Nanosets, packed").keys("q");
     assert_eq!(story.exit_code(), 0);
     assert!(house.data().join("made/dataset_index.npy").is_file());
 }

@@ -184,7 +184,8 @@ const TRAINING: &[Spec] = &[
             },
         },
     )
-    .conflicts(&["lengths"]),
+    .conflicts(&["lengths"])
+    .advanced(),
     Spec::new(
         "vocab-size",
         "N",
@@ -196,7 +197,8 @@ const TRAINING: &[Spec] = &[
             set: |plan, size| plan.training.vocab_size = size,
         },
     )
-    .conflicts(&["lengths"]),
+    .conflicts(&["lengths"])
+    .advanced(),
 ];
 
 const OUTPUT: &[Spec] = &[

@@ -14,6 +14,7 @@ pub const GUIDED: &[&[Binding]] = &[
     &answering(C::Guided),
     STEPS,
     &typing(C::GuidedText),
+    WEIGHTS,
     DEDUP,
 ];
 
@@ -114,6 +115,9 @@ const PREPARE_TEXT: &[Binding] = &[
     key(C::PrepareText, A::GoMedia, &["alt-5"]),
     key(C::PrepareText, A::GoReview, &["alt-6"]),
 ];
+
+const WEIGHTS: &[Binding] =
+    &[key(C::Weights, A::Left, &["-"]), key(C::Weights, A::Right, &["+", "="]), key(C::Weights, A::DropRow, &["D"])];
 
 const STEPS: &[Binding] = &[
     key(C::GuidedRail, A::GoStep1, &["1", "alt-1"]),

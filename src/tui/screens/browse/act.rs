@@ -471,7 +471,6 @@ impl BrowseScreen {
             }
             A::Tokenizer if !self.is_tokens() => Some("only packed tokens have one".into()),
             A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
-            A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
                 Some("the field takes letters".into())
             }

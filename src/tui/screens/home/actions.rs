@@ -6,10 +6,12 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, mixture, splits};
+use crate::tui::screens::{browse, facts, splits};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::DatasetKind;
+use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
+use gristmill_ops::operations::{erase, MixIndex, Plan as _};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -198,8 +200,10 @@ impl Home {
     /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
     fn mix(&self, entry: &Entry) -> Vec<Effect> {
         let seen = self.looks.get(&entry.path);
-        if let (Some(DatasetKind::TokenFolder), Some(parent)) = (seen.map(|l| l.kind), entry.path.parent()) {
-            return vec![Effect::Push(mixture::open(parent.to_owned(), vec![entry.path.clone()], self.env.clone()))];
+        if seen.is_some_and(|seen| seen.kind == DatasetKind::TokenFolder) {
+            let members = vec![Member::Folder(entry.path.clone())];
+            let plan = MixtureIndexPlan { members, ..MixtureIndexPlan::blank() };
+            return vec![Effect::Push(guided::open(erase::<MixIndex>(plan), self.env.clone()))];
         }
         let inside = seen.is_some_and(|l| l.kind != DatasetKind::PreparedWebDataset && l.members > 0);
         let (folder, chosen) = match (inside, entry.path.parent()) {

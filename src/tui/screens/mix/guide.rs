@@ -2,8 +2,8 @@
 
 use super::view;
 use crate::tui::guided::guide::PreviewGuide;
-use crate::tui::guided::{Columns, Field, Form, Guide};
-use crate::tui::keymap::Action;
+use crate::tui::guided::{plan_path, Columns, Contexts, Field, Form, Guide};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::ListState;
@@ -17,7 +17,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The kinds of mixtures.
 pub(super) const KINDS: Field = Field::List("kinds");
@@ -65,8 +65,6 @@ impl Row {
 /// The guide.
 pub struct MixGuide {
     folder: PathBuf,
-    /// The current folder: paths below it are relative in the plan, so that the file can be moved with its members.
-    current: PathBuf,
     /// The data set that is chosen when the list appears.
     first: Option<PathBuf>,
     search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
@@ -86,7 +84,6 @@ impl MixGuide {
         search.ask(folder.clone());
         Self {
             folder,
-            current: std::env::current_dir().unwrap_or_default(),
             first,
             search,
             found: None,
@@ -102,15 +99,9 @@ impl MixGuide {
         OPTIONS.get(self.kinds.selected).map_or(MixKind::Blend, |(kind, _)| *kind)
     }
 
-    /// Returns a path as the plan has it.
-    fn in_plan(&self, path: &Path) -> String {
-        let below = path.strip_prefix(&self.current).ok().filter(|below| !below.as_os_str().is_empty());
-        below.unwrap_or(path).to_string_lossy().into_owned()
-    }
-
     fn row_of(&self, member: FoundMember) -> Row {
         let name = member.path.strip_prefix(&self.folder).unwrap_or(&member.path).to_string_lossy().into_owned();
-        Row { name, path: self.in_plan(&member.path), member, is_chosen: false, amount: "1".to_owned() }
+        Row { name, path: plan_path(&member.path), member, is_chosen: false, amount: "1".to_owned() }
     }
 
     /// Sets what the search has found, chooses the first data set, and proposes an output.
@@ -166,7 +157,7 @@ impl MixGuide {
             number => self.folder.join(format!("mix-{number}.yaml")),
         });
         if let Some(free) = names.find(|path| self.rows.iter().all(|row| row.member.path != *path)) {
-            form.propose("output", Answer::Text(self.in_plan(&free)));
+            form.propose("output", Answer::Text(plan_path(&free)));
         }
     }
 
@@ -264,6 +255,10 @@ impl Guide for MixGuide {
         self.preview.request(form)
     }
 
+    fn contexts(&self) -> Contexts {
+        Contexts { step: Context::Weights, ..Contexts::default() }
+    }
+
     fn columns(&self) -> Columns {
         Columns { rail: 13, label: 18 }
     }
@@ -322,7 +317,6 @@ impl Guide for MixGuide {
         }
         match key.code {
             KeyCode::Char(digit @ ('0'..='9' | '.')) => self.change(form, |row| type_amount(row, digit)),
-            KeyCode::Char(sign @ ('+' | '=' | '-')) => self.change(form, |row| step_amount(row, sign != '-')),
             KeyCode::Backspace => self.change(form, |row| {
                 row.amount.pop();
             }),
@@ -344,10 +338,21 @@ impl Guide for MixGuide {
         Some(Vec::new())
     }
 
+    fn label(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Left => Some("less"),
+            Action::Right => Some("more"),
+            _ => None,
+        }
+    }
+
     fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
         let is_on_members = form.is_focused(MEMBERS) && !self.rows.is_empty();
         match action {
             Action::Toggle | Action::Left | Action::Right if !is_on_members => Some("no data set is selected".into()),
+            Action::DropRow if form.rail.is_some() || !form.wants_text() => {
+                Some("there is nothing to remove here".into())
+            }
             _ => None,
         }
     }

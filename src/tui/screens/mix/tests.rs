@@ -198,7 +198,8 @@ fn digits_and_arrows_change_the_weight_and_choose_the_row() {
     press(&mut test, "\u{8}");
     assert_eq!(test.guide.rows[0].amount, "0.");
     assert!(test.blocker("settings").unwrap().contains("a number above 0"), "{:?}", test.blocker("settings"));
-    press(&mut test, "\u{8}\u{8}+");
+    press(&mut test, "\u{8}\u{8}");
+    act(&mut test, &[Action::Right]);
     assert_eq!((plan(&test).members[0].amount, test.blocker("settings")), (2.0, None));
     act(&mut test, &[Action::Toggle]);
     assert!(plan(&test).members.is_empty());

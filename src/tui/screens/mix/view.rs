@@ -1,7 +1,7 @@
 //! Draws the step of `mix new`: kinds, data sets, fields, and the mixture as bars.
 
 use super::guide::{MixGuide, Row, KINDS, MEMBERS};
-use crate::tui::guided::{draw_below, draw_fields, Field, Form, Guide as _, Place};
+use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, Place};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
@@ -60,7 +60,7 @@ fn draw_kinds(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Re
 }
 
 fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let key = ui.key(Context::Guided, Action::Toggle);
+    let key = ui.key(Context::Weights, Action::Toggle);
     let keys = match guide.kind() {
         MixKind::Blend => format!("{key} to choose, digits for the weight"),
         MixKind::Epochized => format!("{key} to choose, digits for the repetitions"),
@@ -142,9 +142,8 @@ fn result_lines(guide: &MixGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<L
     if guide.found.is_none() {
         return Vec::new();
     }
-    let mistakes: Vec<_> = form.mistakes.values().flat_map(|why| trouble_lines(why, columns, ui)).collect();
-    if !mistakes.is_empty() {
-        return mistakes;
+    if !form.mistakes.is_empty() {
+        return hidden_mistakes(form, columns, ui);
     }
     let why = guide.blocker(form, form.step).or_else(|| form.blocker(form.step));
     let why = why.or_else(|| form.plan().check(false).into_iter().next().map(|problem| problem.message));

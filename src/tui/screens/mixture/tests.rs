@@ -1,190 +1,237 @@
-use super::state::{Member, MixtureState, Place, Stop};
-use super::view;
+use super::folders::TokenFolder;
+use super::guide::{MixtureGuide, ADD, FOLDERS};
+use crate::tui::guided::testing::FormTest;
+use crate::tui::guided::{Field, Guide as _};
 use crate::tui::keymap::Action;
-use crate::tui::testing;
-use gristmill_ops::engine::nanosets::mixture::{FolderTokenizer, MixtureIndexPlan, TokenizerSettings};
-use gristmill_ops::operations::Plan as _;
-use std::path::Path;
-use std::sync::Arc;
+use crate::tui::screen::UiEnv;
+use gristmill_core::Problem;
+use gristmill_core::{ProblemKind, RunOptions, Subject};
+use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan, Outlook, Request};
+use gristmill_ops::job::nanosets::MixtureIndexReport;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::{erase, MixIndex, Plan as _};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::time::Duration;
 
-fn shown(state: &mut MixtureState, columns: u16, rows: u16, ascii: bool) -> String {
-    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, frame, area, ui))
+type Test = FormTest<MixtureGuide>;
+
+fn compare(name: &str, test: &mut Test) {
+    test.compare(&format!("mixture_{name}"));
 }
 
-fn compare(name: &str, state: &mut MixtureState) {
-    testing::compare(&format!("mixture_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
+fn folder(name: &str, tokens: &[u64]) -> TokenFolder {
+    TokenFolder { path: format!("/data/{name}").into(), name: name.into(), tokens: tokens.to_vec(), trouble: None }
 }
 
-fn member(name: &str, tokens: &[u64]) -> Member {
-    Member {
-        path: format!("/data/{name}").into(),
-        name: name.into(),
-        tokens: tokens.to_vec(),
-        made_with: Some(("tokenizer.json".into(), 2)),
-        trouble: None,
-    }
+fn plan_of(folders: &[&str]) -> MixtureIndexPlan {
+    let members = folders.iter().map(|folder| Member::Folder(format!("/data/{folder}").into())).collect();
+    MixtureIndexPlan { members, ..MixtureIndexPlan::blank() }
+}
+
+fn open(plan: MixtureIndexPlan, folders: Vec<TokenFolder>) -> Test {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    let guide = MixtureGuide::start(&plan, &env);
+    let mut test = FormTest::new(erase::<MixIndex>(plan), guide);
+    test.guide.set_found(Ok(folders), &mut test.form);
+    test.refresh();
+    test.form.focus_on(FOLDERS);
+    test
 }
 
 /// The example of docs/formats/nanosets.md §7.1: 8, 2, 5 and 5 windows.
-fn example() -> MixtureState {
-    let mut state = MixtureState::new(&MixtureIndexPlan::blank(), Vec::new(), Path::new("/data/mixture-index"));
+fn example() -> Test {
     let windows = |count: u64| count * 10 + 3;
-    let mut broken = member("torn", &[]);
-    broken.trouble = Some("there is no .ds file directly in it".into());
-    state.inputs[2].set("9");
-    state.take_found(Ok(vec![
-        member("books", &[windows(5), windows(3)]),
-        member("code", &[windows(2)]),
-        member("news", &[windows(5)]),
-        broken,
-        member("web", &[windows(5)]),
-    ]));
-    state
+    let mut torn = folder("torn", &[]);
+    torn.trouble = Some("there is no .ds file directly in it".into());
+    let folders = vec![
+        folder("books", &[windows(5), windows(3)]),
+        folder("code", &[windows(2)]),
+        folder("news", &[windows(5)]),
+        torn,
+        folder("web", &[windows(5)]),
+    ];
+    let mut test = open(MixtureIndexPlan { sequence_length: Some(9), ..MixtureIndexPlan::blank() }, folders);
+    test.type_into("output", "/data/mixture-index");
+    test.form.focus_on(FOLDERS);
+    test
 }
 
-fn work_out(state: &mut MixtureState) {
-    let question = state.question().unwrap();
-    let worked = super::screen::work_out(&question, &mut None);
-    state.worked = Some((question, Arc::new(worked)));
+fn act(test: &mut Test, actions: &[Action]) {
+    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+    for action in actions {
+        if test.guide.act(*action, &mut test.form, &env).is_none() {
+            test.act(*action);
+        }
+        test.guide.ask(&mut test.form);
+        test.refresh();
+    }
+}
+
+fn press(test: &mut Test, keys: &str) {
+    for key in keys.chars() {
+        let code = if key == '\u{8}' { KeyCode::Backspace } else { KeyCode::Char(key) };
+        test.guide.key(&mut test.form, &KeyEvent::new(code, KeyModifiers::NONE));
+        test.refresh();
+    }
+}
+
+fn plan(test: &Test) -> MixtureIndexPlan {
+    test.form.plan_of::<MixtureIndexPlan>().cloned().unwrap()
+}
+
+fn chosen(test: &Test) -> Vec<&str> {
+    test.guide.chosen().map(|row| row.folder.name.as_str()).collect()
+}
+
+/// Sets the preview of the answers.
+fn preview(test: &mut Test, problems: Vec<Problem>) -> Outlook {
+    let plan = plan(test);
+    let length = plan.sequence_length.unwrap();
+    let lengths = test.guide.chosen().map(|row| row.folder.windows(length)).collect();
+    let names: Vec<String> = chosen(test).into_iter().map(str::to_owned).collect();
+    let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
+    let outlook = Outlook::of_request(&request, &names).unwrap();
+    let report = MixtureIndexReport {
+        output: plan.output.clone(),
+        files: Vec::new(),
+        names,
+        outlook: outlook.clone(),
+        sequence_length: plan.sequence_length,
+        seed: plan.seed,
+        nothing_to_do: false,
+        problems,
+        counts: Vec::new(),
+        elapsed: Duration::ZERO,
+    };
+    let report: Box<dyn Report> = Box::new(report);
+    test.guide.preview.set_preview(test.form.plan(), Ok(report));
+    outlook
 }
 
 #[test]
-fn each_counts_by_its_windows_until_a_weight_is_changed() {
-    let mut state = example();
-    assert_eq!(state.request().unwrap().lengths, [8, 2, 5, 5], "windows are counted file by file");
-    assert_eq!((state.request().unwrap().weights, state.input(Stop::Samples)), (None, "20"));
-    work_out(&mut state);
-    compare("by_windows", &mut state);
-    state.act(Action::Down);
-    state.act(Action::Right);
-    assert_eq!(state.request().unwrap().weights.unwrap(), [0.4, 0.15, 0.25, 0.25]);
-    state.act(Action::Left);
-    assert_eq!(state.request().unwrap().weights.unwrap()[1], 0.1);
-    state.act(Action::DropRow);
-    assert!(state.is_by_windows());
+fn each_folder_counts_by_its_windows_until_a_weight_is_changed() {
+    let mut test = example();
+    assert_eq!((plan(&test).weights, plan(&test).samples), (None, 20), "windows are counted file by file");
+    preview(&mut test, Vec::new());
+    assert_eq!(test.first_blocker(), None);
+    compare("by_windows", &mut test);
+    act(&mut test, &[Action::Down, Action::Right]);
+    assert_eq!(plan(&test).weights.unwrap(), [0.4, 0.15, 0.25, 0.25]);
+    act(&mut test, &[Action::Left]);
+    assert_eq!(plan(&test).weights.unwrap()[1], 0.1);
+    act(&mut test, &[Action::DropRow]);
+    assert_eq!(plan(&test).weights, None);
 }
 
 #[test]
 fn shares_repeats_and_unread_parts_follow_the_weights() {
-    let mut state = example();
+    let mut test = example();
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
-        state.list.select(row);
-        state.act(Action::Right);
-        state.rows.as_mut().unwrap().as_mut().unwrap()[row].weight = String::new();
-        weight.chars().for_each(|letter| state.type_weight(letter));
+        test.guide.folders.select(row);
+        press(&mut test, "\u{8}\u{8}\u{8}\u{8}");
+        press(&mut test, weight);
     }
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
-        state.rows.as_mut().unwrap().as_mut().unwrap()[row].weight = weight.into();
+        test.guide.folders.select(row);
+        press(&mut test, "\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}");
+        press(&mut test, weight);
     }
-    state.inputs[3].set("70");
-    work_out(&mut state);
-    let worked = state.worked_now().unwrap().as_ref().unwrap().clone();
-    let samples: Vec<u64> = worked.outlook.members.iter().map(|share| share.samples).collect();
+    test.type_into("samples", "70");
+    let samples: Vec<u64> = preview(&mut test, Vec::new()).members.iter().map(|share| share.samples).collect();
     assert_eq!(samples, [7, 34, 21, 8], "the figures of the format page");
-    compare("weighted", &mut state);
-    assert!(state.command().contains("--weights 0.1,0.5,0.3,0.1 --sequence-length 9 --samples 70 --output"));
+    compare("weighted", &mut test);
+    let command = test.form.command();
+    assert!(command.contains("--weights 0.1,0.5,0.3,0.1 --sequence-length 9 --samples 70 --output"), "{command}");
+    test.go_to("review");
+    compare("review", &mut test);
 }
 
 #[test]
-fn the_tokenizer_is_compared_with_the_training_configuration() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets/tokenizers/bpe1k.json");
-    let shown_with = |vocab_size, name: &str| {
-        let training = TokenizerSettings { tokenizer: Some("other/name".into()), vocab_size: Some(vocab_size) };
-        let given = MixtureIndexPlan { sequence_length: Some(9), training, ..MixtureIndexPlan::blank() };
-        let mut state = MixtureState::new(&given, Vec::new(), Path::new("/data/mixture-index"));
-        let mut web = member("web", &[103]);
-        web.made_with = Some((name.to_owned(), 2));
-        state.take_found(Ok(vec![web]));
-        assert!(state.command().contains(&format!("--tokenizer other/name --vocab-size {vocab_size}")));
-        work_out(&mut state);
-        state
-    };
-    let notes = |state: &MixtureState| match state.worked_now() {
-        Some(Ok(worked)) => worked.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
-    };
-    let here = golden.to_str().unwrap();
-    let differs = notes(&shown_with(7, here));
-    assert!(differs[0].contains("tokenizer_name_or_path") && differs[1].contains("vocab_size"), "{differs:?}");
-    let size = FolderTokenizer { folder: "/data/web".into(), name: here.into() }.vocabulary_size().unwrap();
-    assert!(!notes(&shown_with(size, here)).iter().any(|note| note.contains("vocab_size")));
-    compare("tokenizer", &mut shown_with(7, "tokenizer.json"));
-    // Other answers with the same lengths are worked out again.
-    let mut state = shown_with(7, "tokenizer.json");
-    state.rows.as_mut().unwrap().as_mut().unwrap()[0].member.made_with = Some((here.into(), 2));
-    assert!(state.worked_now().is_none());
+fn problems_are_shown_below_the_mixture() {
+    let mut test = example();
+    let why = "vocab_size is 7 in the training configuration, and 1,000 in the tokenizer of the folders";
+    let problem = Problem::problem(ProblemKind::Other, Subject::default(), why);
+    preview(&mut test, vec![problem]);
+    compare("problem", &mut test);
 }
 
 #[test]
-fn what_was_given_on_the_command_line_is_answered() {
+fn answers_of_the_command_line_are_in_the_list() {
     let given = MixtureIndexPlan {
         weights: Some(vec![0.25, 3.0]),
         sequence_length: Some(9),
         samples: 40,
         seed: 7,
+        output: "/data/index".into(),
         overwrite: true,
-        ..MixtureIndexPlan::blank()
+        ..plan_of(&["web", "books"])
     };
-    let wanted = ["/data/web", "/data/books"].map(Into::into).to_vec();
-    let mut state = MixtureState::new(&given, wanted, Path::new("/data/index"));
-    state.take_found(Ok(vec![member("web", &[103]), member("books", &[203]), member("code", &[303])]));
-    let chosen: Vec<_> = state.chosen().map(|row| (row.member.name.as_str(), row.weight.as_str())).collect();
-    assert_eq!(chosen, [("web", "0.25"), ("books", "3")]);
-    let request = state.request().unwrap();
-    assert_eq!((request.lengths, request.samples, request.seed), (vec![10, 20], 40, 7));
+    let folders = vec![folder("web", &[103]), folder("books", &[203]), folder("code", &[303])];
+    let mut test = open(given.clone(), folders);
+    assert_eq!(chosen(&test), ["web", "books"]);
+    assert_eq!(plan(&test), given);
+    act(&mut test, &[Action::Toggle, Action::Toggle]);
+    assert_eq!(plan(&test), given);
     let command =
         "gristmill mix index /data/web /data/books --weights 0.25,3 --sequence-length 9 --samples 40 --seed 7 \
                    --output /data/index --force-overwrite";
-    assert_eq!(state.command(), command);
+    assert_eq!(test.form.command(), command);
 }
 
 #[test]
-fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
-    let mut state = example();
-    state.list.select(3);
-    state.act(Action::Toggle);
-    assert_eq!(state.chosen().count(), 4, "a folder that cannot be read is not chosen");
-    state.inputs[2].set("none");
-    assert!(state.blocker().unwrap().contains("sequence length"));
-    compare("wrong", &mut state);
-    state.inputs[2].set("9");
-    state.rows.as_mut().unwrap().as_mut().unwrap()[1].member.made_with = Some(("other.json".into(), 4));
-    assert!(state.blocker().unwrap().contains("different tokenizers"));
+fn folders_and_numbers_that_cannot_be_used_are_reported() {
+    let mut test = example();
+    test.guide.folders.select(3);
+    act(&mut test, &[Action::Toggle]);
+    assert_eq!(chosen(&test).len(), 4, "a folder that cannot be read is not chosen");
+    test.type_into("sequence-length", "none");
+    assert!(test.blocker("settings").unwrap().contains("sequence length"));
+    compare("wrong", &mut test);
+    test.type_into("sequence-length", "9");
+    test.form.focus_on(FOLDERS);
     for row in [0, 1, 2, 4] {
-        state.list.select(row);
-        state.act(Action::Toggle);
+        test.guide.folders.select(row);
+        act(&mut test, &[Action::Toggle]);
     }
-    assert!(state.blocker().unwrap().contains("choose"));
-    let mut empty = MixtureState::new(&MixtureIndexPlan::blank(), Vec::new(), Path::new("/data/index"));
-    empty.take_found(Ok(Vec::new()));
-    compare("empty", &mut empty);
-    assert!(empty.places.at(ratatui::layout::Position::new(0, 0)).is_none_or(|(_, place)| place != Place::Rows));
+    assert!(test.blocker("settings").unwrap().contains("choose"));
+    compare("empty", &mut open(MixtureIndexPlan::blank(), Vec::new()));
 }
 
 #[test]
-fn the_samples_are_one_epoch_of_all_chosen_folders_until_a_number_is_typed() {
-    let wanted = vec!["/data/books".into()];
-    let mut state = MixtureState::new(&MixtureIndexPlan::blank(), wanted, Path::new("/data/index"));
-    state.inputs[2].set("9");
-    state.take_found(Ok(vec![member("books", &[53, 33]), member("code", &[23])]));
-    assert_eq!(state.input(Stop::Samples), "8");
-    state.list.select(1);
-    state.act(Action::Toggle);
-    state.follow_epoch();
-    assert_eq!(state.input(Stop::Samples), "10");
-    state.add(member("../elsewhere/news", &[53]));
-    assert_eq!((state.chosen().count(), state.input(Stop::Samples)), (3, "15"));
-    state.add(member("code", &[23]));
-    assert_eq!(state.rows().len(), 3, "a folder is in the list once");
-    state.inputs[3].set("40");
-    state.act(Action::Toggle);
-    state.follow_epoch();
-    assert_eq!((state.chosen().count(), state.input(Stop::Samples)), (2, "40"));
-    state.inputs[3].set("");
-    state.stop = Stop::Samples;
-    state.follow_epoch();
-    assert_eq!(state.input(Stop::Samples), "", "an empty field stays empty while it is typed into");
-    state.stop = Stop::Seed;
-    state.follow_epoch();
-    assert_eq!(state.input(Stop::Samples), "13");
+fn samples_are_one_epoch_until_a_number_is_typed() {
+    let given = MixtureIndexPlan { sequence_length: Some(9), ..plan_of(&["books"]) };
+    let mut test = open(given, vec![folder("books", &[53, 33]), folder("code", &[23])]);
+    assert_eq!(plan(&test).samples, 8);
+    test.guide.folders.select(1);
+    act(&mut test, &[Action::Toggle]);
+    assert_eq!(plan(&test).samples, 10);
+    test.guide.add(folder("../elsewhere/news", &[53]), &mut test.form);
+    assert_eq!((chosen(&test).len(), plan(&test).samples), (3, 15));
+    test.guide.add(folder("code", &[23]), &mut test.form);
+    assert_eq!(test.guide.rows.len(), 3, "a folder is in the list once");
+    test.type_into("samples", "40");
+    test.form.focus_on(FOLDERS);
+    act(&mut test, &[Action::Toggle]);
+    assert_eq!((chosen(&test).len(), plan(&test).samples), (2, 40));
+}
+
+#[test]
+fn a_folder_elsewhere_is_added_by_its_path() {
+    let mut test = example();
+    assert_eq!(test.form.fields()[..2], [FOLDERS, ADD]);
+    test.form.focus_on(ADD);
+    assert!(test.form.wants_text());
+    let next = test.guide.act(Action::Next, &mut test.form, &UiEnv::new(RunOptions::default(), "/x".into()));
+    assert!(next.is_none(), "without a path, Enter completes the step");
+    test.form.mistakes.insert(ADD, "/nowhere is not a folder of .ds files".into());
+    compare("not_added", &mut test);
+}
+
+#[test]
+fn numbers_of_windows_have_no_list() {
+    let mut given = MixtureIndexPlan::blank();
+    given.members = vec![Member::Windows(8), Member::Windows(2)];
+    let test = open(given, vec![folder("books", &[53])]);
+    assert!(!test.form.fields().contains(&FOLDERS) && test.form.fields().contains(&Field::Option("lengths")));
+    assert_eq!(plan(&test).members.len(), 2);
 }

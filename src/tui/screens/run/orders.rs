@@ -153,7 +153,7 @@ impl JobRequest {
 pub fn mixture(plan: MixtureIndexPlan) -> JobRequest {
     let ends = ["is ready to train on", "is written", "was there already"];
     let words = words(&name_of(&plan.output), ends, "the weights");
-    JobRequest { words, depth: 1, ..JobRequest::of_plan(&*erase::<MixIndex>(plan)) }
+    JobRequest { words, ..JobRequest::of_plan(&*erase::<MixIndex>(plan)) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! Finds token folders, and reads the sizes of their files.
+
+use gristmill_core::text::display_safe;
+use gristmill_core::{DatasetKind, ProblemLog};
+use gristmill_ops::engine::nanosets::listing;
+use gristmill_ops::formats::nanosets::windows;
+use gristmill_ops::source::kind::token_folder_kind;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of folders that are inspected.
+const MAX_FOLDERS: usize = 2_000;
+
+/// A token folder.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TokenFolder {
+    /// Its absolute path.
+    pub(super) path: PathBuf,
+    /// Its path relative to the searched folder, raw.
+    pub(super) name: String,
+    /// Tokens of each file, in the order of names.
+    pub(super) tokens: Vec<u64>,
+    /// Why it cannot be used, raw.
+    pub(super) trouble: Option<String>,
+}
+
+impl TokenFolder {
+    /// Returns the number of windows of a sequence length, in tokens.
+    pub(super) fn windows(&self, sequence_length: u64) -> u64 {
+        self.tokens.iter().map(|tokens| windows::count(*tokens, sequence_length)).sum()
+    }
+}
+
+/// Returns the given token folders in their order, and then the others directly in a folder, by name.
+pub(super) fn find(folder: &Path, given: &[PathBuf]) -> Result<Vec<TokenFolder>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MAX_FOLDERS).collect();
+    paths.sort();
+    paths.retain(|path| !given.contains(path));
+    paths.splice(0..0, given.iter().cloned());
+    Ok(paths.into_iter().filter(|path| is_token_folder(path)).map(|path| read(folder, path)).collect())
+}
+
+/// Returns the token folder of this path, or why it is none.
+pub(super) fn open(folder: &Path, path: PathBuf) -> Result<TokenFolder, String> {
+    match is_token_folder(&path) {
+        true => Ok(read(folder, path)),
+        false => Err(format!("{} is not a folder of .ds files", display_safe(&path.to_string_lossy()))),
+    }
+}
+
+fn is_token_folder(path: &Path) -> bool {
+    path.is_dir() && token_folder_kind(path) == Some(DatasetKind::TokenFolder)
+}
+
+fn read(folder: &Path, path: PathBuf) -> TokenFolder {
+    let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+    match listing::files(&path, &ProblemLog::default()) {
+        Ok(files) => TokenFolder { name, path, tokens: files.iter().map(|file| file.tokens).collect(), trouble: None },
+        Err(failure) => TokenFolder { name, path, tokens: Vec::new(), trouble: Some(failure.to_string()) },
+    }
+}
