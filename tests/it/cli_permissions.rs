@@ -9,11 +9,11 @@ use std::process::Command;
 const NOBODY: u32 = 65534;
 
 /// A folder that every user can enter, with the program in it.
-struct Place {
+struct PermissionSandbox {
     root: tempfile::TempDir,
 }
 
-impl Place {
+impl PermissionSandbox {
     fn new() -> Self {
         let place = Self { root: tempfile::tempdir().unwrap() };
         place.allow("", 0o755);
@@ -76,7 +76,7 @@ fn complains(told: &(Option<i32>, String), code: i32, wanted: &[&str], unwanted:
 
 #[test]
 fn a_folder_that_may_not_be_read_is_named_and_nobody_speaks_of_writing() {
-    let place = Place::new();
+    let place = PermissionSandbox::new();
     place.shards("locked", 1);
     place.allow("locked", 0o000);
     let prepare = ["prepare", "--yes", "locked", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
@@ -90,7 +90,7 @@ fn a_folder_that_may_not_be_read_is_named_and_nobody_speaks_of_writing() {
 
 #[test]
 fn a_folder_that_may_not_be_written_to_says_so_before_anything_is_read() {
-    let place = Place::new();
+    let place = PermissionSandbox::new();
     place.shards("fixed", 2);
     place.allow("fixed", 0o555);
     let told = place.say(&["prepare", "--yes", "fixed", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
@@ -101,7 +101,7 @@ fn a_folder_that_may_not_be_written_to_says_so_before_anything_is_read() {
 
 #[test]
 fn one_shard_that_may_not_be_read_is_told_with_its_name() {
-    let place = Place::new();
+    let place = PermissionSandbox::new();
     place.shards("raw", 3);
     place.allow("raw", 0o777);
     place.allow("raw/s_1.tar", 0o000);
@@ -112,7 +112,7 @@ fn one_shard_that_may_not_be_read_is_told_with_its_name() {
 
 #[test]
 fn what_cannot_be_read_at_all_cannot_be_browsed() {
-    let place = Place::new();
+    let place = PermissionSandbox::new();
     place.shards("raw", 2);
     place.allow("raw/s_0.tar", 0o000);
     assert_eq!(place.say(&["browse", "raw"]).0, Some(0), "one shard is left");

@@ -18,12 +18,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Holds a job before each operation until a reading is taken.
-struct Gate {
+struct ReadBarrier {
     asked: Receiver<()>,
     go: Sender<()>,
 }
 
-impl Gate {
+impl ReadBarrier {
     fn new() -> (Self, Arc<dyn Fs>) {
         let ((ask, asked), (go, gone)) = (channel(), channel());
         let gone = Mutex::new(gone);
@@ -64,7 +64,7 @@ fn check(readings: &[JobStatus]) {
     assert!(publishing[0] < 0.99 && publishing[publishing.len() / 2] < 0.99, "{publishing:?}");
 }
 
-fn check_task<R: Send + 'static>(gate: &Gate, task: Task<R>) {
+fn check_task<R: Send + 'static>(gate: &ReadBarrier, task: Task<R>) {
     let readings = gate.readings(|| task.status(), || task.is_finished());
     assert!(task.wait().is_ok());
     check(&readings);
@@ -83,7 +83,7 @@ fn a_prepare_counts_its_publishing() {
     let mut plan = PreparePlan::new(dir.path().to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,1,1".into());
     plan.loading = Loading::Crude { cooker: false };
-    let (gate, fs) = Gate::new();
+    let (gate, fs) = ReadBarrier::new();
     let job = PrepareJob::start_on(plan, options(), None, fs).unwrap();
     let readings = gate.readings(|| job.status(), || job.is_finished());
     assert!(job.wait().is_ok());
@@ -105,7 +105,7 @@ fn a_dedup_counts_its_publishing() {
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let mut plan = DedupPlan::new(path("data"), path("out"));
     plan.min_length = Some(30);
-    let (gate, fs) = Gate::new();
+    let (gate, fs) = ReadBarrier::new();
     let tuning = Tuning { parts: Some(2), unit_bytes: None, piles: None };
     check_task(&gate, dedup::start_on(plan, options(), tuning, fs).unwrap());
 }
@@ -123,7 +123,7 @@ fn a_prepare_media_counts_its_publishing() {
         prune: false,
         compat: false,
     };
-    let (gate, fs) = Gate::new();
+    let (gate, fs) = ReadBarrier::new();
     check_task(&gate, media::start_on(plan, options(), fs).unwrap());
 }
 

@@ -28,18 +28,18 @@ struct AnchorOutput {
     period: u64,
     shift: Shift,
     /// A removable range that may still be extended.
-    open: Option<Open>,
+    open: Option<OpenRange>,
     /// An anchor to which copies may still be added.
     held: Option<Anchor>,
 }
 
 /// Consecutive windows that equal those one period earlier.
-struct Open {
+struct OpenRange {
     found: Interval,
     period: u64,
 }
 
-impl Open {
+impl OpenRange {
     /// Returns the passage that repeats there: one period, or if that does not occur a second time, the part that does.
     fn passage(&self, min_length: u64) -> Passage {
         let Interval { start, end, first } = self.found;
@@ -213,7 +213,7 @@ impl AnchorOutput {
             Some(open) if start <= open.found.end && (open.period == period || self.is_tiny) => open.found.end = end,
             open => {
                 let found = Interval { start, end, first: start - period };
-                if let Some(done) = open.replace(Open { found, period }) {
+                if let Some(done) = open.replace(OpenRange { found, period }) {
                     self.close(&done, sink)?;
                 }
             }
@@ -221,7 +221,7 @@ impl AnchorOutput {
         Ok(())
     }
 
-    fn close<S: Sink + ?Sized>(&self, done: &Open, sink: &mut S) -> Outcome<()> {
+    fn close<S: Sink + ?Sized>(&self, done: &OpenRange, sink: &mut S) -> Outcome<()> {
         if !self.is_tiny {
             sink.passage(done.passage(self.min_length));
         }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Rewrites values; its memory is reused from value to value.
 #[derive(Debug, Default)]
 pub struct JsonRewriter {
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     keys: Vec<Key>,
     /// Start of a value that is replaced by another, mapped to the start and end of the other.
     moved: HashMap<usize, (usize, usize)>,
@@ -22,7 +22,7 @@ pub struct JsonRewriter {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenContainer {
     is_object: bool,
     /// Index of its first key in `keys`.
     first: usize,
@@ -281,7 +281,7 @@ impl Visit for Repeats<'_> {
         }
         if matches!(kind, Kind::Object | Kind::Array) {
             let first = self.of.keys.len();
-            self.of.open.push(Open { is_object: kind == Kind::Object, first });
+            self.of.open.push(OpenContainer { is_object: kind == Kind::Object, first });
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Field {
 
 /// The outermost value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum LineShape {
     /// An object, whose fields are in the list.
     Object,
     /// Another value.
@@ -48,7 +48,7 @@ pub struct Fields {
     wanted: Option<(Vec<u8>, Vec<u8>)>,
     /// Index of the last field of that key.
     found: Option<usize>,
-    shape: Shape,
+    shape: LineShape,
 }
 
 impl Fields {
@@ -61,7 +61,7 @@ impl Fields {
 
     /// Creates fields without a requested key.
     pub fn any() -> Self {
-        Self { list: Vec::new(), wanted: None, found: None, shape: Shape::Object }
+        Self { list: Vec::new(), wanted: None, found: None, shape: LineShape::Object }
     }
 
     /// Reads a line, which is UTF-8 and does not include its `\n`. Returns an error if it is not valid JSON for Python.
@@ -74,16 +74,16 @@ impl Fields {
     pub fn clear(&mut self) {
         self.list.clear();
         self.found = None;
-        self.shape = Shape::Object;
+        self.shape = LineShape::Object;
     }
 
     /// Returns the outermost value of the line.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> LineShape {
         self.shape
     }
 
     /// Sets the outermost value of a line that is read in pieces.
-    pub fn set_shape(&mut self, shape: Shape) {
+    pub fn set_shape(&mut self, shape: LineShape) {
         self.shape = shape;
     }
 
@@ -100,7 +100,7 @@ impl Fields {
     /// Adds a field of a line that is read in pieces. `key` is the text of its key.
     pub fn push(&mut self, field: Field, key: &[u8]) {
         if self.list.len() >= MAX_FIELDS {
-            self.shape = Shape::TooMany;
+            self.shape = LineShape::TooMany;
             return;
         }
         if self.is_wanted(key) {
@@ -185,9 +185,9 @@ impl Visit for Fields {
     #[inline(always)]
     fn value(&mut self, depth: usize, kind: Kind, span: Span) {
         match depth {
-            0 if !matches!(kind, Kind::Object | Kind::EmptyObject) => self.shape = Shape::Other(kind),
+            0 if !matches!(kind, Kind::Object | Kind::EmptyObject) => self.shape = LineShape::Other(kind),
             1 => {
-                if let (Some(field), Shape::Object) = (self.list.last_mut(), self.shape) {
+                if let (Some(field), LineShape::Object) = (self.list.last_mut(), self.shape) {
                     let quote = u64::from(kind == Kind::String);
                     field.from = span.from as u64 - quote;
                     field.to = span.to as u64 + quote;
@@ -201,7 +201,7 @@ impl Visit for Fields {
 
     #[inline(always)]
     fn close(&mut self, depth: usize, to: usize) {
-        if depth == 2 && self.shape == Shape::Object {
+        if depth == 2 && self.shape == LineShape::Object {
             if let Some(field) = self.list.last_mut() {
                 field.to = to as u64;
             }
@@ -250,12 +250,12 @@ mod tests {
     fn lines_that_are_no_objects_and_objects_of_too_many_fields_are_told() {
         let mut fields = Fields::new("text");
         fields.read(b"[{\"text\":\"a\"}]").unwrap();
-        assert_eq!((fields.shape(), fields.found()), (Shape::Other(Kind::Array), None));
+        assert_eq!((fields.shape(), fields.found()), (LineShape::Other(Kind::Array), None));
         let many: Vec<String> = (0..=MAX_FIELDS).map(|number| format!("\"{number}\":[{number}]")).collect();
         fields.read(format!("{{{}}}", many.join(",")).as_bytes()).unwrap();
-        assert_eq!(fields.shape(), Shape::TooMany);
+        assert_eq!(fields.shape(), LineShape::TooMany);
         fields.read(format!("{{{}}}", many[1..].join(",")).as_bytes()).unwrap();
-        assert_eq!((fields.shape(), fields.list().len()), (Shape::Object, MAX_FIELDS));
+        assert_eq!((fields.shape(), fields.list().len()), (LineShape::Object, MAX_FIELDS));
         assert!(fields.read(b"{").is_err());
     }
 }

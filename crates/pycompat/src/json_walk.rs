@@ -92,12 +92,12 @@ impl Visit for NullVisitor {
 }
 
 /// Which of the open values are objects, one bit each.
-struct Open {
+struct ContainerStack {
     bits: [u64; DEEPEST / 64 + 1],
     depth: usize,
 }
 
-impl Open {
+impl ContainerStack {
     #[inline(always)]
     fn push(&mut self, is_object: bool) {
         self.depth += 1;
@@ -115,7 +115,7 @@ impl Open {
 /// Walks through the value that begins at `at` up to the following `\n` or the end of `text`, and returns that position.
 pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
     let mut at = skip_white(text, at);
-    let mut open = Open { bits: [0; DEEPEST / 64 + 1], depth: 0 };
+    let mut open = ContainerStack { bits: [0; DEEPEST / 64 + 1], depth: 0 };
     loop {
         // A value is required here.
         let Some(first) = text.get(at).copied() else { return ended_early(text, at) };
@@ -205,7 +205,7 @@ fn ended_early<T>(text: &[u8], at: usize) -> Result<T, JsonError> {
 }
 
 #[inline(always)]
-fn deeper<V: Visit>(open: &Open, at: usize, _: &V) -> Result<(), JsonError> {
+fn deeper<V: Visit>(open: &ContainerStack, at: usize, _: &V) -> Result<(), JsonError> {
     if open.depth >= V::DEEPEST.min(DEEPEST) {
         return stop(at, "more than 1,000 objects and arrays are in each other");
     }

@@ -146,10 +146,10 @@ mod tests {
     use serde_json::json;
 
     /// Tokens and merges.
-    type Listed = (Vec<(String, u32)>, Vec<[String; 2]>);
+    type VocabularyLists = (Vec<(String, u32)>, Vec<[String; 2]>);
 
     /// Returns the lists of a file, and whether its merges were where they seemed to be.
-    fn lists(json: &str) -> Option<(Listed, bool)> {
+    fn lists(json: &str) -> Option<(VocabularyLists, bool)> {
         let file = File::read(json.as_bytes(), &in_turn)?;
         let tokens = file.model.vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
         let merges = file.model.merges.iter().map(|(left, right)| [left.to_owned(), right.to_owned()]).collect();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     /// Returns the lists as read by way of JSON values.
-    fn of_values(json: &str) -> Listed {
+    fn of_values(json: &str) -> VocabularyLists {
         let file: Value = serde_json::from_str(json).unwrap();
         let tokens = file["model"]["vocab"].as_object().unwrap().iter();
         let merge = |merge: &Value| match merge.as_str().and_then(|line| line.split_once(' ')) {

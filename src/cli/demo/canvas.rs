@@ -19,7 +19,7 @@ pub fn mix(a: Color, b: Color, t: f32) -> Color {
 
 /// A shape, drawn from the distance of each point to its edge: in pixels, negative inside.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub enum Figure {
     /// A disc.
     Circle,
     /// A square with round corners.
@@ -34,7 +34,7 @@ pub enum Shape {
     Diamond,
 }
 
-impl Shape {
+impl Figure {
     /// Returns the signed distance of a point from the edge of the shape with this radius around the origin.
     fn distance(self, x: f32, y: f32, radius: f32) -> f32 {
         match self {
@@ -87,7 +87,7 @@ impl Canvas {
     }
 
     /// Draws a shape with a soft edge, lit from the upper left.
-    pub fn shape(&mut self, shape: Shape, center: (f32, f32), radius: f32, color: Color) {
+    pub fn shape(&mut self, shape: Figure, center: (f32, f32), radius: f32, color: Color) {
         self.visit(center, radius + 2.0, |x, y| {
             let cover = (0.5 - shape.distance(x, y, radius)).clamp(0.0, 1.0);
             let light = (-(x + y) / (radius * 2.4)).clamp(-1.0, 1.0);

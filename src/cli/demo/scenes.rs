@@ -1,6 +1,6 @@
 //! The scenes of the demo's pictures, and their captions.
 
-use super::canvas::{mix, Canvas, Color, Shape, HEIGHT, WIDTH};
+use super::canvas::{mix, Canvas, Color, Figure, HEIGHT, WIDTH};
 use super::dice::Dice;
 
 /// A picture with its captions and tags.
@@ -86,13 +86,13 @@ const COLORS: [(&str, Color); 9] = [
     ("white", rgb(238, 238, 232)),
 ];
 
-const SHAPES: [(Shape, &str, &str); 6] = [
-    (Shape::Circle, "circle", "circles"),
-    (Shape::Square, "square", "squares"),
-    (Shape::Triangle, "triangle", "triangles"),
-    (Shape::Ring, "ring", "rings"),
-    (Shape::Hexagon, "hexagon", "hexagons"),
-    (Shape::Diamond, "diamond", "diamonds"),
+const SHAPES: [(Figure, &str, &str); 6] = [
+    (Figure::Circle, "circle", "circles"),
+    (Figure::Square, "square", "squares"),
+    (Figure::Triangle, "triangle", "triangles"),
+    (Figure::Ring, "ring", "rings"),
+    (Figure::Hexagon, "hexagon", "hexagons"),
+    (Figure::Diamond, "diamond", "diamonds"),
 ];
 
 const NUMBERS: [&str; 6] = ["no", "one", "two", "three", "four", "five"];
@@ -154,7 +154,7 @@ fn landscape(dice: &mut Dice) -> Picture {
     }
     let sun = (dice.between(40.0, 216.0), dice.between(30.0, 84.0));
     canvas.glow(sun, 62.0, sky.light);
-    canvas.shape(Shape::Circle, sun, 15.0, sky.light);
+    canvas.shape(Figure::Circle, sun, 15.0, sky.light);
     let ranges = 2 + dice.below(3);
     let ground = dice.pick(&[rgb(44, 84, 62), rgb(92, 72, 54), rgb(56, 74, 104)]);
     for i in 0..ranges {
@@ -240,13 +240,13 @@ fn planet(dice: &mut Dice) -> Picture {
     let center = (dice.between(96.0, 160.0), dice.between(84.0, 108.0));
     let radius = dice.between(36.0, 58.0);
     canvas.glow(center, radius * 1.7, mix(color, rgb(255, 255, 255), 0.3));
-    canvas.shape(Shape::Circle, center, radius, color);
+    canvas.shape(Figure::Circle, center, radius, color);
     let moons = 1 + dice.below(3);
     for i in 0..moons {
         let angle = dice.between(0.0, 2.0) + i as f32 * 2.1;
         let far = radius * 1.45;
         let place = (center.0 + angle.cos() * far * 1.1, center.1 + angle.sin() * far * 0.8);
-        canvas.shape(Shape::Circle, place, dice.between(6.0, 10.0), moon_color);
+        canvas.shape(Figure::Circle, place, dice.between(6.0, 10.0), moon_color);
     }
     let noun = if moons == 1 { "moon" } else { "moons" };
     Picture {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Flags that have no effect on a JSONL file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct UnusedFlags {
     /// Flags about media, which are refused even under a drop-in name.
     pub media: Vec<&'static str>,
     /// The other flags.
@@ -17,7 +17,7 @@ pub struct Given {
 }
 
 /// Returns the flags of a plan that have no effect here.
-pub fn given(plan: &PreparePlan) -> Given {
+pub fn given(plan: &PreparePlan) -> UnusedFlags {
     let splits = match plan.splits {
         SplitPlan::Unset => None,
         SplitPlan::Ratio(_) => Some("--split-ratio"),
@@ -56,7 +56,7 @@ pub fn given(plan: &PreparePlan) -> Given {
         gristmill_core::MediaFilter::Header => "--media-metadata-by-header",
         gristmill_core::MediaFilter::Glob(_) => "--media-metadata-by-glob",
     });
-    Given { media: media.into_iter().collect(), others: others.into_iter().flatten().collect() }
+    UnusedFlags { media: media.into_iter().collect(), others: others.into_iter().flatten().collect() }
 }
 
 /// Refuses compressed JSONL files and JSONL files with another suffix, with a hint how to convert each.
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn flags_that_mean_nothing_are_named() {
         let mut plan = PreparePlan::new("a.jsonl");
-        assert_eq!(given(&plan), Given::default());
+        assert_eq!(given(&plan), UnusedFlags::default());
         plan.rerun = Rerun::Overwrite;
         plan.compat = true;
-        assert_eq!(given(&plan), Given::default(), "an index is replaced in any case");
+        assert_eq!(given(&plan), UnusedFlags::default(), "an index is replaced in any case");
         plan.splits = SplitPlan::Ratio("8,1,1".into());
         plan.loading = Loading::Crude { cooker: false };
         plan.excludes = vec!["a/b".into()];

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-type Listed = (String, Vec<std::ops::Range<usize>>);
+type ListedRanges = (String, Vec<std::ops::Range<usize>>);
 
 fn data(sandbox: &Sandbox) {
     let mut texts = some_texts(90);
@@ -29,7 +29,7 @@ fn plan(sandbox: &Sandbox, output: &str) -> DedupPlan {
 }
 
 /// Returns what the records of the output list, in their order, for documents that list something.
-fn listed(sandbox: &Sandbox, output: &str) -> Vec<Listed> {
+fn listed(sandbox: &Sandbox, output: &str) -> Vec<ListedRanges> {
     let files = unpacked(&sandbox.path(output));
     let lines = files.values().flat_map(|bytes| std::str::from_utf8(bytes).unwrap().lines());
     let records = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -42,7 +42,7 @@ fn listed(sandbox: &Sandbox, output: &str) -> Vec<Listed> {
     records.filter_map(of).collect()
 }
 
-fn opened(sandbox: &Sandbox, output: &str) -> (Removed, Vec<Listed>) {
+fn opened(sandbox: &Sandbox, output: &str) -> (Removed, Vec<ListedRanges>) {
     let removed = Removed::open(&sandbox.path(&format!("{output}.gristmill/ranges"))).unwrap();
     let page = |number| removed.page(number, &Cancel::default()).unwrap().unwrap();
     let pages = (0..removed.len()).map(page).map(|page| (page.text, page.ranges)).collect();

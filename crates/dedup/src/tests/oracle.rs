@@ -44,7 +44,7 @@ pub(super) fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
 }
 
 /// How a corpus is passed to the engine.
-struct Way {
+struct EngineSettings {
     bits: Bits,
     partitions: u32,
     /// Longest piece, in bytes.
@@ -57,9 +57,9 @@ struct Way {
 }
 
 #[derive(Default)]
-struct Kept(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32);
+struct CollectedAnchors(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32);
 
-impl Sink for Kept {
+impl Sink for CollectedAnchors {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
         self.0.entry(partition_of(anchor.key, self.2)).or_default().push(anchor);
         Ok(())
@@ -86,8 +86,8 @@ impl TextAt for Copied<'_> {
     }
 }
 
-fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
-    let mut kept = Kept(BTreeMap::new(), Vec::new(), way.partitions);
+fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut Dice) -> Vec<Interval> {
+    let mut kept = CollectedAnchors(BTreeMap::new(), Vec::new(), way.partitions);
     let mut scanner = Scanner::with_bits(rule, way.bits);
     let mut at = 1;
     for document in text[1..].split(|byte| *byte == SEPARATOR) {
@@ -210,7 +210,7 @@ fn compare(seed: u64) {
         1 => Bits { key: 1, ..Bits::ALL },
         _ => Bits::ALL,
     };
-    let way = Way {
+    let way = EngineSettings {
         bits,
         partitions: 1 + dice.below(7) as u32,
         piece: [1, 7, 100, 10_000][dice.below(4) as usize],

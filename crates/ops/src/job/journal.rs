@@ -163,11 +163,11 @@ mod tests {
         DoneUnit { unit: name.into(), input, spool, notes: "three\nlines\n€".into() }
     }
 
-    struct Place {
+    struct JournalFolder {
         dir: tempfile::TempDir,
     }
 
-    impl Place {
+    impl JournalFolder {
         fn new() -> Self {
             Self { dir: tempfile::tempdir().unwrap() }
         }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn finished_units_are_known_to_the_next_run_of_the_same_plan_only() {
-        let place = Place::new();
+        let place = JournalFolder::new();
         let journal = place.open("plan a");
         let done = unit("x/1.tar", SpoolDigest::default());
         journal.record(&done).unwrap();
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_journal_cut_at_any_byte_keeps_the_whole_lines_and_takes_new_ones() {
-        let place = Place::new();
+        let place = JournalFolder::new();
         let journal = place.open("p");
         for name in ["a", "b"] {
             journal.record(&unit(name, SpoolDigest::default())).unwrap();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_damaged_line_counts_for_nothing_and_the_others_stay() {
-        let place = Place::new();
+        let place = JournalFolder::new();
         let journal = place.open("p");
         for name in ["a", "b", "c"] {
             journal.record(&unit(name, SpoolDigest::default())).unwrap();
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn several_workers_record_at_once() {
-        let place = Place::new();
+        let place = JournalFolder::new();
         let journal = place.open("p");
         std::thread::scope(|scope| {
             for worker in 0..4 {
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_kill_at_any_operation_loses_at_most_the_unit_in_flight_and_a_power_cut_leaves_a_journal() {
-        let run = |place: &Place, fault: Fault| {
+        let run = |place: &JournalFolder, fault: Fault| {
             let fs = FaultFs::new(fault);
             let mut recorded = 0;
             let _ = Journal::open(&fs, &place.path(), "p").and_then(|journal| {
@@ -271,10 +271,10 @@ mod tests {
             });
             (fs.ops(), recorded)
         };
-        let (ops, _) = run(&Place::new(), Fault::Nothing);
+        let (ops, _) = run(&JournalFolder::new(), Fault::Nothing);
         for at in 0..ops {
             for fault in [Fault::Kill { at }, Fault::PowerCut { at }] {
-                let place = Place::new();
+                let place = JournalFolder::new();
                 let (_, recorded) = run(&place, fault);
                 let kept = place.open("p").earlier.len();
                 // A power failure may lose what was recorded since the last sync; the rest must still be a journal.

@@ -20,7 +20,7 @@ pub(super) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
     /// The command in plan files.
     const COMMAND: &'static str;
     /// The largest report or plan that is read back, in bytes.
-    const LARGEST: u64;
+    const MAX_RECORD_BYTES: u64;
 
     /// Returns the settings in which two plans differ, each in a few words.
     fn differences(earlier: &Self, now: &Self) -> Vec<String>;
@@ -97,7 +97,7 @@ pub(super) fn report_earlier<'a, P: RecordedPlan>(
     inputs: impl Iterator<Item = &'a Path>,
     context: &TaskContext,
 ) -> Outcome<()> {
-    let mut found = findings_before(own, P::LARGEST)?;
+    let mut found = findings_before(own, P::MAX_RECORD_BYTES)?;
     let inputs: Vec<&Path> = inputs.collect();
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
@@ -136,7 +136,7 @@ pub(super) enum Decision {
 impl<P: RecordedPlan> Recorded<P> {
     /// Returns the record of the last finished run, if it can be parsed.
     pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
-        let bytes = read_whole(&own.report(), P::LARGEST)?;
+        let bytes = read_whole(&own.report(), P::MAX_RECORD_BYTES)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
@@ -198,7 +198,9 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
 /// Returns a problem if a stopped run of another plan at an output can be resumed. Its subject is the output of the run folder.
 pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = own.journal().exists();
-    let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(None) };
+    let Some(bytes) = read_whole(&own.running_plan(), P::MAX_RECORD_BYTES)?.filter(|_| has_journal) else {
+        return Ok(None);
+    };
     let Some(old) = read_plan_of::<P>(&String::from_utf8_lossy(&bytes), P::COMMAND) else { return Ok(None) };
     let differ = P::differences(&old, plan);
     if differ.is_empty() {

@@ -34,7 +34,7 @@ pub struct Tree {
 }
 
 /// An object or array that is being read.
-struct Open {
+struct OpenNode {
     is_object: bool,
     /// Index of its line; `None` for the top, and beyond the maximum number of lines.
     line: Option<usize>,
@@ -45,7 +45,7 @@ struct Open {
 /// Receives values in the order of the document.
 pub struct Builder {
     lines: Vec<TreeLine>,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     kind: LineKind,
     children: u64,
     notes: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Builder {
 impl Builder {
     /// Creates a builder for a document whose top is an object or an array.
     pub fn new(is_object: bool) -> Self {
-        let top = Open { is_object, line: None, children: 0, keys: HashSet::new() };
+        let top = OpenNode { is_object, line: None, children: 0, keys: HashSet::new() };
         let kind = if is_object { LineKind::Object } else { LineKind::Array };
         Self {
             lines: Vec::new(),
@@ -145,7 +145,7 @@ impl Builder {
             self.lines.push(TreeLine { kind, ..line });
             self.lines.len() - 1
         });
-        self.open.push(Open { is_object, line, children: 0, keys: HashSet::new() });
+        self.open.push(OpenNode { is_object, line, children: 0, keys: HashSet::new() });
     }
 
     /// Ends the innermost object or array.

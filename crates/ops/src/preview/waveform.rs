@@ -70,7 +70,7 @@ impl Waveform {
 
 /// Result of [`listen`].
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct AudioPreview {
     /// The waveform, or why there is none; safe to show.
     pub waveform: Option<Result<Waveform, String>>,
     /// The first picture in the file, still encoded.
@@ -78,10 +78,10 @@ pub struct Heard {
 }
 
 /// Decodes the first sound track. Takes at most 1.5 seconds, unless reading takes longer.
-pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> Heard {
+pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPreview {
     let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + TIME };
     let until = stream.until;
-    let mut heard = Heard::default();
+    let mut heard = AudioPreview::default();
     let source = MediaSourceStream::new(Box::new(stream), Default::default());
     let mut hint = Hint::new();
     hint.with_extension(suffix);

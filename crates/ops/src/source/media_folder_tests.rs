@@ -10,20 +10,20 @@ fn put(path: &Path) {
     write_file(&RealFs, path, b"", 0o644).unwrap();
 }
 
-struct Found {
+struct WalkResult {
     folder: MediaFolder,
     problems: Vec<Problem>,
     counted: u64,
 }
 
-fn walk_all(root: &Path) -> Found {
+fn walk_all(root: &Path) -> WalkResult {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let folder = walk(root, |name| name.ends_with(".jpg"), &handles).unwrap();
-    Found { folder, problems: problems.kept(), counted: progress.read().items_done }
+    WalkResult { folder, problems: problems.kept(), counted: progress.read().items_done }
 }
 
-fn names(found: &Found) -> Vec<&str> {
+fn names(found: &WalkResult) -> Vec<&str> {
     found.folder.files.names().collect()
 }
 

@@ -98,7 +98,7 @@ struct MergeStep {
 }
 
 /// The words whose ids are not known yet, in order.
-struct Queue<'a> {
+struct PairQueue<'a> {
     model: &'a Model,
     text: &'a [u8],
     cold: &'a mut [CacheMiss],
@@ -108,7 +108,7 @@ struct Queue<'a> {
     has_more: bool,
 }
 
-impl Queue<'_> {
+impl PairQueue<'_> {
     /// Starts the next word that has room in a lane and returns its index, `None` where there are no more. Fails where a symbol is missing.
     #[inline]
     fn begin<L: Steps>(&mut self, lane: &mut L, ids: &mut Vec<u32>) -> Result<Option<usize>, ()> {
@@ -175,7 +175,7 @@ fn side_by_side<L: Steps, const N: usize>(
     ids: &mut Vec<u32>,
 ) -> Option<bool> {
     let pairs = &model.pairs;
-    let mut queue = Queue { model, text, cold, pieces, next: 0, has_more: false };
+    let mut queue = PairQueue { model, text, cold, pieces, next: 0, has_more: false };
     let (mut words, mut turns) = ([0; N], [MergeStep::default(); N]);
     let mut count = 0;
     while let Some((lane, word)) = lanes.get_mut(count).zip(words.get_mut(count)) {

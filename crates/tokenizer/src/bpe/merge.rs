@@ -1,6 +1,6 @@
 //! Joins one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
 
-use super::order::{Order, BLOCK};
+use super::order::{JoinOrder, BLOCK};
 use super::pairs::{Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,7 +54,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Lane<const PLACES: usize> {
     symbols: [u32; PLACES],
     /// By place of the left symbol of a pair.
-    order: [Order; PLACES],
+    order: [JoinOrder; PLACES],
     /// A bit for each place that has a symbol.
     live: u64,
     /// Number of blocks of places that are examined.
@@ -63,7 +63,7 @@ pub(super) struct Lane<const PLACES: usize> {
 
 impl<const PLACES: usize> Default for Lane<PLACES> {
     fn default() -> Self {
-        Self { symbols: [0; PLACES], order: [Order::LAST; PLACES], live: 0, blocks: 0 }
+        Self { symbols: [0; PLACES], order: [JoinOrder::LAST; PLACES], live: 0, blocks: 0 }
     }
 }
 
@@ -74,7 +74,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     fn put(&mut self, place: usize, symbol: u32, rank: u32) {
         let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % PLACES);
         self.symbols[place] = symbol;
-        self.order[before] = Order::new(rank, before, false);
+        self.order[before] = JoinOrder::new(rank, before, false);
     }
 
     #[inline]
@@ -82,16 +82,16 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
         let count = count.min(Self::WIDEST);
         self.blocks = count.div_ceil(BLOCK);
         self.live = !(u64::MAX << count);
-        self.order[count.saturating_sub(1)..].fill(Order::LAST);
+        self.order[count.saturating_sub(1)..].fill(JoinOrder::LAST);
     }
 
     #[inline]
     fn lowest(&self) -> Option<(u32, usize)> {
         let parts = self.order.as_chunks::<BLOCK>().0;
         if let [part] = parts {
-            return Order::first_of(part).get();
+            return JoinOrder::first_of(part).get();
         }
-        parts.iter().take(self.blocks).fold(Order::LAST, |first, part| first.first(Order::first_of(part))).get()
+        parts.iter().take(self.blocks).fold(JoinOrder::LAST, |first, part| first.first(JoinOrder::first_of(part))).get()
     }
 
     #[inline]
@@ -105,7 +105,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
         let ahead = *live & !(u64::MAX << at);
         let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % PLACES;
         symbols[at] = product;
-        order[gone] = Order::LAST;
+        order[gone] = JoinOrder::LAST;
         Joined {
             left: symbols[before],
             right: symbols[behind.trailing_zeros() as usize % PLACES],
@@ -118,8 +118,8 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     #[inline]
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
-        self.order[at] = Order::new(with_right, at, joined.is_last);
-        self.order[before] = Order::new(with_left, before, joined.is_first);
+        self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
+        self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
     }
 
     #[inline]

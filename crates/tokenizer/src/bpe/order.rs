@@ -16,9 +16,9 @@ const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less 
 /// Stored as the float that has these bits. Floats that are not negative compare as their bits do, and every processor has an instruction
 /// for the minimum of several, which many lack for integers of this size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order(f32);
+pub(super) struct JoinOrder(f32);
 
-impl Order {
+impl JoinOrder {
     /// The order of a pair that is never joined; its place does not matter.
     pub(super) const LAST: Self = Self(f32::from_bits(APART << PLACE_BITS));
 
@@ -79,12 +79,12 @@ mod tests {
                 if rank != APART {
                     least = least.min((rank, place));
                 }
-                Order::new(rank, place, false)
+                JoinOrder::new(rank, place, false)
             });
-            assert_eq!(Order::first_of(&block).get(), (least.0 != APART).then_some(least));
+            assert_eq!(JoinOrder::first_of(&block).get(), (least.0 != APART).then_some(least));
         }
-        assert_eq!(Order::new(5, 3, true).get(), None);
-        assert_eq!(Order::new(APART, 4, false).get(), None);
-        assert_eq!(Order::new(5, 255, false).get(), Some((5, 255)));
+        assert_eq!(JoinOrder::new(5, 3, true).get(), None);
+        assert_eq!(JoinOrder::new(APART, 4, false).get(), None);
+        assert_eq!(JoinOrder::new(5, 255, false).get(), Some((5, 255)));
     }
 }

@@ -1,7 +1,7 @@
 //! Joins words of many symbols, several in turn.
 
 use super::merge::{Joined, Steps};
-use super::order::{Order, BLOCK, PLACE_BITS};
+use super::order::{JoinOrder, BLOCK, PLACE_BITS};
 
 /// Places of symbols; the last is the unused one.
 const PLACES: usize = 1 << PLACE_BITS;
@@ -13,9 +13,9 @@ const NOWHERE: u8 = (PLACES - 1) as u8;
 pub(super) struct WideMerger {
     symbols: [u32; PLACES],
     /// By place of the left symbol of a pair.
-    order: [Order; PLACES],
+    order: [JoinOrder; PLACES],
     /// The first of each block of `order`.
-    first: [Order; PLACES / BLOCK],
+    first: [JoinOrder; PLACES / BLOCK],
     next: [u8; PLACES],
     before: [u8; PLACES],
     /// The place of the first symbol; [`NOWHERE`] for a word without any.
@@ -26,8 +26,8 @@ impl Default for WideMerger {
     fn default() -> Self {
         Self {
             symbols: [0; PLACES],
-            order: [Order::LAST; PLACES],
-            first: [Order::LAST; PLACES / BLOCK],
+            order: [JoinOrder::LAST; PLACES],
+            first: [JoinOrder::LAST; PLACES / BLOCK],
             next: [NOWHERE; PLACES],
             before: [NOWHERE; PLACES],
             begin: NOWHERE,
@@ -41,7 +41,7 @@ impl WideMerger {
     fn look_again(&mut self, place: u8) {
         let block = usize::from(place) / BLOCK;
         if let (Some(first), Some(part)) = (self.first.get_mut(block), self.order.as_chunks().0.get(block)) {
-            *first = Order::first_of(part);
+            *first = JoinOrder::first_of(part);
         }
     }
 }
@@ -54,7 +54,7 @@ impl Steps for WideMerger {
         let place = place.min(Self::WIDEST) as u8;
         let before = place.wrapping_sub(1);
         self.symbols[usize::from(place)] = symbol;
-        self.order[usize::from(before)] = Order::new(rank, usize::from(before), false);
+        self.order[usize::from(before)] = JoinOrder::new(rank, usize::from(before), false);
         self.before[usize::from(place)] = before;
         self.next[usize::from(before)] = place;
     }
@@ -63,16 +63,16 @@ impl Steps for WideMerger {
         let count = count.min(Self::WIDEST);
         let last = count.saturating_sub(1);
         self.begin = if count == 0 { NOWHERE } else { 0 };
-        self.order[last..].fill(Order::LAST);
+        self.order[last..].fill(JoinOrder::LAST);
         self.next[last] = NOWHERE;
         for (first, part) in self.first.iter_mut().zip(self.order.as_chunks().0) {
-            *first = Order::first_of(part);
+            *first = JoinOrder::first_of(part);
         }
     }
 
     #[inline]
     fn lowest(&self) -> Option<(u32, usize)> {
-        Order::first_of(&self.first).get()
+        JoinOrder::first_of(&self.first).get()
     }
 
     #[inline]
@@ -83,7 +83,7 @@ impl Steps for WideMerger {
         self.symbols[usize::from(at)] = product;
         self.next[usize::from(at)] = right;
         self.before[usize::from(right)] = at;
-        self.order[usize::from(gone)] = Order::LAST;
+        self.order[usize::from(gone)] = JoinOrder::LAST;
         self.look_again(gone);
         Joined {
             left: self.symbols[usize::from(left)],
@@ -97,8 +97,8 @@ impl Steps for WideMerger {
     #[inline]
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
-        self.order[at] = Order::new(with_right, at, joined.is_last);
-        self.order[before] = Order::new(with_left, before, joined.is_first);
+        self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
+        self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
         self.look_again(at as u8);
         self.look_again(before as u8);
     }

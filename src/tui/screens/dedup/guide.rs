@@ -1,6 +1,6 @@
 //! The guide of dedup: estimates what each minimum length removes, from the data, while the form is open.
 
-use super::known::{relevant, Estimates, Known};
+use super::known::{relevant, DedupFacts, Estimates};
 use super::view;
 use super::workers::Workers;
 use crate::tui::guided::{Columns, Contexts, Field, Form, Guide};
@@ -31,7 +31,7 @@ pub struct DedupGuide {
     /// Whether the length is typed.
     pub(super) is_own: bool,
     /// What is known about the data.
-    pub(super) known: Known,
+    pub(super) known: DedupFacts,
     /// The folder whose files were last asked for.
     listed: String,
     /// The plan of the last request for a review.
@@ -48,7 +48,7 @@ impl DedupGuide {
     pub fn start(env: &UiEnv) -> Self {
         let workers = Workers::start(env);
         let lengths = ListState::new(SHOWN_LENGTHS.len() + 1);
-        Self { workers, lengths, is_own: false, known: Known::default(), listed: String::new(), asked: None }
+        Self { workers, lengths, is_own: false, known: DedupFacts::default(), listed: String::new(), asked: None }
     }
 
     /// Returns the preview of these answers.

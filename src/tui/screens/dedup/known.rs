@@ -21,7 +21,7 @@ pub struct Estimates {
 
 /// Everything that is known.
 #[derive(Default)]
-pub struct Known {
+pub struct DedupFacts {
     /// The files.
     pub files: Option<Arc<Outcome<Listing>>>,
     /// Estimates for minimum lengths.
@@ -30,7 +30,7 @@ pub struct Known {
     pub review: Option<(DedupPlan, Arc<Outcome<DedupEstimate>>)>,
 }
 
-impl Known {
+impl DedupFacts {
     /// Returns why nothing can be read.
     pub fn files_blocker(&self) -> Option<String> {
         self.files.as_ref().and_then(|found| found.as_ref().as_ref().err()).map(ToString::to_string)

@@ -11,18 +11,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 type Estimated = Arc<Outcome<DedupEstimate>>;
-type Question = (DedupPlan, Vec<u64>, Look, Cancel);
-type Answer = (DedupPlan, Vec<(u64, Estimated)>, Look);
-type Reviewed = (DedupPlan, Look, Estimated);
+type Question = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
+type Answer = (DedupPlan, Vec<(u64, Estimated)>, EstimateEffort);
+type Reviewed = (DedupPlan, EstimateEffort, Estimated);
 
 /// How closely the text is looked at: first figures are there soon, better ones follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum EstimateEffort {
     First,
     Whole,
 }
 
-impl Look {
+impl EstimateEffort {
     fn effort(self) -> SampleBudget {
         match self {
             Self::First => SampleBudget::FIRST,
@@ -40,9 +40,9 @@ impl Look {
 pub struct Workers {
     files: Latest<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
     lengths: Stream<Question, Answer>,
-    review: Latest<(DedupPlan, Look, Cancel), Reviewed>,
+    review: Latest<(DedupPlan, EstimateEffort, Cancel), Reviewed>,
     /// Lengths that were asked for together and are not answered, how closely, and what stops them.
-    open: Vec<(Vec<u64>, Look, Cancel)>,
+    open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
     /// The answers that they were asked for.
     of: Option<DedupPlan>,
     leaving: Cancel,
@@ -74,7 +74,7 @@ impl Workers {
             review: Latest::start(
                 "dedup-review",
                 env.wake.clone(),
-                move |(plan, look, cancel): (DedupPlan, Look, Cancel)| {
+                move |(plan, look, cancel): (DedupPlan, EstimateEffort, Cancel)| {
                     let found = estimate(&plan, &others, look.effort(), &cancel);
                     (plan, look, Arc::new(found))
                 },
@@ -111,14 +111,15 @@ impl Workers {
         if fresh.is_empty() {
             return;
         }
-        self.open.push((fresh, Look::First, Cancel::default()));
+        self.open.push((fresh, EstimateEffort::First, Cancel::default()));
         self.ask_lengths();
     }
 
     fn ask_lengths(&mut self) {
         let Some(plan) = &self.of else { return };
-        let ask =
-            |(lengths, look, cancel): &(Vec<u64>, Look, Cancel)| (plan.clone(), lengths.clone(), *look, cancel.clone());
+        let ask = |(lengths, look, cancel): &(Vec<u64>, EstimateEffort, Cancel)| {
+            (plan.clone(), lengths.clone(), *look, cancel.clone())
+        };
         let questions: Vec<Question> = self.open.iter().map(ask).collect();
         self.lengths.want(questions);
     }
@@ -134,7 +135,7 @@ impl Workers {
     pub fn review(&mut self, plan: DedupPlan) {
         self.reviewing.cancel();
         self.reviewing = Cancel::default();
-        self.review.ask((plan, Look::First, self.reviewing.clone()));
+        self.review.ask((plan, EstimateEffort::First, self.reviewing.clone()));
     }
 
     /// The files, once.
@@ -147,7 +148,7 @@ impl Workers {
         let mut taken = Vec::new();
         for (plan, found, look) in self.lengths.take() {
             let is_stopped = |one: &Estimated| matches!(one.as_ref(), Err(failure) if failure.is_cancelled());
-            let is_open = |(lengths, open, _): &(Vec<u64>, Look, Cancel)| {
+            let is_open = |(lengths, open, _): &(Vec<u64>, EstimateEffort, Cancel)| {
                 *open == look && lengths.iter().eq(found.iter().map(|(length, _)| length))
             };
             let Some(place) = self.open.iter().position(is_open).filter(|_| self.of.as_ref() == Some(&plan)) else {
@@ -160,7 +161,7 @@ impl Workers {
             cancel.cancel();
             let is_followed = found.iter().any(|(_, one)| look.is_followed(one));
             if is_followed {
-                self.open.insert(place, (lengths, Look::Whole, Cancel::default()));
+                self.open.insert(place, (lengths, EstimateEffort::Whole, Cancel::default()));
                 self.ask_lengths();
             }
             taken.extend(found.into_iter().map(|(length, found)| (length, found, is_followed)));
@@ -175,7 +176,7 @@ impl Workers {
             return None;
         }
         if look.is_followed(&found) {
-            self.review.ask((plan.clone(), Look::Whole, self.reviewing.clone()));
+            self.review.ask((plan.clone(), EstimateEffort::Whole, self.reviewing.clone()));
         }
         Some((plan, found))
     }

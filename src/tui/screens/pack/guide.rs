@@ -1,6 +1,6 @@
 //! The guide of pack: lists files, shows real documents through the text field and the tokenizer, and estimates the result.
 
-use super::known::Known;
+use super::known::PackFacts;
 use super::view;
 use super::workers::{TokenizerQuestion, Workers};
 use crate::tui::guided::{Columns, Field, Form, Guide};
@@ -39,7 +39,7 @@ type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<PackFormat
 
 /// The last requests to the workers, so that none is repeated.
 #[derive(Default)]
-struct Asked {
+struct LastRequests {
     files: Option<FilesRequest>,
     extract: Option<(TextField, PackFormat, usize)>,
     tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
@@ -49,7 +49,7 @@ struct Asked {
 /// The guide.
 pub struct PackGuide {
     workers: Workers,
-    asked: Asked,
+    asked: LastRequests,
     /// The keys of documents; the last row is for a program.
     pub(super) keys: ListState,
     /// The tokenizers that were found.
@@ -57,7 +57,7 @@ pub struct PackGuide {
     /// Whether a program replaces the key.
     pub(super) is_program: bool,
     /// What is known about the data.
-    pub(super) known: Known,
+    pub(super) known: PackFacts,
 }
 
 /// Returns the plan of the form.
@@ -73,11 +73,11 @@ impl PackGuide {
         workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
         Self {
             workers,
-            asked: Asked::default(),
+            asked: LastRequests::default(),
             keys: ListState::new(0),
             found: ListState::new(0),
             is_program: false,
-            known: Known::default(),
+            known: PackFacts::default(),
         }
     }
 

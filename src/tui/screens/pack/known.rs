@@ -98,7 +98,7 @@ pub struct TokenizerLook {
 
 /// Everything that is known.
 #[derive(Default)]
-pub struct Known {
+pub struct PackFacts {
     /// The files.
     pub files: Option<Arc<Outcome<Files>>>,
     /// Documents of them.
@@ -115,7 +115,7 @@ pub struct Known {
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
 }
 
-impl Known {
+impl PackFacts {
     /// What is known of a tokenizer.
     pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerLook>> {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())

@@ -27,7 +27,7 @@ const SHARE: u64 = 4;
 
 /// What is searched for, and where.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct SearchRequest {
     target: Target,
     /// Whether the other files of the folder are searched, too.
     is_whole_folder: bool,
@@ -37,30 +37,31 @@ pub(super) struct Asked {
 }
 
 /// Repeats found by a worker and held in memory.
-pub struct Found {
+pub struct FoundRepeats {
     env: UiEnv,
-    pub(super) asked: Asked,
+    pub(super) asked: SearchRequest,
     /// The result; `None` while the search runs.
     pub(super) seen: Option<Outcome<Repeats>>,
-    worker: Stoppable<(Asked, Arc<AtomicU64>), Outcome<Repeats>>,
+    worker: Stoppable<(SearchRequest, Arc<AtomicU64>), Outcome<Repeats>>,
     /// Number of bytes of text read so far.
     pub(super) read: Arc<AtomicU64>,
 }
 
-impl Found {
+impl FoundRepeats {
     /// Starts the search in a target by the rules of a plan.
     pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
         let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MAX_TEXT);
-        let asked = Asked {
+        let asked = SearchRequest {
             is_whole_folder: matches!(target, Target::Folder(_)),
             target,
             plan: plan.clone(),
             length: plan.min_length.unwrap_or(USUAL_MIN_LENGTH),
             most_text: usize::try_from(most).unwrap_or(usize::MAX),
         };
-        let worker = Stoppable::start("repeats", env.wake.clone(), |(asked, read): (Asked, Arc<AtomicU64>), cancel| {
-            asked.answer(&read, cancel)
-        });
+        let worker =
+            Stoppable::start("repeats", env.wake.clone(), |(asked, read): (SearchRequest, Arc<AtomicU64>), cancel| {
+                asked.answer(&read, cancel)
+            });
         let mut found = Self { env, asked, seen: None, worker, read: Arc::default() };
         found.ask();
         found
@@ -77,7 +78,7 @@ impl Found {
     }
 }
 
-impl Asked {
+impl SearchRequest {
     /// Returns the next longer or shorter minimum length of [`LENGTHS`].
     fn next_length(&self, longer: bool) -> Option<u64> {
         match longer {
@@ -119,7 +120,7 @@ impl Asked {
     }
 }
 
-impl Ranges for Found {
+impl Ranges for FoundRepeats {
     /// The index of a document among all documents.
     type At = usize;
     const COPY: &'static str = "the copy that stays";

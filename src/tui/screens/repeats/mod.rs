@@ -2,7 +2,7 @@
 //! display ([`open`]). Writes nothing.
 //!
 //! [`RangesPage`](state::RangesPage) holds the lists and the text (position, keys, drawing). Its data source is a
-//! [`Ranges`](ranges::Ranges): [`Found`](found::Found) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
+//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found::FoundRepeats) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
 
 mod found;
 mod ranges;
@@ -31,7 +31,7 @@ pub enum Target {
 
 /// Opens the documents of a target with their repeats by the rules of a plan; a plan without a minimum length uses the default.
 pub fn open(target: Target, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(RangesPage::new(found::Found::new(target, plan, env)))
+    Box::new(RangesPage::new(found::FoundRepeats::new(target, plan, env)))
 }
 
 /// Opens what the run removed that wrote the folder at `path` or the one that contains it; `None` without stored ranges of a run.

@@ -46,25 +46,25 @@ struct Bits<'r, 'a> {
 }
 
 /// Why no more bits can be read.
-enum Short {
+enum BitsError {
     End,
     Error(ProbeError),
 }
 
-impl From<ProbeError> for Short {
+impl From<ProbeError> for BitsError {
     fn from(error: ProbeError) -> Self {
         Self::Error(error)
     }
 }
 
 impl Bits<'_, '_> {
-    fn byte(&mut self) -> Result<(), Short> {
+    fn byte(&mut self) -> Result<(), BitsError> {
         let byte = match *self.reader.up_to(self.at, 2)? {
             [0xff, 0] => {
                 self.at += 1;
                 0xff
             }
-            [0xff, _] | [0xff] | [] => return Err(Short::End),
+            [0xff, _] | [0xff] | [] => return Err(BitsError::End),
             [byte, ..] => byte,
         };
         self.at += 1;
@@ -74,7 +74,7 @@ impl Bits<'_, '_> {
     }
 
     /// Ensures that `count` bits (at most 16) are buffered.
-    fn need(&mut self, count: u32) -> Result<(), Short> {
+    fn need(&mut self, count: u32) -> Result<(), BitsError> {
         if self.is_far {
             if self.left <= FEW {
                 for _ in 0..FAR_BYTES {
@@ -94,7 +94,7 @@ impl Bits<'_, '_> {
         u32::try_from(bits).unwrap_or_default()
     }
 
-    fn symbol(&mut self, table: &Table) -> Result<u8, Short> {
+    fn symbol(&mut self, table: &Table) -> Result<u8, BitsError> {
         self.need(8)?;
         for (len, (end, add)) in (1_u32..).zip(table.ends.iter().skip(1)) {
             if len > 8 {
@@ -112,7 +112,7 @@ impl Bits<'_, '_> {
         Ok(0)
     }
 
-    fn skip(&mut self, count: u32) -> Result<(), Short> {
+    fn skip(&mut self, count: u32) -> Result<(), BitsError> {
         if count > 0 {
             self.need(count)?;
             self.left = self.left.saturating_sub(count);
@@ -120,7 +120,7 @@ impl Bits<'_, '_> {
         Ok(())
     }
 
-    fn block(&mut self, first: &Table, other: &Table) -> Result<(), Short> {
+    fn block(&mut self, first: &Table, other: &Table) -> Result<(), BitsError> {
         let size = self.symbol(first)?;
         self.skip(size.into())?;
         let mut place = 1;
@@ -156,8 +156,8 @@ pub(super) fn are_there(
         for (first, other) in &tables {
             match bits.block(first, other) {
                 Ok(()) => {}
-                Err(Short::End) => return Ok(false),
-                Err(Short::Error(error)) => return Err(error),
+                Err(BitsError::End) => return Ok(false),
+                Err(BitsError::Error(error)) => return Err(error),
             }
         }
     }

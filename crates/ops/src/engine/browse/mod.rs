@@ -43,7 +43,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The longest key or part name that is kept, in bytes; a longer one is cut.
-pub const LONGEST_NAME: usize = 4096;
+pub const MAX_NAME_BYTES: usize = 4096;
 /// The most samples that one window fetches.
 const MAX_ROWS: usize = 20_000;
 /// The most parts of one sample that are listed.
@@ -379,9 +379,9 @@ fn read_in_shard(shard: &Shard, part: Option<&BrowsePart>, from: u64, limit: usi
 
 /// Returns the beginning of a name, cut between characters.
 fn clipped(name: &str) -> &str {
-    if name.len() <= LONGEST_NAME {
+    if name.len() <= MAX_NAME_BYTES {
         return name;
     }
-    let end = (0..=LONGEST_NAME).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=MAX_NAME_BYTES).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     name.get(..end).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;
 use crate::engine::modalities::check::Vocabulary;
 use crate::preview::tokens::TokenCode;
-use crate::source::text::{python_line, LONGEST_LINE};
+use crate::source::text::{python_line, MAX_LINE_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
@@ -125,7 +125,7 @@ fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
             (from, begin, is_long) = (stop + 1, at + stop as u64 + 1, false);
         }
         line.extend_from_slice(bytes.get(from..).unwrap_or_default());
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE_BYTES {
             line.clear();
             is_long = true;
         }

@@ -106,7 +106,7 @@ impl Copy<'_, '_> {
     fn run(&mut self, connection: &Connection, tar_file_id: u32) -> Result<(), CopyError> {
         let (mut samples, mut parts) = (connection.prepare(SAMPLES)?, connection.prepare(PARTS)?);
         let mut samples = samples.query([tar_file_id])?;
-        let mut parts = Ahead::new(parts.query([tar_file_id])?)?;
+        let mut parts = PartRowReader::new(parts.query([tar_file_id])?)?;
         let mut offset = self.offset()?;
         while let Some(row) = samples.next()? {
             let index = number(row, 0)?;
@@ -159,7 +159,7 @@ impl Copy<'_, '_> {
         Ok(())
     }
 
-    fn copy_parts(&mut self, parts: &mut Ahead<'_>, index: u64, key: &str) -> Result<(), CopyError> {
+    fn copy_parts(&mut self, parts: &mut PartRowReader<'_>, index: u64, key: &str) -> Result<(), CopyError> {
         let mut sketch = SampleSketch { shard: self.shard.name.clone(), key: key.to_owned(), parts: Vec::new() };
         let keep = is_sketched(index, self.scan.sketches.len());
         let mut names: Vec<String> = Vec::new();
@@ -198,7 +198,7 @@ impl Copy<'_, '_> {
 }
 
 /// The part rows, read one ahead.
-struct Ahead<'a> {
+struct PartRowReader<'a> {
     rows: Rows<'a>,
     /// Sample number of the row read ahead; `None` after the last.
     index: Option<u64>,
@@ -207,7 +207,7 @@ struct Ahead<'a> {
     size: u64,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> PartRowReader<'a> {
     fn new(rows: Rows<'a>) -> Result<Self, CopyError> {
         let mut ahead = Self { rows, index: None, name: String::new(), offset: 0, size: 0 };
         ahead.advance()?;

@@ -3,7 +3,7 @@
 use super::lint::problem;
 use super::messages::bad_line;
 use crate::source::jsonl::Unit;
-use crate::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, LONGEST_LINE};
+use crate::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, MAX_LINE_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Problem, Severity, Subject};
 use gristmill_storage::read::ReadFile;
 use std::sync::Mutex;
@@ -73,7 +73,7 @@ fn each_judged(
 ) -> Outcome<()> {
     let mut checker = Checker::default();
     let all = Unit { start: 0, end: file.len() };
-    each_line(file, all, LONGEST_LINE, &Mutex::new(()), handles.cancel, |line| {
+    each_line(file, all, MAX_LINE_BYTES, &Mutex::new(()), handles.cancel, |line| {
         let mut ends = LineEnds::of(line.start, line.bytes);
         if !line.is_whole() {
             ends = None;

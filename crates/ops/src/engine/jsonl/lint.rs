@@ -1,6 +1,6 @@
 //! Parses every line, in ranges.
 
-use crate::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, LONGEST_LINE};
+use crate::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, MAX_LINE_BYTES};
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::read::ReadFile;
@@ -20,7 +20,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
     let mut checker = Checker::default();
     let mut told: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
     let (mut parsed, mut beat) = (0, unit.start);
-    each_line(file, unit, LONGEST_LINE, turn, handles.cancel, |line| {
+    each_line(file, unit, MAX_LINE_BYTES, turn, handles.cancel, |line| {
         let place = |at: usize| Subject::path(file.path()).line(first_line + line.number).at(line.start + at as u64);
         let mut found = Vec::new();
         if !line.is_whole() {

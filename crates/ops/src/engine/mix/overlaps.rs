@@ -113,7 +113,7 @@ impl Usages {
         // At equal positions, ends of ranges sort before beginnings.
         events.sort_unstable();
         let mut sweep = Sweep::default();
-        let (mut open, mut last): (BTreeMap<usize, Open>, u64) = (BTreeMap::new(), 0);
+        let (mut open, mut last): (BTreeMap<usize, OpenMembers>, u64) = (BTreeMap::new(), 0);
         for (at, is_begin, number) in events {
             let Some(split) = self.all.get(number).map(|usage| usage.split) else { continue };
             if open.len() > 1 {
@@ -194,7 +194,7 @@ impl Usage {
 
 /// Members of one split whose ranges contain the current position.
 #[derive(Default)]
-struct Open {
+struct OpenMembers {
     count: u32,
     /// Those that have not overlapped with another member so far.
     unmarked: Vec<usize>,

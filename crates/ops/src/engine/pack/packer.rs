@@ -46,7 +46,7 @@ enum NewlineMode {
 }
 
 /// A document that waits to be encoded in a batch.
-struct Waiting<'p> {
+struct PendingDocument<'p> {
     unit: Unit<'p>,
     reading: NewlineMode,
     held: ParsedLine<'p>,
@@ -57,7 +57,7 @@ struct Waiting<'p> {
 /// The waiting documents.
 #[derive(Default)]
 struct PendingBatch<'p> {
-    documents: Vec<Waiting<'p>>,
+    documents: Vec<PendingDocument<'p>>,
     /// Number of their texts, and bytes of these.
     texts: usize,
     bytes: usize,
@@ -202,7 +202,7 @@ impl<'a> Packer<'a> {
             }
             _ => None,
         };
-        queue.documents.push(Waiting { unit, reading, held, text });
+        queue.documents.push(PendingDocument { unit, reading, held, text });
         if queue.is_full() {
             self.flush(file, queue, out)?;
         }
@@ -226,9 +226,9 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    fn document(&mut self, file: usize, waiting: &Waiting<'_>, out: &mut PackedPiece) -> Outcome<()> {
+    fn document(&mut self, file: usize, waiting: &PendingDocument<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { recipes, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
-        let Waiting { unit, reading, held, text: text_number } = *waiting;
+        let PendingDocument { unit, reading, held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
         let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());

@@ -328,7 +328,7 @@ impl<'a> Estimator<'a> {
 
     /// Replaces the estimate of the length that was run with the figures of its report.
     fn take_figures_of_the_run(&self, all: &mut [DedupEstimate], min_length: Option<u64>) -> Outcome<()> {
-        let made = report_before::<DedupReport>(&self.checked.layout.own, DedupPlan::LARGEST)?;
+        let made = report_before::<DedupReport>(&self.checked.layout.own, DedupPlan::MAX_RECORD_BYTES)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == min_length));
         of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
         Ok(())

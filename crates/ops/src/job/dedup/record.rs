@@ -15,7 +15,7 @@ pub(super) type Recorded = record::Recorded<DedupPlan>;
 impl RecordedPlan for DedupPlan {
     const DOING: &'static str = "deduplicating";
     const COMMAND: &'static str = "dedup";
-    const LARGEST: u64 = 1 << 30;
+    const MAX_RECORD_BYTES: u64 = 1 << 30;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
         differences(earlier, now)

@@ -142,7 +142,7 @@ impl<'a> Opened<'a> {
     fn nothing(&self) -> Outcome<DedupReport> {
         report_earlier::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
-        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::LARGEST)? else { return Ok(now) };
+        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::MAX_RECORD_BYTES)? else { return Ok(now) };
         let DedupReport { output, files, problems, counts, elapsed, .. } = now;
         let (resumed_units, scratch_bytes, nothing_to_do) = (0, 0, true);
         Ok(DedupReport {

@@ -4,7 +4,7 @@ use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
 use crate::engine::pack::FileBlock;
 use crate::formats::modalities::raw_index;
-use crate::source::text::{Block, Blocks, Position, TextFile, LONGEST_LINE};
+use crate::source::text::{Block, Blocks, Position, TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::pickle::IndexReader;
 use gristmill_storage::read::{open_read, ReadFile};
@@ -33,12 +33,12 @@ pub(super) struct Feed<'a> {
     /// The file that is being read, or is read next.
     file: usize,
     from: Position,
-    open: Option<Open<'a>>,
+    open: Option<OpenFile<'a>>,
     /// Whether no more text is read: what is left of each file is one empty block.
     skips_text: bool,
 }
 
-enum Open<'a> {
+enum OpenFile<'a> {
     Lines {
         blocks: Box<Blocks>,
         consumed: u64,
@@ -89,7 +89,7 @@ impl<'a> Feed<'a> {
             self.open = Some(self.open(file)?);
         }
         let mut fed = match &mut self.open {
-            Some(Open::Lines { blocks, consumed }) => {
+            Some(OpenFile::Lines { blocks, consumed }) => {
                 let block = blocks.next(spare)?;
                 let is_last = block.is_none();
                 let at = blocks.position();
@@ -104,7 +104,7 @@ impl<'a> Feed<'a> {
                 *consumed = now;
                 fed
             }
-            Some(Open::Spans { text, items, next, end }) => {
+            Some(OpenFile::Spans { text, items, next, end }) => {
                 let mut fed = spans(self.number, self.file, text, items, next, spare, self.block_bytes)?;
                 *end = fed.next.offset.max(*end);
                 if fed.is_last && self.index.is_some_and(|index| is_older(index.path(), text.path())) {
@@ -137,17 +137,17 @@ impl<'a> Feed<'a> {
         Fed { piece, consumed: 0, next, is_last: true, damage: None }
     }
 
-    fn open(&self, file: &TextFile) -> Outcome<Open<'a>> {
+    fn open(&self, file: &TextFile) -> Outcome<OpenFile<'a>> {
         let Some(index) = self.index else {
             let blocks = Box::new(Blocks::open(file, self.block_bytes, self.from, self.cancel)?);
             let consumed = if file.packing.is_plain() { self.from.offset } else { 0 };
-            return Ok(Open::Lines { blocks, consumed });
+            return Ok(OpenFile::Lines { blocks, consumed });
         };
         let mut items = raw_index::lines(index);
         for _ in 0..self.from.line {
             items.next_item()?;
         }
-        Ok(Open::Spans { text: open_read(&file.path)?, items, next: self.from.line, end: self.from.offset })
+        Ok(OpenFile::Spans { text: open_read(&file.path)?, items, next: self.from.line, end: self.from.offset })
     }
 }
 
@@ -195,7 +195,7 @@ fn spans(
                 .on(Subject::path(text.path()))
                 .with_hint("make a new index, or leave --index away: the lines themselves are read then")
         };
-        let size = usize::try_from(length).ok().filter(|size| *size <= LONGEST_LINE);
+        let size = usize::try_from(length).ok().filter(|size| *size <= MAX_LINE_BYTES);
         let Some(size) = size else { return Err(refuse(format!("item {next} of the index is longer than 64 MiB"))) };
         if start.checked_add(length).is_none_or(|end| end > text.len()) {
             return Err(refuse(format!("item {next} of the index is beyond the end of the file")));

@@ -18,7 +18,7 @@ pub(super) type Recorded = record::Recorded<PackPlan>;
 impl RecordedPlan for PackPlan {
     const DOING: &'static str = "packing";
     const COMMAND: &'static str = "pack";
-    const LARGEST: u64 = 1 << 28;
+    const MAX_RECORD_BYTES: u64 = 1 << 28;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
         differences(&settled(earlier), &settled(now))

@@ -395,7 +395,7 @@ impl<'a> Job<'a> {
         let inputs = Recorded::inputs_of(&self.inputs);
         report_earlier::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
         let now = self.report(&Totals::default(), None, 0, true);
-        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::LARGEST)? else { return Ok(now) };
+        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::MAX_RECORD_BYTES)? else { return Ok(now) };
         let PackReport { files, problems, counts, elapsed, .. } = now;
         Ok(PackReport { files, nothing_to_do: true, resumed_bytes: 0, problems, counts, elapsed, ..before })
     }

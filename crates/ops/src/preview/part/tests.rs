@@ -76,8 +76,8 @@ fn escapes_and_bidi_become_visible_everywhere() {
 
 #[test]
 fn a_part_that_cannot_be_read_says_why() {
-    struct Gone;
-    impl PartBytes for Gone {
+    struct UnreadableBytes;
+    impl PartBytes for UnreadableBytes {
         fn len(&self) -> u64 {
             10
         }
@@ -85,7 +85,7 @@ fn a_part_that_cannot_be_read_says_why() {
             Err(gristmill_core::Failure::environment("reading the shard", "input/output error"))
         }
     }
-    let preview = part("jpg", &Gone, &Cancel::default());
+    let preview = part("jpg", &UnreadableBytes, &Cancel::default());
     assert_eq!(preview.notes, ["reading the shard failed: input/output error"]);
 }
 

@@ -22,7 +22,7 @@ pub use record::{blank_note, Body, Kind, Record, SkippedLine};
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;
 /// Maximum size of an object or array in a field of a longer line, in bytes: a line with a larger one is passed through unchanged.
-pub const LARGEST_NESTED: u64 = 64 << 20;
+pub const MAX_NESTED_BYTES: u64 = 64 << 20;
 /// Maximum bytes of all keys of a longer line.
 pub const MAX_KEY_BYTES: usize = 4 << 20;
 

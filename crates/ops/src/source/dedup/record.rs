@@ -4,7 +4,7 @@ use super::long::LongLine;
 use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
-use gristmill_pycompat::json_fields::{Field, Fields, Shape};
+use gristmill_pycompat::json_fields::{Field, Fields, LineShape};
 use gristmill_pycompat::json_text::unescape;
 use gristmill_pycompat::json_walk::Kind as JsonKind;
 
@@ -132,10 +132,10 @@ pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
 /// Returns the kind of a valid JSON line, by its fields. Unpaired surrogates must be checked by the caller.
 pub(super) fn judged(fields: &Fields) -> Kind {
     let why = match (fields.shape(), fields.found()) {
-        (Shape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
-        (Shape::Other(kind), _) => outermost(kind),
-        (Shape::Object, None) => "it has no text",
-        (Shape::Object, Some(field)) => match field.kind {
+        (LineShape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
+        (LineShape::Other(kind), _) => outermost(kind),
+        (LineShape::Object, None) => "it has no text",
+        (LineShape::Object, Some(field)) => match field.kind {
             JsonKind::String => return Kind::Document,
             JsonKind::Null => "its text is null",
             JsonKind::True => "its text is true",

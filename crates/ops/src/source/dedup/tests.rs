@@ -23,9 +23,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Number, place, kind and text of a line.
-type Seen = (u64, u64, Kind, String);
+type ReadLine = (u64, u64, Kind, String);
 
-fn read_holding(file: &TextFile, held_line: usize) -> (Vec<Seen>, Option<Damage>) {
+fn read_holding(file: &TextFile, held_line: usize) -> (Vec<ReadLine>, Option<Damage>) {
     let cancel = Cancel::default();
     let spool = Box::new(Vec::new());
     let mut documents = Documents::open_holding(file, "text", Position::default(), spool, held_line, &cancel).unwrap();
@@ -45,7 +45,7 @@ fn read_holding(file: &TextFile, held_line: usize) -> (Vec<Seen>, Option<Damage>
     (seen, documents.damage().cloned())
 }
 
-fn read(bytes: &[u8]) -> Vec<Seen> {
+fn read(bytes: &[u8]) -> Vec<ReadLine> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     put(&path, bytes);

@@ -3,8 +3,8 @@
 //! [`LineJudge`](crate::source::text::LineJudge) reads the same bytes and checks whether the line is JSON; only positions are recorded
 //! here, and they are meaningless for an invalid line.
 
-use super::{LARGEST_NESTED, MAX_KEY_BYTES};
-use gristmill_pycompat::json_fields::{Field, Fields, Shape};
+use super::{MAX_KEY_BYTES, MAX_NESTED_BYTES};
+use gristmill_pycompat::json_fields::{Field, Fields, LineShape};
 use gristmill_pycompat::json_walk::Kind;
 use memchr::memchr2;
 
@@ -96,7 +96,7 @@ impl Tracker {
         if !self.has_begun && !matches!(byte, b' ' | b'\t' | b'\r') {
             self.has_begun = true;
             if byte != b'{' {
-                fields.set_shape(Shape::Other(kind_of(byte)));
+                fields.set_shape(LineShape::Other(kind_of(byte)));
             }
             self.at_key = byte == b'{';
             self.in_string = byte == b'"';
@@ -119,7 +119,7 @@ impl Tracker {
                 if self.depth == 1 {
                     if let Some(value) = &mut self.value {
                         value.to = self.at + 1;
-                        if value.to - value.from > LARGEST_NESTED {
+                        if value.to - value.from > MAX_NESTED_BYTES {
                             self.excess = Some("a list or object in it is larger than 64 MiB");
                         }
                     }

@@ -8,7 +8,7 @@ use memchr::memchr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The longest line that is held in memory, in bytes.
-pub const LONGEST_LINE: usize = 64 << 20;
+pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes read at a time.
 const CHUNK: usize = 256 << 10;
 /// A line longer than this, in bytes, is held by only one thread at a time.

@@ -6,9 +6,9 @@ mod json;
 mod scan;
 mod start;
 
-pub use each::{each_line, Line, LONGEST_LINE};
+pub use each::{each_line, Line, MAX_LINE_BYTES};
 pub use json::{Checker, Issue};
-pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, LARGEST_UNIT};
+pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, MAX_UNIT_BYTES};
 pub use start::{start_of, FileStart, Packed};
 
 /// A range of bytes of a file, with arbitrary bounds. A line belongs to the range in which it begins.
@@ -22,7 +22,7 @@ pub struct Unit {
 
 /// Divides `len` bytes into ranges of `size` bytes; the last one is shorter.
 pub fn units(len: u64, size: u64) -> Vec<Unit> {
-    let size = size.clamp(1, LARGEST_UNIT);
+    let size = size.clamp(1, MAX_UNIT_BYTES);
     (0..len.div_ceil(size)).map(|number| Unit { start: number * size, end: len.min((number + 1) * size) }).collect()
 }
 

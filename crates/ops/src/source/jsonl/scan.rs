@@ -6,7 +6,7 @@ use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 
 /// Maximum size of a range, in bytes: offsets in it are stored as 32-bit numbers.
-pub const LARGEST_UNIT: u64 = 1 << 30;
+pub const MAX_UNIT_BYTES: u64 = 1 << 30;
 /// Bytes read at a time: fits into the cache of one core.
 const CHUNK: usize = 256 << 10;
 /// Bad lines that a range stores with their location; more are only counted.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A sample as passed to the sink; hidden ones have no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ScannedSample {
     pub(super) key: Option<String>,
     pub(super) offset: u64,
     pub(super) size: u64,
@@ -23,7 +23,7 @@ pub(super) struct Seen {
 #[derive(Default)]
 pub(super) struct Recorder {
     parts: Vec<(String, u64, u64)>,
-    pub(super) samples: Vec<Seen>,
+    pub(super) samples: Vec<ScannedSample>,
 }
 
 impl ScanSink for Recorder {
@@ -35,14 +35,14 @@ impl ScanSink for Recorder {
         assert_eq!(row.sample_index as usize, self.samples.len(), "samples come without gaps");
         let parts = std::mem::take(&mut self.parts);
         let key = Some(row.key.to_owned());
-        self.samples.push(Seen { key, offset: row.byte_offset, size: row.byte_size, parts });
+        self.samples.push(ScannedSample { key, offset: row.byte_offset, size: row.byte_size, parts });
         Ok(())
     }
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
         assert_eq!(row.sample_index as usize, self.samples.len(), "samples come without gaps");
         assert!(self.parts.is_empty(), "a hidden sample has no parts");
         let (offset, size) = (row.byte_offset, row.byte_size);
-        self.samples.push(Seen { key: None, offset, size, parts: Vec::new() });
+        self.samples.push(ScannedSample { key: None, offset, size, parts: Vec::new() });
         Ok(())
     }
 }
@@ -50,7 +50,7 @@ impl ScanSink for Recorder {
 /// Result of one scan.
 pub(super) struct Scanned {
     pub(super) scan: ShardScan,
-    pub(super) samples: Vec<Seen>,
+    pub(super) samples: Vec<ScannedSample>,
     pub(super) problems: Vec<Problem>,
     pub(super) bytes_done: u64,
 }

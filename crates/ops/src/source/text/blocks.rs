@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use std::sync::Arc;
 
 /// The longest line that is held in memory, in bytes.
-pub const LONGEST_LINE: usize = 64 << 20;
+pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes read at a time.
 const STEP: usize = 1 << 20;
 
@@ -40,7 +40,7 @@ pub struct Block {
     pub start: u64,
     /// The lines with their `\n`; the last line of a file may lack it.
     pub bytes: Vec<u8>,
-    /// A line after those in `bytes` that is longer than [`LONGEST_LINE`].
+    /// A line after those in `bytes` that is longer than [`MAX_LINE_BYTES`].
     pub overlong: Option<Overlong>,
     /// Offset of the next block in the unpacked text, in bytes.
     pub end: u64,
@@ -109,7 +109,7 @@ impl<'a> Iterator for Lines<'a> {
         self.at += bytes.len() + 1;
         let len = bytes.len() as u64;
         // A line that is held although it is too long is treated the same way, so that the result does not depend on the size of blocks.
-        let bytes = if bytes.len() > LONGEST_LINE { b"" } else { bytes };
+        let bytes = if bytes.len() > MAX_LINE_BYTES { b"" } else { bytes };
         Some(Line { number, start, bytes, len, is_ended: found.is_some() })
     }
 }
@@ -192,7 +192,7 @@ impl Blocks {
         Ok(Self {
             input,
             packing: file.packing,
-            block_bytes: block_bytes.clamp(1, LONGEST_LINE),
+            block_bytes: block_bytes.clamp(1, MAX_LINE_BYTES),
             at: from,
             waiting: Vec::new(),
             is_over: false,
@@ -216,7 +216,7 @@ impl Blocks {
                 spare.truncate(end);
                 return Ok(Some(self.block(spare, None)));
             }
-            if spare.len() > LONGEST_LINE && memchr(b'\n', &spare).is_none() {
+            if spare.len() > MAX_LINE_BYTES && memchr(b'\n', &spare).is_none() {
                 return self.overlong(spare).map(Some);
             }
             if spare.len() >= self.block_bytes {

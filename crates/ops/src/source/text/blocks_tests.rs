@@ -75,10 +75,10 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
     TextFile { bytes: bytes.len() as u64, name: name.to_owned(), stamp: FileStamp::default(), packing, path }
 }
 
-type Seen = Vec<(u64, u64, Vec<u8>, bool)>;
+type ReadLines = Vec<(u64, u64, Vec<u8>, bool)>;
 
 /// Reads every line with its number, offset and whether it is ended, and the damage of the blocks.
-fn read(file: &TextFile, size: usize, from: Position) -> (Seen, Option<Damage>) {
+fn read(file: &TextFile, size: usize, from: Position) -> (ReadLines, Option<Damage>) {
     let mut blocks = Blocks::open(file, size, from, &Cancel::default()).unwrap();
     let mut seen = Vec::new();
     let mut spare = Vec::new();
@@ -91,7 +91,7 @@ fn read(file: &TextFile, size: usize, from: Position) -> (Seen, Option<Damage>) 
     (seen, blocks.damage().cloned())
 }
 
-fn wanted(text: &[u8]) -> Seen {
+fn wanted(text: &[u8]) -> ReadLines {
     let mut at = 0;
     let pieces = text.split_inclusive(|byte| *byte == b'\n').enumerate();
     pieces
@@ -187,7 +187,7 @@ fn a_bomb_is_stopped() {
 #[test]
 fn a_line_that_is_too_long_is_measured_and_its_neighbours_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let long = LONGEST_LINE + 100;
+    let long = MAX_LINE_BYTES + 100;
     let mut text = b"first\n".to_vec();
     text.resize(text.len() + long, b'x');
     text.extend(b"\nlast\n");
@@ -235,7 +235,7 @@ proptest! {
         prop_assert_eq!(&seen, &wanted(text.as_bytes()));
         prop_assert_eq!(damage, None);
         let open = open_read(&file.path).unwrap();
-        let mut from_units: Seen = Vec::new();
+        let mut from_units: ReadLines = Vec::new();
         let mut first = 0;
         let mut end = 0;
         for unit in plain_units(file.bytes, unit) {

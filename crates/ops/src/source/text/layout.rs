@@ -2,7 +2,7 @@
 //! than the first line.
 
 use super::packing::Unpacked;
-use super::{LineJudge, TextFile, LONGEST_LINE};
+use super::{LineJudge, TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl<'a> Text<'a> {
             if matches!(byte, b'}' | b']') && judge.is_json() {
                 return Ok(End::Whole { line_ends });
             }
-            if fed > LONGEST_LINE as u64 || line_ends > 0 && fed > MAX_BYTES {
+            if fed > MAX_LINE_BYTES as u64 || line_ends > 0 && fed > MAX_BYTES {
                 return Ok(End::TooLong);
             }
             let Some(next) = self.next()? else { return Ok(End::Broken) };
@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
 
     fn objects(&mut self) -> Outcome<Layout> {
         match self.value(b'{')? {
-            End::TooLong if self.taken <= LONGEST_LINE as u64 => return Ok(Layout::Objects),
+            End::TooLong if self.taken <= MAX_LINE_BYTES as u64 => return Ok(Layout::Objects),
             End::Whole { line_ends: 1.. } => {}
             _ => return Ok(Layout::Lines),
         }

@@ -38,7 +38,7 @@ pub fn python_lines(block: &[u8], mut take: impl FnMut(usize, usize, Option<NotJ
 
 /// Checks one line, which is passed without its `\n`.
 pub fn python_line(line: &[u8]) -> Result<(), NotJson> {
-    if let Some(encoding) = Wide::of(line) {
+    if let Some(encoding) = WideEncoding::of(line) {
         let Some(text) = encoding.decoded(line) else {
             return Err(NotJson { at: 0, why: "it is no valid UTF-16 or UTF-32" });
         };
@@ -78,13 +78,13 @@ fn first_not_utf8(line: &[u8]) -> Option<usize> {
 
 /// An encoding that Python detects by a mark or by zero bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wide {
+struct WideEncoding {
     unit: usize,
     is_big_endian: bool,
     mark: usize,
 }
 
-impl Wide {
+impl WideEncoding {
     /// Detects the encoding as `json.detect_encoding` does; `None` is UTF-8.
     fn of(line: &[u8]) -> Option<Self> {
         let wide = |unit, is_big_endian, mark| Some(Self { unit, is_big_endian, mark });

@@ -1,6 +1,6 @@
 //! Ranges of a plain file, so that several threads read it at once.
 
-use super::blocks::{Block, Overlong, LONGEST_LINE};
+use super::blocks::{Block, Overlong, MAX_LINE_BYTES};
 use crate::source::jsonl::{self, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
@@ -17,10 +17,10 @@ pub fn plain_units(len: u64, size: u64) -> Vec<Unit> {
 }
 
 /// Reads the lines that begin in a range into the memory of `spare`; the block is empty if there are none. Line numbers count from 0 in
-/// each block; [`Block::count_lines`] of the blocks before gives the number of preceding lines. A last line longer than [`LONGEST_LINE`] is
+/// each block; [`Block::count_lines`] of the blocks before gives the number of preceding lines. A last line longer than [`MAX_LINE_BYTES`] is
 /// only measured.
 pub fn read_unit(file: &ReadFile, unit: Unit, mut spare: Vec<u8>, cancel: &Cancel) -> Outcome<Block> {
-    let text = unit_text(file, unit, LONGEST_LINE, &mut spare, cancel)?;
+    let text = unit_text(file, unit, MAX_LINE_BYTES, &mut spare, cancel)?;
     let (start, overlong, from, to) = (text.start, text.overlong, text.from, text.from + text.bytes.len());
     spare.truncate(to);
     spare.drain(..from);

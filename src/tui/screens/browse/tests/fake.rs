@@ -29,14 +29,14 @@ pub struct Fake {
     pub content: Content,
     pub defect: fn(u64) -> Option<&'static str>,
     /// While it is closed, reads block.
-    pub gate: Gate,
+    pub gate: CatalogBarrier,
 }
 
 /// Blocks readers until it is opened.
 #[derive(Clone, Default)]
-pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
+pub struct CatalogBarrier(Arc<(Mutex<bool>, Condvar)>);
 
-impl Gate {
+impl CatalogBarrier {
     pub fn close(&self) {
         *self.0 .0.lock().unwrap() = true;
     }
@@ -83,7 +83,7 @@ impl Fake {
             parts: |number| if number % 5 == 3 { vec!["jpg", "txt"] } else { vec!["jpg", "txt", "json"] },
             content: text,
             defect: |_| None,
-            gate: Gate::default(),
+            gate: CatalogBarrier::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::passage_lines;
 use crate::tui::screen::Ui;
-use crate::tui::screens::dedup::known::Known;
+use crate::tui::screens::dedup::known::DedupFacts;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
@@ -21,7 +21,7 @@ const PASSAGES: usize = 8;
 /// Returns what a run would do.
 pub fn review_lines(
     plan: &DedupPlan,
-    known: &Known,
+    known: &DedupFacts,
     found: &DedupEstimate,
     columns: usize,
     ui: &Ui,

@@ -1,4 +1,4 @@
-use super::super::found::Found;
+use super::super::found::FoundRepeats;
 use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
 use super::super::{open, Target};
@@ -15,11 +15,11 @@ fn plan(length: u64) -> DedupPlan {
 }
 
 /// Opens the repeats of a folder, before the search has ended.
-fn asked(folder: &Path, length: u64) -> RangesPage<Found> {
-    RangesPage::new(Found::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
+fn asked(folder: &Path, length: u64) -> RangesPage<FoundRepeats> {
+    RangesPage::new(FoundRepeats::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
 }
 
-fn found(length: u64) -> RangesPage<Found> {
+fn found(length: u64) -> RangesPage<FoundRepeats> {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let mut page = asked(folder.path(), length);

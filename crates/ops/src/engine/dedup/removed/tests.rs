@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use std::sync::atomic::AtomicU64;
 
 /// A document to be gathered: distance of its line to the one before, distance of the line numbers, and its ranges.
-type Told = (u64, u64, Vec<(u64, u64)>);
+type DocumentSpec = (u64, u64, Vec<(u64, u64)>);
 
 /// Writes files of these documents, gathered in groups of `piece`, and reads them.
-fn written(files: &[Vec<Told>], piece: usize) -> (tempfile::TempDir, Vec<Document>) {
+fn written(files: &[Vec<DocumentSpec>], piece: usize) -> (tempfile::TempDir, Vec<Document>) {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = MAGIC.to_vec();
     let mut directory = Directory::new("text", 5, Keep::First, Mode::Remove);
@@ -50,7 +50,7 @@ fn written(files: &[Vec<Told>], piece: usize) -> (tempfile::TempDir, Vec<Documen
     (folder, all)
 }
 
-fn documents() -> impl Strategy<Value = Vec<Told>> {
+fn documents() -> impl Strategy<Value = Vec<DocumentSpec>> {
     let range = (0_u64..70_000, 1_u64..3_000_000);
     let ranges = prop::collection::vec(range, 1..5);
     prop::collection::vec((1_u64..1 << 40, 1_u64..1_000, ranges), 0..60)
@@ -76,7 +76,7 @@ proptest! {
 
     #[test]
     fn damaged_bytes_are_refused_or_say_something_else(at in 0_usize..4_000, byte in any::<u8>(), cut in any::<bool>()) {
-        let told: Vec<Told> = (0..300).map(|number| (number + 1, 1, vec![(number, 9), (1, 3)])).collect();
+        let told: Vec<DocumentSpec> = (0..300).map(|number| (number + 1, 1, vec![(number, 9), (1, 3)])).collect();
         let (folder, all) = written(&[told.clone(), told], 40);
         let path = folder.path().join("ranges");
         let mut bytes = std::fs::read(&path).unwrap();
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn blocks_are_found_among_many() {
-    let told: Vec<Told> =
+    let told: Vec<DocumentSpec> =
         (0..20_000).map(|number| (100 + number % 7, 1 + number % 3, vec![(number % 50, 500)])).collect();
     let (folder, all) = written(&[told], 20_000);
     let removed = Removed::open(&folder.path().join("ranges")).unwrap();

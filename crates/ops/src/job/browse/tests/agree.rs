@@ -54,15 +54,15 @@ fn a_part() -> impl Strategy<Value = (String, usize)> {
 }
 
 /// A sample: whether skipped entries precede it, and its parts with their sizes.
-type Made = (bool, Vec<(String, usize)>);
+type SampleSpec = (bool, Vec<(String, usize)>);
 
 /// Shards of samples; every tenth entry is skipped.
-fn shards() -> impl Strategy<Value = Vec<Vec<Made>>> {
+fn shards() -> impl Strategy<Value = Vec<Vec<SampleSpec>>> {
     let sample = (prop::bool::weighted(0.1), prop::collection::vec(a_part(), 1..4));
     prop::collection::vec(prop::collection::vec(sample, 1..9), 1..4)
 }
 
-fn build(root: &Path, shards: &[Vec<Made>], long: usize) {
+fn build(root: &Path, shards: &[Vec<SampleSpec>], long: usize) {
     for (number, shard) in shards.iter().enumerate() {
         let mut entries: Vec<(String, Vec<u8>)> = Vec::new();
         for (index, (odd, parts)) in shard.iter().enumerate() {

@@ -45,7 +45,7 @@ fn an_empty_file_and_an_archive_without_samples_are_problems() {
 fn a_key_that_is_not_utf8_keeps_its_place_and_gets_no_row() {
     let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), entry(b"b\xff.txt", b"2"), entry(b"c.txt", b"3")]));
     assert_eq!(found.keys(), ["a", "(hidden)", "c"]);
-    assert_eq!(found.samples[1], Seen { key: None, offset: 1024, size: 1024, parts: vec![] });
+    assert_eq!(found.samples[1], ScannedSample { key: None, offset: 1024, size: 1024, parts: vec![] });
     assert_eq!((found.scan.samples, found.scan.end_offset), (3, 3072));
     assert_eq!(found.damage(), [ProblemKind::EntryNameNotUtf8]);
 }
@@ -55,7 +55,7 @@ fn a_part_name_that_is_not_utf8_hides_only_that_part() {
     let found = scan_bytes(&archive(&[entry(b"a.txt", b"1"), entry(b"a.\xfe", b"2"), entry(b"a.jpg", b"3")]));
     assert_eq!(
         found.samples,
-        [Seen {
+        [ScannedSample {
             key: Some("a".into()),
             offset: 0,
             size: 3072,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// A valid archive and properties of its bytes.
 struct Whole {
     archive: Vec<u8>,
-    samples: Vec<Seen>,
+    samples: Vec<ScannedSample>,
     /// Payloads of extended headers: no checksum protects them, so a flipped bit there can change a name unnoticed.
     payloads: Vec<std::ops::Range<u64>>,
     /// Starts of entries: a cut there cannot be distinguished from an archive that was closed without an end mark.
@@ -60,12 +60,12 @@ fn whole() -> Whole {
     Whole { archive, samples: found.samples, payloads, seams }
 }
 
-fn is_there(found: &Scanned, sample: &Seen) -> bool {
+fn is_there(found: &Scanned, sample: &ScannedSample) -> bool {
     found.samples.iter().any(|s| s.key == sample.key && s.offset == sample.offset && s.parts == sample.parts)
 }
 
 /// Checks that every sample found is unchanged or excluded.
-fn nothing_false_is_believed(found: &Scanned, whole: &[Seen]) {
+fn nothing_false_is_believed(found: &Scanned, whole: &[ScannedSample]) {
     for sample in &found.samples {
         let same = whole.iter().any(|w| w.key == sample.key && w.offset == sample.offset && w.parts == sample.parts);
         let excluded = sample.key.as_ref().is_none_or(|key| found.scan.damaged_keys.contains(key));
@@ -74,7 +74,7 @@ fn nothing_false_is_believed(found: &Scanned, whole: &[Seen]) {
 }
 
 /// Checks that all samples are found, except that `hit` may be missing or excluded, and its neighbours excluded.
-fn others_are_there(found: &Scanned, whole: &[Seen], hit: usize) {
+fn others_are_there(found: &Scanned, whole: &[ScannedSample], hit: usize) {
     for (n, sample) in whole.iter().enumerate().filter(|&(n, _)| n != hit) {
         assert!(is_there(found, sample), "sample {n} is lost after damage to {hit}: {:?}", found.problems);
         let excluded = found.scan.damaged_keys.iter().any(|k| Some(k) == sample.key.as_ref());

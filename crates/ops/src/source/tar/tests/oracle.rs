@@ -16,7 +16,7 @@ enum Dialect {
 }
 
 #[derive(Clone, Debug)]
-struct Wanted {
+struct EntrySpec {
     name: String,
     dialect: Dialect,
     type_flag: u8,
@@ -33,7 +33,7 @@ struct Laid {
     accepted: bool,
 }
 
-fn header_for(wanted: &Wanted) -> tar::Header {
+fn header_for(wanted: &EntrySpec) -> tar::Header {
     let mut header = match wanted.dialect {
         Dialect::Ustar | Dialect::PaxPath | Dialect::PaxSize => tar::Header::new_ustar(),
         Dialect::OldStyle => tar::Header::new_old(),
@@ -60,7 +60,7 @@ fn raw_name(header: &mut tar::Header, name: &str) {
 }
 
 /// Writes the entries in order and records where each begins.
-fn build(wanted: &[Wanted]) -> (Vec<u8>, Vec<Laid>) {
+fn build(wanted: &[EntrySpec]) -> (Vec<u8>, Vec<Laid>) {
     let mut builder = tar::Builder::new(Vec::new());
     let mut laid = Vec::new();
     for entry in wanted {
@@ -103,15 +103,15 @@ fn build(wanted: &[Wanted]) -> (Vec<u8>, Vec<Laid>) {
 }
 
 /// A plain implementation of the grouping rule.
-fn expected(laid: &[Laid], end: u64) -> Vec<Seen> {
+fn expected(laid: &[Laid], end: u64) -> Vec<ScannedSample> {
     let skip = fancy_regex::Regex::new(r"\A__[^/]*__(?:\n?\z|/)").unwrap();
     let split = fancy_regex::Regex::new(r"\A((?:[^\n]*/|)[^.]+)[.]([^/]*)\z").unwrap();
-    let mut samples: Vec<Seen> = Vec::new();
+    let mut samples: Vec<ScannedSample> = Vec::new();
     for entry in laid.iter().filter(|e| e.accepted && !skip.is_match(&e.name).unwrap()) {
         let Some(found) = split.captures(entry.name.as_str()).unwrap() else { continue };
         let key = Some(found[1].to_owned());
         if samples.last().is_none_or(|s| s.key != key) {
-            samples.push(Seen { key, offset: entry.offset, size: 0, parts: Vec::new() });
+            samples.push(ScannedSample { key, offset: entry.offset, size: 0, parts: Vec::new() });
         }
         samples.last_mut().unwrap().parts.push((found[2].to_owned(), entry.content, entry.size));
     }
@@ -122,7 +122,7 @@ fn expected(laid: &[Laid], end: u64) -> Vec<Seen> {
     samples
 }
 
-fn entries() -> impl Strategy<Value = Vec<Wanted>> {
+fn entries() -> impl Strategy<Value = Vec<EntrySpec>> {
     let dialect = prop_oneof![
         4 => Just(Dialect::Gnu),
         1 => Just(Dialect::Ustar),
@@ -152,7 +152,7 @@ fn entries() -> impl Strategy<Value = Vec<Wanted>> {
         if !matches!(type_flag, b'0' | 0 | b'7') || (type_flag == 0 && name.ends_with('/')) {
             size = 0;
         }
-        Wanted { name, dialect, type_flag, size }
+        EntrySpec { name, dialect, type_flag, size }
     });
     proptest::collection::vec(one, 0..14)
 }

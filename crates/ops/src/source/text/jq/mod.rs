@@ -5,7 +5,7 @@
 
 mod patterns;
 
-use super::blocks::LONGEST_LINE;
+use super::blocks::MAX_LINE_BYTES;
 use super::extract::{Text, TextPlace};
 use gristmill_core::{Failure, Outcome, Subject};
 use jaq_core::data::JustLut;
@@ -107,7 +107,7 @@ impl Program {
             None => Text::Missing,
             Some(Err(_)) => Text::Fails("the jq program ends in an error"),
             Some(Ok(Val::Null)) => Text::Null,
-            Some(Ok(Val::TStr(bytes))) if bytes.len() > LONGEST_LINE => Text::Fails("its text is longer than 64 MiB"),
+            Some(Ok(Val::TStr(bytes))) if bytes.len() > MAX_LINE_BYTES => Text::Fails("its text is longer than 64 MiB"),
             Some(Ok(Val::TStr(bytes))) => {
                 let from = texts.len();
                 texts.push_str(&String::from_utf8_lossy(&bytes));

@@ -19,7 +19,7 @@ enum MatchParts {
 }
 
 /// How a pattern is applied.
-struct Manner {
+struct MatchFlags {
     options: RegexOptions,
     is_global: bool,
 }
@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
         let (Val::TStr(text), Val::TStr(pattern)) = (text, pattern) else {
             return Err(Failed::str("a pattern is a text, and is looked for in one"));
         };
-        let manner = Manner::new(flags)?;
+        let manner = MatchFlags::new(flags)?;
         let regex = compiled(&String::from_utf8_lossy(pattern), manner.options)?;
         let names = names(&regex);
         let (text, region, is_global) = (String::from_utf8_lossy(text), Region::new(), manner.is_global);
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Manner {
+impl MatchFlags {
     /// Parses flags as jq defines them; `null` means none.
     fn new(flags: &Val) -> Result<Self, Failed<Val>> {
         let mut manner = Self { options: RegexOptions::REGEX_OPTION_CAPTURE_GROUP, is_global: false };
