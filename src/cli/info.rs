@@ -60,7 +60,7 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     kinds::only_folders(&path)?;
     let finished = ProblemLog::default();
     before_looking(Path::new(&path), &finished)?;
-    for note in finished.kept() {
+    for note in finished.to_vec() {
         context.printer.problem(&note);
     }
     if kind_of(Path::new(&path))? == DatasetKind::Filesystem {
@@ -95,7 +95,7 @@ fn single_shard(path: &str, context: &Context) -> Finished {
     if let Some(more) = info.parts.len().checked_sub(MAX_LISTED_NAMES).filter(|more| *more > 0) {
         lines.push(format!("  … and {more} more"));
     }
-    Ok(print_facts((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
+    Ok(print_facts((path, DatasetKind::RawWebDataset), lines, &log.to_vec(), fields(&info), context))
 }
 
 /// Prints the content of a folder of media.

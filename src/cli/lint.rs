@@ -152,7 +152,7 @@ pub fn checked(
     };
     let result = poll::watched(|| work(&handles), look);
     view.finish();
-    let mut problems = log.kept();
+    let mut problems = log.to_vec();
     // Shards are checked in parallel; the order of the list must not depend on timing.
     problems.sort_by(|a, b| {
         (&a.subject.shard, a.subject.byte_offset, &a.subject.path).cmp(&(

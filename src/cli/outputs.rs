@@ -23,7 +23,7 @@ pub fn info(path: &str, kind: DatasetKind, context: &Context) -> Finished {
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     if kind == DatasetKind::MixtureIndex {
         let facts = mixture_facts(Path::new(path), u64::MAX, &handles)?;
-        return Ok(print_facts((path, kind), mixture_lines(path, &facts), &log.kept(), fields(&facts), context));
+        return Ok(print_facts((path, kind), mixture_lines(path, &facts), &log.to_vec(), fields(&facts), context));
     }
     let (formats, problems) = format_facts(Path::new(path), &handles)?;
     let mut result = Map::new();

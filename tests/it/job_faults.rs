@@ -149,7 +149,7 @@ fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks
         let found = ProblemLog::default();
         before_looking(folder.path(), &found).unwrap();
         assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
-        assert_eq!(found.kept()[0].kind, ProblemKind::InterruptedPublish);
+        assert_eq!(found.to_vec()[0].kind, ProblemKind::InterruptedPublish);
         finished += 1;
         if finished == 5 {
             return;

@@ -218,7 +218,7 @@ impl ProblemLog {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Returns the problems that were kept, in order of arrival.
-    pub fn kept(&self) -> Vec<Problem> {
+    pub fn to_vec(&self) -> Vec<Problem> {
         self.inner().kept.clone()
     }
     /// Returns the problems beyond those that were kept.

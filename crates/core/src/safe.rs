@@ -36,7 +36,7 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
                 out.push('◌');
                 most = MAX_MARKS;
             } else if is_invisible {
-                stand_in(first, &mut out);
+                push_code_point(first, &mut out);
                 continue;
             }
         }
@@ -92,7 +92,7 @@ fn with_stand_ins(text: &str) -> String {
             '\u{200c}' | '\u{200d}' if joins(before, chars.peek().copied()) => out.push(c),
             '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('?')),
             '\u{7f}' => out.push('␡'),
-            c if is_unsafe(c) || !may_follow(c, before) => stand_in(c, &mut out),
+            c if is_unsafe(c) || !may_follow(c, before) => push_code_point(c, &mut out),
             c => out.push(c),
         }
         before = Some(c);
@@ -100,7 +100,7 @@ fn with_stand_ins(text: &str) -> String {
     out
 }
 
-fn stand_in(c: char, out: &mut String) {
+fn push_code_point(c: char, out: &mut String) {
     let _ = write!(out, "<U+{:04X}>", c as u32);
 }
 

@@ -247,8 +247,8 @@ impl Samples {
     pub fn estimate(mut self, rule: &Rule, own: u64, seen: ReadShare<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
-        let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.tells_all(rule));
-        let mut unseen = (!seen.tells_all(rule) && own == 0).then(|| Unseen::new(seen.part));
+        let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.covers_all(rule));
+        let mut unseen = (!seen.covers_all(rule) && own == 0).then(|| Unseen::new(seen.part));
         let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             let count = same.len() as u64;
@@ -279,7 +279,7 @@ impl Samples {
         let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
         let whole = Whole { windows, documents, length };
         let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
-        let (found, by_keys) = whole.told(&groups, |group| group.found);
+        let (found, by_keys) = whole.estimate(&groups, |group| group.found);
         let least = found - DEVIATIONS * by_keys;
         let gone: f64 = groups.iter().map(|group| group.found.windows).sum::<f64>() / judged.len().max(1) as f64;
         let (removable, margin, by_keys) = match (growth, unseen) {
@@ -290,7 +290,7 @@ impl Samples {
                 ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
             (Some(growth), _) => {
-                let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
+                let (both, by_keys) = whole.estimate(&groups, |group| group.found.plus(&group.grown));
                 let all = both.max(found);
                 let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
                 // A removable window counts for its average number of bytes.
@@ -301,14 +301,14 @@ impl Samples {
         let off = DEVIATIONS * margin;
         let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
         // Where little of the text was read, the estimate may be off by more than its standard deviation covers.
-        let tells_all = seen.tells_all(rule);
+        let covers_all = seen.covers_all(rule);
         Estimate {
             bytes: self.bytes,
             removable: bytes(removable),
             margin: margin as u64,
             key_margin: by_keys as u64,
             least: bytes(least),
-            most: tells_all.then(|| bytes(removable + off)),
+            most: covers_all.then(|| bytes(removable + off)),
             sampled: judged.len() as u64,
             passages: passages.heaviest(most),
         }

@@ -41,7 +41,7 @@ impl ReadShare<'_> {
     }
 
     /// Whether the extrapolation covers all of the text under a rule, and not just a part of it.
-    pub fn tells_all(&self, rule: &Rule) -> bool {
+    pub fn covers_all(&self, rule: &Rule) -> bool {
         self.part >= 1.0 || (self.part * FURTHEST >= 1.0 && rule.min_count <= LEAST_COUNT)
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     /// Returns the average estimate for a window that is in `places` stretches.
-    fn told(outlook: &SurvivalOdds, places: usize) -> f64 {
+    fn average_estimate(outlook: &SurvivalOdds, places: usize) -> f64 {
         let (p, mut chance, mut sum) = (outlook.part, 1.0, 0.0);
         for seen in 0..=places {
             let all = chance * p.powi(seen as i32) * (1.0 - p).powi((places - seen) as i32);
@@ -216,9 +216,12 @@ mod tests {
     fn on_average_what_stays_is_told_whatever_part_was_read() {
         for (part, most) in [(0.9, 0.001), (0.5, 0.01), (0.4, 0.03), (0.25, 0.11)] {
             let [first, none] = [Keep::First, Keep::None].map(|keep| SurvivalOdds::new(part, keep));
-            assert!((told(&first, 1) - 1.0).abs() < 1e-9 && (told(&none, 1) - 1.0).abs() < 1e-9, "{part}");
+            assert!(
+                (average_estimate(&first, 1) - 1.0).abs() < 1e-9 && (average_estimate(&none, 1) - 1.0).abs() < 1e-9,
+                "{part}"
+            );
             for places in [2, 3, 4, 6, 10, 30] {
-                let (told, gone) = (told(&first, places), told(&none, places));
+                let (told, gone) = (average_estimate(&first, places), average_estimate(&none, places));
                 assert!((told - 1.0).abs() < most, "{part} {places}: {told}");
                 assert!(gone.abs() < 3.0 * most * places as f64, "{part} {places}: {gone}");
             }
@@ -231,7 +234,7 @@ mod tests {
         assert_eq!(outlook.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
         let seen = |part| ReadShare { part, stretches: &[] };
-        assert!(seen(0.3).tells_all(&rule) && !seen(0.2).tells_all(&rule));
-        assert!(!seen(0.9).tells_all(&Rule { min_count: 3, ..rule }) && ReadShare::WHOLE.tells_all(&rule));
+        assert!(seen(0.3).covers_all(&rule) && !seen(0.2).covers_all(&rule));
+        assert!(!seen(0.9).covers_all(&Rule { min_count: 3, ..rule }) && ReadShare::WHOLE.covers_all(&rule));
     }
 }

@@ -92,7 +92,7 @@ pub trait TextAt {
     /// Prefetches the byte at `at`, which is read soon.
     fn touch(&self, _at: u64) {}
     /// Returns the cache of known repeats, where reading takes so long that caching pays off.
-    fn known(&self) -> Option<&MatchCache> {
+    fn match_cache(&self) -> Option<&MatchCache> {
         None
     }
 }

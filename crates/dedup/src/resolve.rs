@@ -243,7 +243,7 @@ impl Work {
         let pivot_at = self.at(pivot);
         let [spare, other_spare] = &mut self.spares;
         let (mut spare, mut pivot_text) = (Some(spare), None);
-        let known = text.known();
+        let known = text.match_cache();
         // After the pivot, each repeated window is removable where nothing is counted.
         let at_once = rule.is_plain() && chosen == 0;
         let mut common = Passage { at: 0, len: 0, count: 1 };

@@ -126,7 +126,7 @@ impl Whole {
     }
 
     /// Returns the estimate from all groups together, and its error: the spread of the estimates from each group alone.
-    pub(super) fn told(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
+    pub(super) fn estimate(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
         let mut all = Tally::default();
         groups.iter().for_each(|group| all.add(group));
         let told = self.removable(&of(&all), &all.all);

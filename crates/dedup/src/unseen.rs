@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     /// Returns the expected counts for windows in the given numbers of stretches of the text.
-    fn seen(part: f64, windows: &[(usize, f64)]) -> Unseen {
+    fn expected_counts(part: f64, windows: &[(usize, f64)]) -> Unseen {
         let mut unseen = Unseen::new(part);
         for (stretches, count) in windows {
             let law = Law::new(*stretches as f64, part);
@@ -172,7 +172,7 @@ mod tests {
                         Keep::None => times as f64,
                     };
                     let truth = windows.iter().map(|(times, count)| goes(*times) * count).sum::<f64>() / all;
-                    let found = seen(part, windows).removable(&rule(keep, min_count));
+                    let found = expected_counts(part, windows).removable(&rule(keep, min_count));
                     // How often passages occur is estimated less accurately than whether they do.
                     let most = if min_count > 2 { 0.16 } else { 0.05 };
                     assert!((found - truth).abs() < most, "{part} {keep:?} {min_count} {windows:?}: {found} {truth}");

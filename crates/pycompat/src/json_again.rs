@@ -309,7 +309,7 @@ pub fn is_same_key(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn again(value: &str) -> String {
+    fn rewritten(value: &str) -> String {
         let mut out = Vec::new();
         JsonRewriter::default().push(value.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
@@ -343,20 +343,20 @@ mod tests {
             ),
             (r#"{"a":1,"b":0,"a":2.50}"#, r#"{"a": 2.5, "b": 0}"#),
         ] {
-            assert_eq!(again(value), wanted, "{value}");
+            assert_eq!(rewritten(value), wanted, "{value}");
         }
     }
 
     #[test]
     fn very_many_equal_keys_and_deep_nesting_end() {
         let many: Vec<String> = (0..100_000).map(|number| format!("\"k{}\":{number}", number % 1000)).collect();
-        let out = again(&format!("{{{}}}", many.join(",")));
+        let out = rewritten(&format!("{{{}}}", many.join(",")));
         assert!(out.starts_with("{\"k0\": 99000, \"k1\": 99001") && out.len() < 20_000);
         let mut deep = String::from("1");
         for _ in 0..900 {
             deep = format!("{{\"a\":0,\"a\":{deep}}}");
         }
-        assert_eq!(again(&deep).len(), 900 * 7 + 1);
+        assert_eq!(rewritten(&deep).len(), 900 * 7 + 1);
     }
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
         ] {
             assert_eq!(is_short_float(number.as_bytes()), is_one, "{number}");
         }
-        assert!(again("[0.10000000000000001, 1.50]") == "[0.1, 1.5]");
+        assert!(rewritten("[0.10000000000000001, 1.50]") == "[0.1, 1.5]");
     }
 
     proptest::proptest! {

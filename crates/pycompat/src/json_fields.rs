@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// Returns the last field of the requested key.
-    pub fn found(&self) -> Option<&Field> {
+    pub fn requested(&self) -> Option<&Field> {
         self.list.get(self.found?)
     }
 
@@ -221,7 +221,7 @@ mod tests {
         let mut out = Vec::new();
         fields.settle(line.as_bytes(), &mut out);
         let text = |from, to| std::str::from_utf8(slice(line.as_bytes(), from, to)).unwrap().to_owned();
-        let found = fields.found().map_or(String::new(), |field| text(field.from, field.to));
+        let found = fields.requested().map_or(String::new(), |field| text(field.from, field.to));
         let rest: Vec<String> =
             out.iter().map(|f| format!("{}={}", text(f.key_from, f.key_to), text(f.from, f.to))).collect();
         format!("{found}|{}", rest.join(" "))
@@ -250,7 +250,7 @@ mod tests {
     fn lines_that_are_no_objects_and_objects_of_too_many_fields_are_told() {
         let mut fields = Fields::new("text");
         fields.read(b"[{\"text\":\"a\"}]").unwrap();
-        assert_eq!((fields.shape(), fields.found()), (LineShape::Other(Kind::Array), None));
+        assert_eq!((fields.shape(), fields.requested()), (LineShape::Other(Kind::Array), None));
         let many: Vec<String> = (0..=MAX_FIELDS).map(|number| format!("\"{number}\":[{number}]")).collect();
         fields.read(format!("{{{}}}", many.join(",")).as_bytes()).unwrap();
         assert_eq!(fields.shape(), LineShape::TooMany);

@@ -289,7 +289,7 @@ mod tests {
     use crate::json_write;
     use proptest::prelude::*;
 
-    fn again(raw: &str) -> String {
+    fn rewritten(raw: &str) -> String {
         let mut out = Vec::new();
         push_again(raw.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
@@ -305,7 +305,7 @@ mod tests {
             (r"\uD83D\uDE00\ud83d\u00E9\u00e9", r"\ud83d\ude00\ud83d\u00e9\u00e9"),
             ("é漢😀\u{7f}\u{2028}x", r"\u00e9\u6f22\ud83d\ude00\u007f\u2028x"),
         ] {
-            assert_eq!(again(raw), wanted, "{raw}");
+            assert_eq!(rewritten(raw), wanted, "{raw}");
         }
     }
 
@@ -340,13 +340,13 @@ mod tests {
                 unescape(&raw, &mut ours);
                 prop_assert_eq!(&ours, &text);
                 let wanted = json_write::string(&text);
-                prop_assert_eq!(format!("\"{}\"", again(&raw)), wanted.clone());
+                prop_assert_eq!(format!("\"{}\"", rewritten(&raw)), wanted.clone());
                 let mut out = b"\"".to_vec();
                 push_ascii(&text, &mut out);
                 out.push(b'"');
                 prop_assert_eq!(String::from_utf8(out).unwrap(), wanted);
             }
-            prop_assert_eq!(again(&again(&raw)), again(&raw));
+            prop_assert_eq!(rewritten(&rewritten(&raw)), rewritten(&raw));
         }
 
         #[test]
@@ -377,7 +377,7 @@ mod tests {
             let mut whole = String::new();
             unescape(&raw, &mut whole);
             prop_assert_eq!(text, whole);
-            prop_assert_eq!(String::from_utf8(ascii).unwrap(), again(&raw));
+            prop_assert_eq!(String::from_utf8(ascii).unwrap(), rewritten(&raw));
             prop_assert_eq!(half, has_half(bytes));
         }
     }

@@ -44,7 +44,7 @@ pub(super) fn analyze(text: &str, allow_unicode: bool) -> Analysis {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        found.look(c, previous, next);
+        found.add(c, previous, next);
         found.special |= c != '\n' && !(' '..='~').contains(&c) && !(allow_unicode && is_printable(c));
         previous = Some(c);
     }
@@ -69,7 +69,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn look(&mut self, c: char, previous: Option<char>, next: Option<char>) {
+    fn add(&mut self, c: char, previous: Option<char>, next: Option<char>) {
         let ends_here = next.is_none_or(is_blank);
         self.indicator |= match (c, previous) {
             ('#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`', None) => {

@@ -124,7 +124,7 @@ impl DatasetLock {
                 }
             }
         }
-        Err(held(&path, holder.as_ref()))
+        Err(held_failure(&path, holder.as_ref()))
     }
 
     /// Whether the lock file still contains this lock; `false` after another process has broken it.
@@ -150,7 +150,7 @@ pub fn is_held(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
 
-fn held(path: &Path, holder: Option<&Holder>) -> Failure {
+fn held_failure(path: &Path, holder: Option<&Holder>) -> Failure {
     let why = match holder {
         Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
         None => "it is held by another process".to_owned(),

@@ -129,7 +129,7 @@ impl Template {
     /// usage failure if the template alone is longer than that.
     pub fn around<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
         let kept = match truncation {
-            Some(truncation) => truncation.kept(ids, self.prefix.len() + self.suffix.len())?,
+            Some(truncation) => truncation.truncate(ids, self.prefix.len() + self.suffix.len())?,
             None => ids,
         };
         Ok([&self.prefix, kept, &self.suffix])
@@ -151,7 +151,7 @@ impl Truncation {
     }
 
     /// Returns the part of a text's raw ids that is left when `around` ids are to be put around them.
-    pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
+    pub fn truncate<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
         if self.max_length < around {
             let why = format!(
                 "{} at most {} no room for the {around} of the template",

@@ -108,7 +108,7 @@ impl Other {
                 parts.remove(name);
             }
         }
-        if looks_twice(&file) {
+        if searches_twice(&file) {
             file["normalizer"] = json!({"type": "Sequence", "normalizers": []});
         }
         if let Some(merges) = file.pointer_mut("/model/merges").and_then(Value::as_array_mut) {
@@ -139,7 +139,7 @@ impl Other {
 /// Whether some added tokens are searched for in the raw text, others in the normalized text, and there is no normalizer. The reference
 /// then still searches for the first before the others; the other reader does so only where there is a normalizer, even one that changes
 /// nothing.
-fn looks_twice(file: &Value) -> bool {
+fn searches_twice(file: &Value) -> bool {
     let has_normalizer = file.get("normalizer").is_some_and(|normalizer| !normalizer.is_null());
     let added = || file.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
     let is_normalized = |token: &Value| token.get("normalized").and_then(Value::as_bool).unwrap_or(false);

@@ -19,7 +19,7 @@ pub(super) struct LoadedTokenizer {
 }
 
 /// Builds both from a file's bytes, or returns why that cannot be done.
-pub(super) fn made(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer, String> {
+pub(super) fn build(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer, String> {
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
         Some(file) => {

@@ -280,7 +280,7 @@ impl LazyReferenceModel {
     }
 
     /// Returns the tokens that the model of some words needs; `None` where the whole model is needed.
-    fn wanted(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
+    fn needed_tokens(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
         if words.iter().any(|word| word.len() > MAX_WORD_BYTES) {
             return None;
         }
@@ -306,7 +306,7 @@ impl Model for LazyReferenceModel {
         if let Some(Ok(whole)) = self.whole.get() {
             return whole.tokenize(word);
         }
-        match self.wanted(&HashSet::from([word])) {
+        match self.needed_tokens(&HashSet::from([word])) {
             Some(tokens) => self.model(&tokens, 0)?.tokenize(word),
             None => self.whole()?.tokenize(word),
         }
@@ -329,7 +329,7 @@ impl Model for LazyReferenceModel {
         let new: HashSet<&str> = words.filter(|word| !known.contains_key(*word)).collect();
         let has_long = new.iter().any(|word| word.len() > MAX_REMEMBERED_BYTES);
         if !new.is_empty() {
-            let Some(tokens) = self.wanted(&new) else {
+            let Some(tokens) = self.needed_tokens(&new) else {
                 *known = HashMap::new();
                 return self.whole()?.tokenize_in_pretokenized(text, limit);
             };

@@ -87,7 +87,7 @@ impl Tokenizer {
             last.1 = seen;
             return Ok(Self(known));
         }
-        let loaded = Self::made(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
+        let loaded = Self::build(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
         *last = (Arc::downgrade(&loaded.0), seen);
         Ok(loaded)
     }
@@ -125,12 +125,12 @@ impl Tokenizer {
 
     /// Builds a tokenizer from a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
-        let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
+        let made = Self::build(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
         made.verify_against_reference();
         Ok(made)
     }
 
-    fn made(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Self> {
+    fn build(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Self> {
         Self::inner(name, bytes, hash, together).map(|inner| Self(Arc::new(inner)))
     }
 
@@ -151,7 +151,7 @@ impl Tokenizer {
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
-            let LoadedTokenizer { reference, fast, greatest_id } = json::made(bytes, together).map_err(broken)?;
+            let LoadedTokenizer { reference, fast, greatest_id } = json::build(bytes, together).map_err(broken)?;
             let mut facts = facts_of(&reference, greatest_id, hash.to_owned());
             facts.is_fast = fast.is_ok();
             facts.slow_because = fast.as_ref().err().cloned();

@@ -12,7 +12,7 @@ use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use gristmill_ops::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
+use gristmill_ops::job::jsonl::{clean_path, preview_plan, start_plan, JsonlReport};
 use std::path::Path;
 
 /// Indexes the file of a plan. Flags without effect are noted under a drop-in name, and refused otherwise.
@@ -20,7 +20,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     begin(plan, "a JSONL file", context)?;
     let dry = context.globals.dry_run;
     let options = context.run_options();
-    let task = if dry { look_plan(plan, options)? } else { start_plan(plan, options)? };
+    let task = if dry { preview_plan(plan, options)? } else { start_plan(plan, options)? };
     let report = match follow(task, None, context) {
         Err(stopped) if may_leave_out(plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan.clone() }, context);

@@ -49,7 +49,7 @@ pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Fini
             (folder_lines(path, &facts), fields(facts))
         }
     };
-    Ok(print_facts((path, kind), lines, &log.kept(), result, context))
+    Ok(print_facts((path, kind), lines, &log.to_vec(), result, context))
 }
 
 /// Checks indexes, metadata and sizes.

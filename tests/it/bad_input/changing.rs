@@ -43,7 +43,7 @@ fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, 
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut sink = Meddler { change: Some(&change), keys: Vec::new() };
     let scan = scan_shard(&shard, &mut sink, &handles).unwrap();
-    (scan, sink.keys, log.kept())
+    (scan, sink.keys, log.to_vec())
 }
 
 fn sandbox() -> Sandbox {

@@ -118,7 +118,7 @@ pub fn json_lines(bytes: &[u8]) {
     }
     let facts = jsonl::facts_of(file.path(), 20).expect("whatever is in it");
     assert!(facts.looked_at <= 20 && facts.records.len() <= 20);
-    for problem in log.kept().iter().chain(&facts.problems) {
+    for problem in log.to_vec().iter().chain(&facts.problems) {
         assert_shown(&problem.to_string());
         let (line, at) = (problem.subject.line, problem.subject.byte_offset);
         if let (Some(line), Some(at)) = (line, at) {
@@ -257,7 +257,7 @@ pub fn tar_scan(bytes: &[u8]) {
         assert!(scan.end_offset <= bytes.len() as u64 && sink.at <= scan.end_offset, "{scan:?}");
     }
     assert!(scan.damaged_keys.iter().all(|key| sink.keys.contains(key)), "what is excluded exists");
-    for problem in log.kept() {
+    for problem in log.to_vec() {
         assert_shown(&problem.to_string());
     }
 }

@@ -81,7 +81,7 @@ impl TextAt for Copied<'_> {
         spare.extend_from_slice(self.0.read(at, len, &mut none)?);
         Ok(spare)
     }
-    fn known(&self) -> Option<&MatchCache> {
+    fn match_cache(&self) -> Option<&MatchCache> {
         self.1.as_ref()
     }
 }

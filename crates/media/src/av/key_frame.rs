@@ -81,7 +81,7 @@ mod tests {
         std::fs::read(format!("{}/../../tests/golden/media/av1/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     }
 
-    fn found(bytes: &[u8], limit: u64) -> Result<Option<KeyFrame>, ProbeError> {
+    fn key_frame_of(bytes: &[u8], limit: u64) -> Result<Option<KeyFrame>, ProbeError> {
         key_frame(&mut Reader::new(&bytes, &Cancel::default()), VideoCodec::Av1, limit)
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn the_first_key_frame_is_found_in_every_container() {
         for name in NAMES {
             let bytes = golden(name);
-            let frame = found(&bytes, 1 << 20).unwrap().unwrap();
+            let frame = key_frame_of(&bytes, 1 << 20).unwrap().unwrap();
             // A temporal delimiter, or a sequence header, which occurs only in key frames.
             let is_begin = frame.bytes.starts_with(&[0x12, 0]) || frame.bytes.first() == Some(&0x0a);
             assert!(is_begin && frame.config.first() == Some(&0x81), "{name}: {frame:?}");
@@ -103,7 +103,7 @@ mod tests {
         let sizes = memchr::memmem::find(&bytes, b"stsz").unwrap();
         let size = u32::from_be_bytes(bytes[sizes + 16..sizes + 20].try_into().unwrap()) as usize;
         // Only the second of the two frames is listed as a key frame.
-        let first = found(&bytes, 1 << 20).unwrap().unwrap();
+        let first = key_frame_of(&bytes, 1 << 20).unwrap().unwrap();
         let at = memchr::memmem::find(&bytes, &first.bytes).unwrap();
         bytes[at] = 0xff;
         let listed = [0, 0, 0, 20, b's', b't', b's', b's', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2];
@@ -114,7 +114,7 @@ mod tests {
             let grown = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) + 20;
             bytes[at..at + 4].copy_from_slice(&grown.to_be_bytes());
         }
-        let second = found(&bytes, 1 << 20).unwrap().unwrap();
+        let second = key_frame_of(&bytes, 1 << 20).unwrap().unwrap();
         assert_eq!((second.bytes.len(), &second), (size, &first));
     }
 
@@ -125,9 +125,9 @@ mod tests {
         let cancel = Cancel::default();
         let other = key_frame(&mut Reader::new(&source, &cancel), VideoCodec::H264, 1 << 20);
         assert_eq!(other.unwrap(), None);
-        assert_eq!(found(b"RIFF\x20\0\0\0AVI LIST", 1 << 20).unwrap(), None);
-        assert!(matches!(found(&bytes, 10), Err(ProbeError::Broken { .. })));
+        assert_eq!(key_frame_of(b"RIFF\x20\0\0\0AVI LIST", 1 << 20).unwrap(), None);
+        assert!(matches!(key_frame_of(&bytes, 10), Err(ProbeError::Broken { .. })));
         let mkv = golden("large.mkv");
-        assert!(!matches!(found(&mkv[..mkv.len() - 200], 1 << 20), Ok(Some(_))));
+        assert!(!matches!(key_frame_of(&mkv[..mkv.len() - 200], 1 << 20), Ok(Some(_))));
     }
 }

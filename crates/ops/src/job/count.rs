@@ -140,7 +140,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
             write_file(&*context.fs, output, &[&json[..], b"\n"].concat(), FILE_MODE)?;
         }
     }
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     Ok(report)

@@ -79,7 +79,7 @@ impl Findings {
 
     /// Reports them to `log`, except those that it already has.
     pub(super) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
-        let reported = log.kept();
+        let reported = log.to_vec();
         for (severity, kind, count) in self.counts {
             let kept = self.problems.iter().filter(|problem| (problem.severity, problem.kind) == (severity, kind));
             log.count_more(severity, kind, count.saturating_sub(kept.count() as u64));

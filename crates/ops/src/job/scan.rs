@@ -146,7 +146,7 @@ impl Shared {
     fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
         let mut facts = state.facts.clone();
         // A job reports again what was found when the data set was opened, so that it is in the report.
-        let found = self.problems.kept().into_iter().filter(|problem| !facts.findings.contains(problem));
+        let found = self.problems.to_vec().into_iter().filter(|problem| !facts.findings.contains(problem));
         let found: Vec<Problem> = found.collect();
         facts.findings.extend(found);
         let facts = Arc::new(facts);

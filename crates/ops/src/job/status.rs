@@ -125,7 +125,7 @@ impl StatusBoard {
             remaining: inner.overall.remaining().filter(|_| running),
             bytes_per_second,
             tokens_per_second,
-            problems: problems.kept(),
+            problems: problems.to_vec(),
             counts: problems.counts(),
             unlisted: problems.unlisted(),
             log: inner.log.iter().cloned().collect(),

@@ -159,7 +159,7 @@ impl<R: Send + 'static> Task<R> {
 
     /// Returns the problems and notes so far, kept and counted.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
-        (self.context.problems.kept(), self.context.problems.counts())
+        (self.context.problems.to_vec(), self.context.problems.counts())
     }
 
     /// Waits for the end and returns the result.

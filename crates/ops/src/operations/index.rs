@@ -264,7 +264,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
         }
         _ => return Err(Failure::usage(WHAT, "the format or the path is missing")),
     }
-    reports.problems = context.problems.kept();
+    reports.problems = context.problems.to_vec();
     reports.counts = context.problems.counts();
     Ok(reports)
 }

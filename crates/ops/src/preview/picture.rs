@@ -126,7 +126,7 @@ fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
 }
 
 /// Returns width and height of the kept picture.
-fn kept(width: u32, height: u32) -> (u32, u32) {
+fn kept_size(width: u32, height: u32) -> (u32, u32) {
     let longest = width.max(height).max(1);
     if longest <= KEPT_SIDE {
         return (width, height);

@@ -124,7 +124,7 @@ pub struct TokenRun<'a> {
 
 impl TokenRun<'_> {
     fn tone(&self, at: usize) -> TokenTone {
-        let is_special = || self.known(at).is_some_and(|(pieces, id)| pieces.is_special(id));
+        let is_special = || self.vocabulary_id(at).is_some_and(|(pieces, id)| pieces.is_special(id));
         match () {
             () if self.waste_from.is_some_and(|from| at >= from) => TokenTone::Waste,
             () if self.masked.get(at) == Some(&true) => TokenTone::Masked,
@@ -134,7 +134,7 @@ impl TokenRun<'_> {
         }
     }
 
-    fn known(&self, at: usize) -> Option<(&dyn Pieces, u32)> {
+    fn vocabulary_id(&self, at: usize) -> Option<(&dyn Pieces, u32)> {
         let id = self.ids.get(at).and_then(|id| u32::try_from(*id).ok())?;
         Some((self.pieces?, id))
     }
@@ -145,7 +145,7 @@ impl TokenRun<'_> {
         // Bytes of an incomplete character, each with its token.
         let mut open: Vec<(u8, usize)> = Vec::new();
         for (at, id) in self.ids.iter().enumerate() {
-            match self.known(at).and_then(|(pieces, id)| pieces.piece(id)) {
+            match self.vocabulary_id(at).and_then(|(pieces, id)| pieces.piece(id)) {
                 Some(bytes) => open.extend(bytes.into_iter().map(|byte| (byte, at))),
                 None => {
                     flush(&mut open, &mut texts, true);

@@ -141,7 +141,7 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
         if !entry.file_type().is_file() {
             let message = "it is left out: it is named like a medium, but it is a fifo, socket or device";
             let problem = Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message);
-            return self.tell(problem.with_hint("take it out of the folder, or rename it"));
+            return self.report(problem.with_hint("take it out of the folder, or rename it"));
         }
         self.found.files.push(name);
         Ok(())
@@ -153,14 +153,14 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
         let message =
             format!("it is left out{rest}: the name of this {what} is not UTF-8 ({shown}), so no row can name it");
         let problem = Problem::problem(ProblemKind::EntryNameNotUtf8, Subject::path(path), message);
-        self.tell(problem.with_hint("rename it"))
+        self.report(problem.with_hint("rename it"))
     }
 
     fn error(&self, error: &walkdir::Error) -> Outcome<()> {
         let path = error.path().unwrap_or(self.root);
         if let Some(ancestor) = error.loop_ancestor() {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
-            return self.tell(Problem::note(ProblemKind::Other, Subject::path(path), message));
+            return self.report(Problem::note(ProblemKind::Other, Subject::path(path), message));
         }
         let why = error
             .io_error()
@@ -177,10 +177,10 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             false => "make it readable, or take it out of the folder",
         };
         let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(path), format!("it is left out: {why}"));
-        self.tell(problem.with_hint(hint))
+        self.report(problem.with_hint(hint))
     }
 
-    fn tell(&self, problem: Problem) -> Outcome<()> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
         self.handles.problems.report(problem)
     }
 }

@@ -20,7 +20,7 @@ fn walk_all(root: &Path) -> WalkResult {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let folder = walk(root, |name| name.ends_with(".jpg"), &handles).unwrap();
-    WalkResult { folder, problems: problems.kept(), counted: progress.read().items_done }
+    WalkResult { folder, problems: problems.to_vec(), counted: progress.read().items_done }
 }
 
 fn names(found: &WalkResult) -> Vec<&str> {

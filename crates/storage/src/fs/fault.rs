@@ -191,7 +191,7 @@ impl FaultFs {
     fn naming(&self, op: Op, path: &Path, from: Option<&Path>, run: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let tracks = matches!(self.shared.fault, Fault::PowerCut { .. });
         self.whole(op, path, || {
-            let before = tracks.then(|| super::volatile::PriorState::look(op, path, from));
+            let before = tracks.then(|| super::volatile::PriorState::capture(op, path, from));
             run()?;
             if let Some(before) = before {
                 self.state().memory.named(before);

@@ -28,7 +28,7 @@ pub(super) struct PriorState {
 }
 
 impl PriorState {
-    pub(super) fn look(op: Op, path: &Path, from: Option<&Path>) -> Self {
+    pub(super) fn capture(op: Op, path: &Path, from: Option<&Path>) -> Self {
         let old = super::super::read::open_read(path).ok().and_then(|file| {
             let mut bytes = vec![0; usize::try_from(file.len()).ok()?];
             file.read_exact_at(&mut bytes, 0).ok()?;

@@ -152,12 +152,12 @@ mod tests {
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
         // Unlimited room, less room than the tables need, and none.
-        let known = [ROOM, 6 << 20, 0].map(|room| known(Cache::within(room)));
+        let known = [ROOM, 6 << 20, 0].map(|room| count_known(Cache::within(room)));
         assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
     }
 
     /// Returns how many words are known when they occur a second time.
-    fn known(mut cache: Cache) -> usize {
+    fn count_known(mut cache: Cache) -> usize {
         cache.open();
         let room = cache.room;
         let bytes = |cache: &Cache| cache.short.bytes() + cache.long.bytes();

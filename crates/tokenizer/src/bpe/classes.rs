@@ -75,7 +75,7 @@ impl Classes {
 
     /// Returns the classes of the character at this place of a text, and its length in bytes; [`END`] and 0 after the last.
     #[inline]
-    pub(super) fn look(&self, text: &[u8], at: usize) -> (u8, usize) {
+    pub(super) fn class_at(&self, text: &[u8], at: usize) -> (u8, usize) {
         match text.get(at) {
             None => (END, 0),
             Some(byte) if *byte < 0x80 => (self.ascii[usize::from(*byte)], 1),
@@ -90,7 +90,7 @@ impl Classes {
     #[inline]
     pub(super) fn run(&self, text: &[u8], mut at: usize, classes: u8) -> usize {
         loop {
-            let (class, length) = self.look(text, at);
+            let (class, length) = self.class_at(text, at);
             if class & classes == 0 {
                 return at;
             }
@@ -111,7 +111,7 @@ impl Classes {
             }
             // Consecutive characters of several bytes are examined one by one.
             loop {
-                let (class, length) = self.look(text, at);
+                let (class, length) = self.class_at(text, at);
                 if class & LETTER == 0 {
                     return at;
                 }
@@ -127,7 +127,7 @@ impl Classes {
     #[inline]
     pub(super) fn others(&self, text: &[u8], mut at: usize) -> usize {
         loop {
-            let (class, length) = self.look(text, at);
+            let (class, length) = self.class_at(text, at);
             if class & (SPACE | LETTER | NUMBER | END) != 0 {
                 return at;
             }
@@ -175,7 +175,7 @@ mod tests {
                 engine.find_iter(&all).for_each(|(from, to)| is_in[from..to].fill(true));
             }
             for (at, character) in all.char_indices() {
-                let (found, length) = classes.look(all.as_bytes(), at);
+                let (found, length) = classes.class_at(all.as_bytes(), at);
                 assert_eq!((found & bit != 0, length), (is_in[at], character.len_utf8()), "{pattern} {character:?}");
             }
         }

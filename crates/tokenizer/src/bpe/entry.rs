@@ -34,7 +34,7 @@ pub(super) trait Entry: Pod {
     fn is_empty(&self) -> bool;
 
     /// Returns what the entry says about this word.
-    fn known(&self, key: Self::Key) -> WordEntry;
+    fn lookup(&self, key: Self::Key) -> WordEntry;
 }
 
 /// The entry of a short word: two numbers of its key, then its ids. The number of ids is stored above the length in the key, where a key
@@ -91,7 +91,7 @@ impl Entry for ShortEntry {
     }
 
     #[inline]
-    fn known(&self, key: ShortKey) -> WordEntry {
+    fn lookup(&self, key: ShortKey) -> WordEntry {
         let [low, high, ..] = *self;
         if let Some((count, few)) = ids_of(self, key) {
             let mut ids = [0; MAX_IDS];
@@ -137,7 +137,7 @@ impl Entry for LongEntry {
     }
 
     #[inline]
-    fn known(&self, key: LongKey) -> WordEntry {
+    fn lookup(&self, key: LongKey) -> WordEntry {
         let [word, ids]: [[u64; 4]; 2] = bytemuck::cast(*self);
         let mut ids: [u32; MAX_IDS] = bytemuck::cast(ids);
         let count = (ids[0] >> ID_BITS) as usize;
@@ -166,23 +166,23 @@ mod tests {
                 let (ids, mut kept) = (&all[..count], [0; MAX_IDS]);
                 kept[..count].copy_from_slice(ids);
                 let entry = LongEntry::new(long, ids);
-                assert_eq!((entry.known(long), entry.key()), (WordEntry::Ids(count, kept), Some(long)));
+                assert_eq!((entry.lookup(long), entry.key()), (WordEntry::Ids(count, kept), Some(long)));
                 assert!(!entry.is_empty());
-                assert_eq!(entry.known(LongKey::new(text, 4, length)), WordEntry::Nothing);
+                assert_eq!(entry.lookup(LongKey::new(text, 4, length)), WordEntry::Nothing);
                 if length > 15 {
                     continue;
                 }
                 let [short, other] = [3, 4].map(|at| ShortKey::new(text, at, length));
                 let entry = ShortEntry::new(short, ids);
                 let known = if count <= FEW { WordEntry::Ids(count, kept) } else { WordEntry::Elsewhere };
-                assert_eq!((entry.known(short), entry.key()), (known, Some(short)));
+                assert_eq!((entry.lookup(short), entry.key()), (known, Some(short)));
                 assert!(!entry.is_empty());
                 assert_eq!(ids_of(&entry, short).is_some(), count <= FEW);
                 assert!(ids_of(&entry, other).is_none() && ids_of(&entry, ShortKey::NONE).is_none());
-                assert_eq!(entry.known(other), WordEntry::Nothing);
+                assert_eq!(entry.lookup(other), WordEntry::Nothing);
                 // Words of other lengths.
                 for length in (1..=15).filter(|other| *other != length) {
-                    assert_eq!(entry.known(ShortKey::new(text, 3, length)), WordEntry::Nothing);
+                    assert_eq!(entry.lookup(ShortKey::new(text, 3, length)), WordEntry::Nothing);
                 }
             }
         }

@@ -212,7 +212,7 @@ fn side_by_side<L: Steps, const N: usize>(
         }
         for (lane, turn) in lanes.iter_mut().zip(&turns).take(count) {
             let [with_left, with_right] = turn.placed.map(|placed| pairs.answer(placed));
-            lane.found(turn.at, &turn.joined, with_left, with_right);
+            lane.set_ranks(turn.at, &turn.joined, with_left, with_right);
         }
     }
     Some(!queue.has_more)

@@ -26,7 +26,7 @@ pub(super) trait Steps {
 
     /// Stores the ranks that were looked up after [`join`](Self::join): of the joined symbol with the one before it, and with the one after
     /// it.
-    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
+    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
 
     /// Appends the remaining symbols.
     fn finish(&self, out: &mut Vec<u32>);
@@ -116,7 +116,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     }
 
     #[inline]
-    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);

@@ -3,8 +3,8 @@
 use super::boundary_filter::BoundaryFilter;
 use super::hash::of_bytes;
 use super::index::Index;
-use super::made::MergedTokens;
 use super::merge_stats::MergeStats;
+use super::merged_tokens::MergedTokens;
 use super::pairs::Pairs;
 use super::pieces::PrefixMerges;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};

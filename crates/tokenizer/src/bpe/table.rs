@@ -110,11 +110,11 @@ impl<E: Entry> Table<E> {
     /// Returns what is known of a word, and moves it to the first slot.
     pub(super) fn find(&mut self, key: E::Key) -> WordEntry {
         let Some((entries, first)) = self.both(key.hash()) else { return WordEntry::Nothing };
-        match entries[first].known(key) {
+        match entries[first].lookup(key) {
             WordEntry::Nothing => {}
             known => return known,
         }
-        let known = entries[1 - first].known(key);
+        let known = entries[1 - first].lookup(key);
         if known != WordEntry::Nothing {
             entries.swap(0, 1);
         }
@@ -132,7 +132,7 @@ impl<E: Entry> Table<E> {
     fn put(&mut self, key: E::Key, entry: E) {
         let Some((entries, first)) = self.both(key.hash()) else { return };
         let second = 1 - first;
-        let is_same = |other: &E| other.known(key) != WordEntry::Nothing;
+        let is_same = |other: &E| other.lookup(key) != WordEntry::Nothing;
         if is_same(&entries[first]) {
             return;
         }

@@ -38,7 +38,7 @@ impl Default for WideMerger {
 impl WideMerger {
     /// Updates the first pair of a place's block.
     #[inline]
-    fn look_again(&mut self, place: u8) {
+    fn update_block(&mut self, place: u8) {
         let block = usize::from(place) / BLOCK;
         if let (Some(first), Some(part)) = (self.first.get_mut(block), self.order.as_chunks().0.get(block)) {
             *first = JoinOrder::first_of(part);
@@ -84,7 +84,7 @@ impl Steps for WideMerger {
         self.next[usize::from(at)] = right;
         self.before[usize::from(right)] = at;
         self.order[usize::from(gone)] = JoinOrder::LAST;
-        self.look_again(gone);
+        self.update_block(gone);
         Joined {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
@@ -95,12 +95,12 @@ impl Steps for WideMerger {
     }
 
     #[inline]
-    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
-        self.look_again(at as u8);
-        self.look_again(before as u8);
+        self.update_block(at as u8);
+        self.update_block(before as u8);
     }
 
     fn finish(&self, out: &mut Vec<u32>) {

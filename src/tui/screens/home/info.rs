@@ -87,11 +87,11 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
         DatasetKind::PackedFolder => packed_folder(path, &handles).map(|facts| tokens::packed_folder(&facts)),
         DatasetKind::TokenFolder => {
             let facts = folder_facts(path, None, None, &handles)?;
-            Ok(tokens::folder(&facts, &log.kept()))
+            Ok(tokens::folder(&facts, &log.to_vec()))
         }
         DatasetKind::ForagerSamples => {
             let facts = forager_facts(path, &handles)?;
-            Ok(tokens::samples(&facts, &log.kept()))
+            Ok(tokens::samples(&facts, &log.to_vec()))
         }
         DatasetKind::PackedFormats => {
             let (formats, problems) = format_facts(path, &handles)?;

@@ -101,7 +101,7 @@ impl KnownRows {
 
     fn problem(&self, row: usize) -> Option<Problem> {
         let Some(&at) = self.order.get(row) else { return self.other(row).map(|problem| Problem::clone(problem)) };
-        let known = self.list.known(at)?;
+        let known = self.list.problem_of(at)?;
         let shard = self.groups.group(at.group).map(|group| group.name.to_string());
         let number = || format!("#{}", self.groups.number(at));
         let key = known.key.as_ref().map_or_else(number, ToString::to_string);
@@ -111,7 +111,7 @@ impl KnownRows {
 
     fn way(&self, row: usize) -> Option<ProblemTarget> {
         if let Some(&at) = self.order.get(row) {
-            let key = self.list.known(at)?.key.clone();
+            let key = self.list.problem_of(at)?.key.clone();
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name));
             let target = shard.zip(key).map(|(shard, key)| Target { group: at.group, shard, key: Some(key) });
             return Some(ProblemTarget {
@@ -165,7 +165,7 @@ impl Rows {
         match self {
             Self::Reported(rows) => rows.problems.get(row).map(|problem| problem.kind),
             Self::Known(rows) => match rows.order.get(row) {
-                Some(at) => rows.list.known(*at).map(|known| known.kind),
+                Some(at) => rows.list.problem_of(*at).map(|known| known.kind),
                 None => rows.other(row).map(|problem| problem.kind),
             },
         }

@@ -217,7 +217,7 @@ impl Ranges for FoundRepeats {
     }
 
     fn copy_of(&mut self, at: usize, range: usize) -> Result<Option<(usize, usize)>, &'static str> {
-        let kept = self.repeats().and_then(|repeats| repeats.kept(repeats.ranges_of(at).get(range)?));
+        let kept = self.repeats().and_then(|repeats| repeats.kept_copy(repeats.ranges_of(at).get(range)?));
         kept.map(Some).ok_or("its other copy is not known")
     }
 

@@ -84,7 +84,7 @@ impl AudioSetup {
     }
 
     /// Number of bytes at the beginning of a packet that [`samples`](Self::samples) requires.
-    pub fn looks_at(&self) -> usize {
+    pub fn header_bytes(&self) -> usize {
         match self.codec {
             AudioCodec::Mpeg | AudioCodec::Wavpack => 4,
             AudioCodec::Eac3 => 8,

@@ -349,7 +349,7 @@ impl AudioTally<'_> {
         } else if trusted {
             told
         } else {
-            let count = self.setup.looks_at().min(usize::try_from(size).unwrap_or(usize::MAX));
+            let count = self.setup.header_bytes().min(usize::try_from(size).unwrap_or(usize::MAX));
             let head = reader.sparse(sample.at, count)?.to_vec();
             self.setup.samples(&head, size).unwrap_or(told)
         };

@@ -64,7 +64,7 @@ pub fn visit(
     index: usize,
     visitor: &mut samples::Visitor,
 ) -> Result<(), ProbeError> {
-    let (mut tracks, mut fragments, mut wanted) = (tracks.to_vec(), fragments.again(tracks), true);
+    let (mut tracks, mut fragments, mut wanted) = (tracks.to_vec(), fragments.restarted(tracks), true);
     let len = reader.len();
     let mut stack = vec![(0, len)];
     while let (Some(&(at, end)), true) = (stack.last(), wanted) {
@@ -106,7 +106,7 @@ impl Fragments {
     }
 
     /// Returns a copy that starts from the beginning, for another pass.
-    pub fn again(&self, tracks: &[Track]) -> Self {
+    pub fn restarted(&self, tracks: &[Track]) -> Self {
         let states = tracks.iter().map(|track| State { end: track.end, ..State::default() }).collect();
         Self { defaults: self.defaults.clone(), states, current: Current::default() }
     }

@@ -279,11 +279,11 @@ impl Chunks {
             left: 0,
             at: 0,
         };
-        chunks.look_ahead(reader)?;
+        chunks.read_next_run(reader)?;
         Ok(chunks)
     }
 
-    fn look_ahead(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
+    fn read_next_run(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
         self.ahead = match (self.runs.pair(reader)?, self.runs.next(reader)?) {
             (Some((first, count)), Some(description)) => Some((u64::from(first), count.max(1), description.max(1))),
             _ => None,
@@ -303,7 +303,7 @@ impl Chunks {
             self.ahead.filter(|&(first, ..)| first <= self.number || self.number == 1 && self.per_chunk == 0)
         {
             (self.per_chunk, self.description) = (u64::from(count), description);
-            self.look_ahead(reader)?;
+            self.read_next_run(reader)?;
         }
         Ok(Some((if at > i64::MAX as u64 { 0 } else { at }, self.description)))
     }

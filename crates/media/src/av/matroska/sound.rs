@@ -132,7 +132,7 @@ impl Sound {
     }
 
     fn samples(&mut self, reader: &mut Reader, frame: &Frame) -> Result<i64, ProbeError> {
-        let wanted = self.setup.looks_at();
+        let wanted = self.setup.header_bytes();
         let len = frame.len + self.stripped.len() as u64;
         let count = usize::try_from(frame.len).unwrap_or(usize::MAX).min(wanted);
         let told = if self.stripped.is_empty() {

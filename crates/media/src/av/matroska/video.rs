@@ -59,7 +59,7 @@ impl Pictures {
     ) -> Result<(), ProbeError> {
         if self.frames == 0 {
             self.first = Some(time);
-            self.look(reader, frame)?;
+            self.read_packet(reader, frame)?;
             if self.rate.is_none() {
                 self.analysis = Some(Analysis::new(self.base, self.codec, self.timing.unwrap_or_default()));
             }
@@ -73,7 +73,7 @@ impl Pictures {
     }
 
     /// Reads size and timing from the first packet, which are more accurate than those of the container.
-    fn look(&mut self, reader: &mut Reader, frame: &Frame) -> Result<(), ProbeError> {
+    fn read_packet(&mut self, reader: &mut Reader, frame: &Frame) -> Result<(), ProbeError> {
         if !self.codec.needs_packet() {
             return Ok(());
         }

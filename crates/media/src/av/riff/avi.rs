@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
             let mut here = 0;
             while let Some(head) = bytes.get(here..).and_then(|rest| rest.first_chunk::<8>().copied()) {
                 let position = at + here as u64;
-                match self.found(&head, position, position - from) {
+                match self.classify(&head, position, position - from) {
                     ChunkKind::Nothing => here += 1,
                     ChunkKind::Pass(count) => {
                         at = position + count;
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Interprets a chunk header at `position`, which is `searched` bytes after the expected offset.
-    fn found(&mut self, head: &[u8; 8], position: u64, searched: u64) -> ChunkKind {
+    fn classify(&mut self, head: &[u8; 8], position: u64, searched: u64) -> ChunkKind {
         let [a, b, c, d, size @ ..] = *head;
         let size = u32::from_le_bytes(size);
         if a > 127 || position.saturating_add(7).saturating_add(u64::from(size)) > self.end {

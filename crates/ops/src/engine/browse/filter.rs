@@ -110,7 +110,7 @@ impl SampleFilter {
             || self.problems
     }
 
-    fn wanted(&self, group: u32, marks: &Marks) -> VisitFields {
+    fn required_fields(&self, group: u32, marks: &Marks) -> VisitFields {
         VisitFields {
             keys: self.key.is_some() || (self.excluded.is_some() && marks.samples_named_in(group) > 0),
             sizes: self.min_bytes.is_some() || self.max_bytes.is_some(),
@@ -151,7 +151,7 @@ pub fn run(
             None => {
                 let mut bits = BitsBuilder::default();
                 let mut seen = 0u64;
-                let looked = catalog.visit(group, filter.wanted(group, marks), cancel, &mut |sample| {
+                let looked = catalog.visit(group, filter.required_fields(group, marks), cancel, &mut |sample| {
                     if filter.takes(group, &sample, marks, problems) {
                         bits.add(sample.index);
                     }

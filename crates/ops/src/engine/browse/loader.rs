@@ -196,7 +196,7 @@ fn mapped(
         }
     }
     let find = |name: &str| read.iter().find(|(known, _)| *known == name).map(|(_, part)| part);
-    let known = class.known();
+    let known = class.built_in();
     let fill = |name: &str, expr: &str, expression: &FieldExpression| {
         let class_field = field_of(known, name);
         let value = decode::eval(expression, &find).map(FieldValue::Found).map_err(|error| error.to_string());

@@ -49,7 +49,7 @@ pub(super) fn open(root: &Path) -> Outcome<Opening> {
     catalog.has_tables =
         has_tables && catalog.check_out(&Cancel::default()).map(|tables| catalog.put_back(tables)).is_ok();
     let root = root.to_owned();
-    let background: Background = Box::new(move |cancel| look_at_shards(&root, &state, cancel));
+    let background: Background = Box::new(move |cancel| measure_shards(&root, &state, cancel));
     Ok(Opening { catalog: Arc::new(catalog), stop, background: vec![background] })
 }
 
@@ -71,7 +71,7 @@ impl Drop for Prepared {
 }
 
 /// Determines the size of every shard, and which of them cannot be read.
-fn look_at_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
+fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
     let current = || Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner));
     let mut groups = current().groups.clone();
     for group in &mut groups {

@@ -56,11 +56,11 @@ impl ProblemList {
 
     /// Returns the message of a sample's problem.
     pub fn get(&self, at: SampleAt) -> Option<&Arc<str>> {
-        self.known(at).map(|known| &known.why)
+        self.problem_of(at).map(|known| &known.why)
     }
 
     /// Returns the problem of a sample.
-    pub fn known(&self, at: SampleAt) -> Option<&SampleProblem> {
+    pub fn problem_of(&self, at: SampleAt) -> Option<&SampleProblem> {
         self.places.get(&at)
     }
 

@@ -108,7 +108,7 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
             let files_there = files.len();
             let Some(file) = usize::try_from(number).ok().and_then(|number| files.get_mut(number)) else {
                 stray += 1;
-                tell(handles, stray, on(row), || {
+                report_finding(handles, stray, on(row), || {
                     format!(
                         "sample {row} is in file {number}, and the list has {}",
                         text::count(files_there as u64, "file")
@@ -151,7 +151,7 @@ fn check_row(
     let ForagerFile { name, bytes, samples, sample_bytes, told, .. } = file;
     let mut report = |message: &dyn Fn() -> String| {
         *told += 1;
-        tell(handles, *told, Subject::path(table).at(row * ROW), message)
+        report_finding(handles, *told, Subject::path(table).at(row * ROW), message)
     };
     let end = offset.checked_add(length);
     if bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
@@ -182,7 +182,12 @@ pub fn counted(facts: &ForagerFacts) -> Checked {
 }
 
 /// Reports the first findings, and counts the others.
-fn tell(handles: &Handles<'_>, number: u64, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
+fn report_finding(
+    handles: &Handles<'_>,
+    number: u64,
+    subject: Subject,
+    message: impl FnOnce() -> String,
+) -> Outcome<()> {
     if number > TOLD {
         handles.problems.count_more(Severity::Problem, ProblemKind::IndexMismatch, 1);
         return Ok(());
@@ -277,7 +282,7 @@ mod tests {
     }
 
     /// Checks two files with two samples and one, after `spoil` damaged something.
-    fn said(spoil: impl FnOnce(&Path)) -> (Outcome<ForagerFacts>, String) {
+    fn check_damaged(spoil: impl FnOnce(&Path)) -> (Outcome<ForagerFacts>, String) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(&root.join("tokenized-samples/a.bin"), &[0; 16]);
@@ -289,12 +294,12 @@ mod tests {
         let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
         let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
         let facts = forager_facts(root, &handles);
-        (facts, problems.kept().iter().map(|problem| format!("{problem}\n")).collect())
+        (facts, problems.to_vec().iter().map(|problem| format!("{problem}\n")).collect())
     }
 
     #[test]
     fn a_sound_index_has_no_findings() {
-        let (facts, said) = said(|_| ());
+        let (facts, said) = check_damaged(|_| ());
         let facts = facts.unwrap();
         assert_eq!((facts.samples, facts.bytes, facts.shortest, facts.longest, said.as_str()), (3, 24, 8, 8, ""));
         assert_eq!(facts.files[0].samples, 2);
@@ -304,14 +309,14 @@ mod tests {
     fn what_does_not_fit_is_found() {
         let table = |new: &[[u64; 3]]| {
             let bytes = rows(new);
-            said(move |root| put(&root.join("index/sample_locations.bin"), &bytes)).1
+            check_damaged(move |root| put(&root.join("index/sample_locations.bin"), &bytes)).1
         };
         assert!(table(&[[0, 0, 8], [0, 8, 9], [1, 0, 8]]).contains("beyond the end"));
         assert!(table(&[[0, 0, 8], [0, u64::MAX, 9], [1, 0, 8]]).contains("beyond the end"));
         assert!(table(&[[0, 0, 8], [0, 9, 7], [1, 0, 8]]).contains("begins at 9"));
         assert!(table(&[[0, 0, 8], [0, 8, 8], [2, 0, 8]]).contains("the list has 2 files"));
         assert!(table(&[[0, 0, 8], [0, 8, 8]]).contains("8 bytes after its last sample"));
-        let with = |name: &'static str, bytes: &'static [u8]| said(move |root| put(&root.join(name), bytes)).1;
+        let with = |name: &'static str, bytes: &'static [u8]| check_damaged(move |root| put(&root.join(name), bytes)).1;
         assert!(with("index/sample_locations.bin", &[1; 25]).contains("not a multiple of 24"));
         assert!(with("tokenized-samples/c.bin", b"1").contains("does not list"));
         assert!(with("index/sample_schema.json", b"{").contains("cannot be understood"));
@@ -319,14 +324,14 @@ mod tests {
             "total_bytes_per_sample": 9}"#;
         assert!(with("index/sample_schema.json", schema).contains("the schema says 9"));
         assert!(with("index/file_location.txt", b"nowhere.bin\ntokenized-samples/b.bin\n").contains("is not there"));
-        assert!(said(|root| put(&root.join("index/file_location.txt"), b"\xff")).0.is_err());
-        assert!(said(|root| std::fs::remove_file(root.join("index/file_location.txt")).unwrap()).0.is_err());
+        assert!(check_damaged(|root| put(&root.join("index/file_location.txt"), b"\xff")).0.is_err());
+        assert!(check_damaged(|root| std::fs::remove_file(root.join("index/file_location.txt")).unwrap()).0.is_err());
     }
 
     proptest! {
         #[test]
         fn any_table_is_walked(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let (facts, _) = said(|root| put(&root.join("index/sample_locations.bin"), &bytes));
+            let (facts, _) = check_damaged(|root| put(&root.join("index/sample_locations.bin"), &bytes));
             prop_assert!(facts.is_ok());
         }
     }

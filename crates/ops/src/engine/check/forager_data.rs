@@ -89,7 +89,7 @@ impl<'a> Samples<'a> {
             }
             let ids = code.ids(bytes).into_iter();
             for (place, id) in (0_u64..).zip(ids).filter(|(_, id)| *id < 0 || *id > greatest) {
-                found.tell(at + place * code.size(), || match self.vocabulary {
+                found.report_at(at + place * code.size(), || match self.vocabulary {
                     Some(known) => format!("the id {id} is beyond those of {}: 0 to {}", known.name, known.greatest),
                     None => format!("the id {id} is below 0"),
                 })?;
@@ -107,7 +107,7 @@ fn holds_text(path: &Path) -> bool {
 fn masks(found: &mut FileFindings<'_>, from: u64, to: u64) -> Outcome<()> {
     each_piece(found, from, to, |found, at, bytes| {
         for (place, mask) in (0_u64..).zip(bytes).filter(|(_, mask)| **mask > 1) {
-            found.tell(at + place, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
+            found.report_at(at + place, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
         }
         Ok(())
     })
@@ -142,11 +142,11 @@ fn judge(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bool) -
         return Ok(());
     }
     if line.iter().all(u8::is_ascii_whitespace) {
-        return found.tell(begin, || "the line is blank, and the reader fails at it".to_owned());
+        return found.report_at(begin, || "the line is blank, and the reader fails at it".to_owned());
     }
     match python_line(line) {
         Ok(()) => Ok(()),
-        Err(_) => found.tell(begin, || "the line is no JSON, and the reader fails at it".to_owned()),
+        Err(_) => found.report_at(begin, || "the line is no JSON, and the reader fails at it".to_owned()),
     }
 }
 
@@ -158,7 +158,7 @@ struct FileFindings<'a> {
 }
 
 impl FileFindings<'_> {
-    fn tell(&mut self, at: u64, message: impl FnOnce() -> String) -> Outcome<()> {
+    fn report_at(&mut self, at: u64, message: impl FnOnce() -> String) -> Outcome<()> {
         self.number += 1;
         if self.number > TOLD {
             self.handles.problems.count_more(Severity::Problem, ProblemKind::BadFile, 1);
@@ -185,7 +185,7 @@ fn each_piece<'a>(
         match found.file.read_exact_at(&mut bytes, at) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                return found.tell(at, || "it grew shorter while it was read".to_owned());
+                return found.report_at(at, || "it grew shorter while it was read".to_owned());
             }
             Err(error) => return Err(Failure::io(WHAT, found.file.path(), &error)),
         }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     /// Checks a set of one file, with samples of `size` bytes each.
-    fn said(name: &str, data: &[u8], size: u64, schema: Option<&str>, greatest: Option<u32>) -> String {
+    fn check_file(name: &str, data: &[u8], size: u64, schema: Option<&str>, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join(name), data);
         put(&dir.path().join("index/file_location.txt"), format!("{name}\n").as_bytes());
@@ -226,7 +226,7 @@ mod tests {
         let vocabulary = greatest.map(|greatest| Vocabulary { name: "v".into(), greatest });
         let samples = Samples::of(&facts, vocabulary.as_ref(), &handles).unwrap();
         facts.files.iter().for_each(|file| samples.check(file, &handles).unwrap());
-        problems.kept().iter().map(|problem| format!("{problem}\n")).collect()
+        problems.to_vec().iter().map(|problem| format!("{problem}\n")).collect()
     }
 
     const MASKED: &str = r#"{"sample_size": 2, "arrays": [{"name": "tokens", "dtype": "int32", "offset": 0},
@@ -239,20 +239,20 @@ mod tests {
 
     #[test]
     fn ids_and_masks_of_samples_are_looked_at() {
-        let of = |ids, masks, greatest| said("t/a.bin", &masked(ids, masks), 10, Some(MASKED), greatest);
+        let of = |ids, masks, greatest| check_file("t/a.bin", &masked(ids, masks), 10, Some(MASKED), greatest);
         assert_eq!(of([1, 2, 3, 4], [0, 1, 0, 1], Some(4)), "");
         assert!(of([1, 2, 5, 4], [0, 1, 0, 1], Some(4)).contains("the id 5 is beyond those of v: 0 to 4"));
         assert_eq!(of([1, 2, 5, 4], [0, 1, 0, 1], None), "");
         assert!(of([1, -2, 3, 4], [0, 1, 0, 1], None).contains("the id -2 is below 0"));
         assert!(of([1, 2, 3, 4], [0, 1, 0, 7], None).contains("a mask is 7"));
-        let plain = said("t/a.bin", &[9; 8], 4, None, Some(3));
+        let plain = check_file("t/a.bin", &[9; 8], 4, None, Some(3));
         assert!(plain.contains("nothing says how long an id is"), "{plain}");
     }
 
     #[test]
     fn lines_that_the_reader_fails_at_are_named() {
         let all = b"{\"a\": NaN}\n  \nnope\n[1]";
-        let said = said("a.jsonl", all, all.len() as u64, None, None);
+        let said = check_file("a.jsonl", all, all.len() as u64, None, None);
         assert_eq!(said.lines().count(), 2, "{said}");
         assert!(said.contains("blank") && said.contains("no JSON"), "{said}");
     }
@@ -269,7 +269,7 @@ mod tests {
                     r#"{{"sample_size": {sample_size}, "arrays": [{{"name": "tokens", "dtype": "{dtype}",
                     "offset": {offset}}}], "total_bytes_per_sample": {total}}}"#
                 );
-                said("t/a.bin", &data, 7, Some(&schema), Some(9));
+                check_file("t/a.bin", &data, 7, Some(&schema), Some(9));
             }
         }
     }

@@ -153,7 +153,7 @@ impl EntryChecker<'_> {
             let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { WHOLE };
             self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };
-        match self.prober.look_as(media_type, source)? {
+        match self.prober.probe_as(media_type, source)? {
             Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
             Verdict::Media { facts: Some(facts), damage, .. } => {
                 if let Some(damage) = damage {
@@ -221,7 +221,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
             look.at(&found, &Part::new(file, offset, size), || Subject::shard(&shard.name).key(&found.key))?;
         }
     }
-    without.tell(Subject::shard(&shard.name), handles)
+    without.report(Subject::shard(&shard.name), handles)
 }
 
 /// Entries that a filter selects but that have no row.
@@ -241,7 +241,7 @@ impl Without {
         }
     }
 
-    fn tell(self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
+    fn report(self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
         if self.count == 0 {
             return Ok(());
         }
@@ -286,7 +286,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
             without.note(name, !known.exists([name]).map_err(failed)?);
         }
     }
-    without.tell(Subject::path(root), handles)?;
+    without.report(Subject::path(root), handles)?;
     let last: Option<i64> =
         connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0)).map_err(failed)?;
     let last = last.unwrap_or(0).max(0);

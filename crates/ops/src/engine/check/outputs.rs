@@ -55,7 +55,7 @@ pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<Format
             }
             Err(failure) => return Err(failure),
         };
-        problems.extend(log.kept());
+        problems.extend(log.to_vec());
         let is_damaged =
             |problem: &Problem| problem.severity > Severity::Note && is_below(problem.subject.path.as_deref(), &path);
         if state == "packed" && problems.iter().any(is_damaged) {

@@ -34,7 +34,7 @@ fn index_of(case: &str, to: &Path) -> (Index, u64) {
 fn problems(folder: &Path) -> Vec<Problem> {
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     check_shard(folder, 1 << 30, Handles { progress: &progress, cancel: &cancel, problems: &log }).unwrap();
-    log.kept()
+    log.to_vec()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn indexes_of_the_reference_are_right_and_hold_what_it_wrote() {
             let (progress, log) = (Progress::default(), ProblemLog::default());
             let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
             let facts = check_shard(&shard_folder(dir.path(), number), 1 << 30, handles).unwrap();
-            assert_eq!(log.kept(), [], "{case}");
+            assert_eq!(log.to_vec(), [], "{case}");
             documents += facts.documents;
             text_bytes += facts.text_bytes;
             let (length, ranges, bytes) = facts.ranges[0];

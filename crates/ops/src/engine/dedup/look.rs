@@ -280,7 +280,7 @@ impl Repeats {
 
     /// Returns the document with the copy of a range that is kept, and the offset of that copy in its text, in bytes. Under "keep none" and
     /// at the first occurrence of a text that repeats itself this may be the range itself.
-    pub fn kept(&self, range: &RangeSeen) -> Option<(usize, usize)> {
+    pub fn kept_copy(&self, range: &RangeSeen) -> Option<(usize, usize)> {
         let (document, mut from) = self.locate(range.kept)?;
         let text = self.text_of(document);
         while !text.is_char_boundary(from) {

@@ -259,12 +259,12 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
         Ok(None) => {}
         Err(failure) => report(failure, handles)?,
     }
-    kept(folder, handles)?;
+    check_kept_lengths(folder, handles)?;
     Ok(Some((count, bytes)))
 }
 
 /// Checks that the file has one ascending number per line. It exists only after the output was written.
-fn kept(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
+fn check_kept_lengths(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
     let file = match open_read(&folder.join(KEPT_LENGTHS)) {
         Ok(file) => file,
         Err(failure) if failure.is_missing() => return Ok(()),

@@ -44,7 +44,7 @@ impl IndexCompare {
     }
 
     /// Reports the differences. The last value is the file's size.
-    pub fn tell(&self, problems: &dyn ProblemSink) -> Outcome<()> {
+    pub fn report_differences(&self, problems: &dyn ProblemSink) -> Outcome<()> {
         let (has, wanted) = (self.index.len(), self.at);
         let report = |message: String| {
             let problem = Problem::problem(ProblemKind::IndexMismatch, Subject::path(&self.path), message);

@@ -164,7 +164,7 @@ impl Grouped {
     }
 
     /// Returns everything kept, by kind, then by the first position.
-    pub(super) fn kept(&self) -> Vec<(LeakKind, &Group)> {
+    pub(super) fn groups(&self) -> Vec<(LeakKind, &Group)> {
         let mut all: Vec<(LeakKind, &Group)> =
             self.kept.iter().flat_map(|(kind, groups)| groups.iter().map(|group| (*kind, group))).collect();
         let first = |group: &Group| group.places.first().map(|place| (place.shard, place.sample, group.ordinal));

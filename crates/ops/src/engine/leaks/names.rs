@@ -88,7 +88,7 @@ pub(super) type Keys = HashMap<(u32, u64), String>;
 /// Returns the keys of everything kept: from the table, and where that lacks them, from the shard itself.
 pub(super) fn keys(found: &Grouped, prepared: &Prepared, changed: &HashSet<u32>, cancel: &Cancel) -> Outcome<Keys> {
     let mut wanted: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
-    for (kind, group) in found.kept() {
+    for (kind, group) in found.groups() {
         if kind != LeakKind::Shard {
             group.places().for_each(|place| {
                 wanted.entry(place.shard).or_default().insert(place.sample);

@@ -385,7 +385,7 @@ impl LeakSearch {
         }
         let keys = names::keys(&found, &self.prepared, &self.changed(), cancel)?;
         let sizes = self.sizes();
-        let leaks = found.kept().into_iter().filter_map(|(kind, group)| {
+        let leaks = found.groups().into_iter().filter_map(|(kind, group)| {
             let places = group.places().map(|place| self.place(kind, place, &keys)).collect::<Option<Vec<_>>>()?;
             let more = group.more();
             let repairs = if more > 0 { Vec::new() } else { repairs(kind, &places, &sizes) };

@@ -169,7 +169,7 @@ fn first_facts(facts: &DatasetFacts, plan: &MediaPlan, cancel: &Cancel) -> Vec<(
     for entry in Sketched::all(facts).filter(|entry| picks(&plan.filter, &entry.name)) {
         let Some(file) = entry.open() else { continue };
         let content = Part::new(&file, entry.offset, entry.size);
-        found.extend(look(&mut prober, entry.name, &content));
+        found.extend(probe_entry(&mut prober, entry.name, &content));
         if found.len() == PROBED {
             break;
         }
@@ -177,12 +177,12 @@ fn first_facts(facts: &DatasetFacts, plan: &MediaPlan, cancel: &Cancel) -> Vec<(
     found
 }
 
-fn look(
+fn probe_entry(
     prober: &mut Prober<'_>,
     name: String,
     source: &dyn ByteSource,
 ) -> Option<(String, Result<MediaFacts, String>)> {
-    let result = match prober.look(&name, source).ok()? {
+    let result = match prober.probe(&name, source).ok()? {
         Verdict::Other => return None,
         Verdict::Media { facts: Some(facts), damage: None, .. } => Ok(facts),
         Verdict::Media { damage, .. } => Err(damage.unwrap_or_default()),
@@ -212,7 +212,7 @@ pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, c
         }
         if seen.probed.len() < PROBED {
             if let Ok(file) = open_read(&root.join(name)) {
-                seen.probed.extend(look(&mut prober, name.to_owned(), &file));
+                seen.probed.extend(probe_entry(&mut prober, name.to_owned(), &file));
             }
         }
     }

@@ -63,12 +63,12 @@ impl<'a> Prober<'a> {
     /// Probes one entry that [`picks`] has picked. Only a cancellation is an error.
     ///
     /// A panic in a reader is caught: it costs this entry, not the run.
-    pub fn look(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
+    pub fn probe(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
         self.with_reader(source, |prober, reader| prober.media_type(name, reader))
     }
 
     /// Probes an entry whose type is given by a row.
-    pub fn look_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
+    pub fn probe_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
         self.with_reader(source, |_, _| Ok(Some(media_type)))
     }
 

@@ -127,7 +127,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn one(&mut self, name: &str, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
-        let verdict = self.prober.look(name, source)?;
+        let verdict = self.prober.probe(name, source)?;
         let report = |problem| self.handles.problems.report(problem);
         match verdict {
             Verdict::Other => return Ok(()),

@@ -105,7 +105,7 @@ fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
         let at = file.data.as_ref().ok().and_then(|data| data.splits.get(overlap.split)).map(|split| split.at);
         let kind = if overlap.is_over_splits { ProblemKind::Leak } else { ProblemKind::BadMember };
         let why = Unusable::new(overlap.message).hint(overlap.hint);
-        walk.tell(file, at.unwrap_or_default(), kind, Severity::Note, why);
+        walk.report_once(file, at.unwrap_or_default(), kind, Severity::Note, why);
     }
 }
 
@@ -121,14 +121,14 @@ fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>
             Ok(Some(lookup)) => {
                 if lookup.missing > 0 {
                     let severity = if lookup.found > 0 { Severity::Problem } else { Severity::Note };
-                    walk.tell(&member.file, member.at, ProblemKind::BadMember, severity, words(&lookup));
+                    walk.report_once(&member.file, member.at, ProblemKind::BadMember, severity, words(&lookup));
                 }
                 lookups.push(lookup);
             }
             Ok(None) => {}
             Err(failure) if failure.is_cancelled() => return Err(failure),
             Err(failure) => {
-                walk.tell(&member.file, member.at, ProblemKind::BadMember, Severity::Problem, failure.into())
+                walk.report_once(&member.file, member.at, ProblemKind::BadMember, Severity::Problem, failure.into())
             }
         }
     }
@@ -153,12 +153,12 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     for plan in &plans {
         let file = file_of(plan, outermost);
         if let Some(why) = nothing_is_not_read(plan.filled()) {
-            walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
+            walk.report_once(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
         }
         if plan.rows().is_none() {
             let why =
                 Unusable::new(NOT_JOINED_YET).hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
-            walk.tell(&file, plan.at, ProblemKind::MissingFile, Severity::Problem, why);
+            walk.report_once(&file, plan.at, ProblemKind::MissingFile, Severity::Problem, why);
         }
     }
     walk.joins = plans;
@@ -205,7 +205,7 @@ fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
                 "its members exclude too many single samples: the loader asks for another name of the index in each process",
             )
             .hint("exclude whole shards, or prepare the members again without these samples");
-            walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Problem, why);
+            walk.report_once(&file, plan.at, ProblemKind::BadMetadataset, Severity::Problem, why);
         }
     }
     walk.joins = plans;

@@ -96,10 +96,17 @@ impl<'a> Walk<'a> {
 
     /// Reports once that the loader stops at something.
     pub(super) fn refuse(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, why: Unusable) {
-        self.tell(file, at, kind, Severity::Refusal, why);
+        self.report_once(file, at, kind, Severity::Refusal, why);
     }
 
-    pub(super) fn tell(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, severity: Severity, why: Unusable) {
+    pub(super) fn report_once(
+        &mut self,
+        file: &MixFile,
+        at: Mark,
+        kind: ProblemKind,
+        severity: Severity,
+        why: Unusable,
+    ) {
         if !self.told.insert((file.shown.clone(), at, why.message.clone())) {
             return;
         }
@@ -111,7 +118,7 @@ impl<'a> Walk<'a> {
         for mistake in mistakes {
             let at = Mark { line: mistake.line, column: mistake.column };
             let why = Unusable { message: mistake.message.clone(), hint: mistake.hint.clone() };
-            self.tell(file, at, ProblemKind::BadMetadataset, severity, why);
+            self.report_once(file, at, ProblemKind::BadMetadataset, severity, why);
         }
     }
 
@@ -131,7 +138,7 @@ impl<'a> Walk<'a> {
                 let why =
                     Unusable::new("its repetitions leave not one sample an epoch, and the loader waits without end");
                 let why = why.hint("raise the repetitions");
-                self.tell(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
+                self.report_once(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
             }
             if !self.has_large_epoch && root.samples_per_epoch.is_some_and(|samples| samples > MAX_EPOCH_SAMPLES) {
                 self.refuse_epoch(file, split.at);
@@ -310,7 +317,7 @@ impl<'a> Walk<'a> {
         };
         let PathTarget::Local(path) = place else {
             let why = Unusable::new("the member is at a URL and is not opened; its samples are not counted");
-            self.tell(file, reference.at, ProblemKind::BadMember, Severity::Note, why);
+            self.report_once(file, reference.at, ProblemKind::BadMember, Severity::Note, why);
             return None;
         };
         match self.library.open(&path) {
@@ -393,7 +400,7 @@ impl<'a> Walk<'a> {
     fn warn_of_nothing(&mut self, place: &WalkPosition<'_>, reference: &Reference, samples: Option<u64>) {
         if samples == Some(0) {
             let why = Unusable::new("not one sample is left of it").hint("widen its subset, or leave it out");
-            self.tell(place.file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
+            self.report_once(place.file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
         }
     }
 
@@ -404,7 +411,7 @@ impl<'a> Walk<'a> {
                 Ok(Some(opened)) => sources.push(opened),
                 Ok(None) => {
                     let why = Unusable::new("the aux source is at a URL and is not opened");
-                    self.tell(place.file, source.at, ProblemKind::BadMember, Severity::Note, why);
+                    self.report_once(place.file, source.at, ProblemKind::BadMember, Severity::Note, why);
                 }
                 Err(why) => self.refuse(place.file, source.at, ProblemKind::BadMember, why),
             }

@@ -117,11 +117,11 @@ fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
 
 /// Checks header and index.
 pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
-    tell(path, facts_of(path, handles)?, handles)
+    report_findings(path, facts_of(path, handles)?, handles)
 }
 
 /// Reports the problems of an inspected file.
-pub(super) fn tell(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<Checked> {
+pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<Checked> {
     for problem in facts.problems {
         handles.problems.report(problem)?;
     }
@@ -183,7 +183,7 @@ pub(super) fn verify_tokens(
         document += 1;
     }
     handles.problems.count_more(gristmill_core::Severity::Problem, ProblemKind::BadFile, above.saturating_sub(TOLD));
-    ends.tell(path, handles)
+    ends.report_ends(path, handles)
 }
 
 /// Returns the largest id of a document, and its last two.
@@ -234,7 +234,7 @@ impl DocumentEnds {
         }
     }
 
-    fn tell(&self, path: &Path, handles: &Handles<'_>) -> Outcome<()> {
+    fn report_ends(&self, path: &Path, handles: &Handles<'_>) -> Outcome<()> {
         let known = self.known.unwrap_or_default();
         if let Some((document, last)) = self.first_other {
             let message = format!(

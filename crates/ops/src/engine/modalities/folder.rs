@@ -1,6 +1,6 @@
 //! A folder of packed files: the totals, and each file by itself.
 
-use super::check::{facts_of, tell, verify_tokens, PackedFacts, Vocabulary};
+use super::check::{facts_of, report_findings, verify_tokens, PackedFacts, Vocabulary};
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
 use crate::formats::modalities::packed::Packed;
@@ -89,7 +89,7 @@ pub fn check_file(
         }
         Err(failure) => return Err(failure),
     };
-    let checked = tell(path, facts, handles)?;
+    let checked = report_findings(path, facts, handles)?;
     match depth {
         Depth::Index => handles.progress.add(checked.samples, 0),
         Depth::Tokens => {

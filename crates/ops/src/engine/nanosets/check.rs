@@ -104,7 +104,7 @@ impl<'a> FindingLimit<'a> {
         Self { kind, number: 0, handles }
     }
 
-    fn tell(&mut self, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
+    fn report(&mut self, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
         self.number += 1;
         match self.number {
             0..=TOLD => self.handles.problems.report(Problem::problem(self.kind, subject, message())),
@@ -127,9 +127,9 @@ fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
         }
         let on = || Subject::path(path).at(document * 8);
         if end < last {
-            told.tell(on(), || format!("document {document} ends after token {end}, before the one in front of it"))?;
+            told.report(on(), || format!("document {document} ends after token {end}, before the one in front of it"))?;
         } else if end > tokens {
-            told.tell(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
+            told.report(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
         }
         last = end;
         document += 1;
@@ -152,7 +152,7 @@ fn tokens(
         let count = PIECE.min(file.file.tokens - at);
         let bytes = match shard.raw(at, count) {
             Err(failure) if failure.class == ExitClass::Data => {
-                told.tell(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
+                told.report(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
                 return Ok(());
             }
             read => read?,
@@ -162,7 +162,7 @@ fn tokens(
             token_size.decode(&bytes, &mut ids);
             for (place, id) in ids.iter().enumerate().filter(|(_, id)| **id > vocabulary.greatest) {
                 let token = at + place as u64;
-                told.tell(Subject::path(&file.file.path).at(token * token_size.bytes()), || {
+                told.report(Subject::path(&file.file.path).at(token * token_size.bytes()), || {
                     format!(
                         "token {token} is {id}, and the greatest id of {} is {}",
                         vocabulary.name, vocabulary.greatest
@@ -191,7 +191,7 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
         let Some(read) = bytes.get(..count).filter(|read| !read.is_empty()) else { return Ok(()) };
         for (place, mask) in read.iter().enumerate().filter(|(_, mask)| **mask > 1) {
             let subject = Subject::path(&path).at(at + place as u64);
-            told.tell(subject, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
+            told.report(subject, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
         }
         at += count as u64;
     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     /// Checks a folder with one file of five tokens in two documents after `spoil` has damaged it, and returns the reports.
-    fn said(spoil: impl FnOnce(&Path), depth: Depth, greatest: Option<u32>) -> String {
+    fn check_damaged(spoil: impl FnOnce(&Path), depth: Depth, greatest: Option<u32>) -> String {
         let dir = tempfile::tempdir().unwrap();
         let ds = dir.path().join("a.ds");
         put(&ds, &[1, 0, 2, 0, 3, 0, 4, 0, 5, 0]);
@@ -228,18 +228,18 @@ mod tests {
                 }
             }
         }
-        problems.kept().iter().map(|problem| format!("{problem}\n")).collect()
+        problems.to_vec().iter().map(|problem| format!("{problem}\n")).collect()
     }
 
     #[test]
     fn a_sound_folder_has_no_findings() {
-        assert_eq!(said(|_| (), Depth::Tokens, Some(5)), "");
+        assert_eq!(check_damaged(|_| (), Depth::Tokens, Some(5)), "");
     }
 
     #[test]
     fn what_does_not_fit_is_found() {
-        let lint = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Index, None);
-        let all = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Tokens, Some(4));
+        let lint = |spoil: &dyn Fn(&Path)| check_damaged(spoil, Depth::Index, None);
+        let all = |spoil: &dyn Fn(&Path)| check_damaged(spoil, Depth::Tokens, Some(4));
         assert!(lint(&|ds| put(ds, &[1, 0, 2])).contains("not a multiple of"));
         assert!(lint(&|ds| put(ds, &[1, 0, 2, 0])).contains("it says 5 tokens, and the file has 2"));
         assert!(lint(&|ds| put(ds, &[])).contains("document 1 ends after token 5, and the file has 0"));

@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         }
         let data = piece(file.path.clone())?;
         if data.stamp.bytes != file.bytes {
-            return Err(gone(&file.path));
+            return Err(changed_file(&file.path));
         }
         Ok(Self {
             data,
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
     fn copy(&mut self, end: u64, to: &mut Writer<'_>) -> Outcome<()> {
         while self.at < end {
             let most = ((end - self.at) * self.token_size).min(self.data.room());
-            let bytes = self.data.peek(most)?.ok_or_else(|| gone(&self.file.path))?;
+            let bytes = self.data.peek(most)?.ok_or_else(|| changed_file(&self.file.path))?;
             let tokens = bytes.len() as u64 / self.token_size;
             let bytes = bytes.get(..(tokens * self.token_size) as usize).unwrap_or_default();
             match &mut self.loss {
@@ -333,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn gone(path: &Path) -> Failure {
+fn changed_file(path: &Path) -> Failure {
     Failure::data(WHAT, "the file changed while it was read").on(Subject::path(path))
 }
 
@@ -378,7 +378,7 @@ impl ChunkReader {
             let before = self.left();
             self.refill()?;
             if self.left() == before {
-                return Err(gone(&self.path));
+                return Err(changed_file(&self.path));
             }
         }
         Ok(self.kept.get(self.taken..self.taken + count as usize).unwrap_or_default())
@@ -393,7 +393,7 @@ impl ChunkReader {
         if count == 0 {
             return match self.left() {
                 0 => Ok(()),
-                _ => Err(gone(&self.path)),
+                _ => Err(changed_file(&self.path)),
             };
         }
         let file: ReadFile = open_read(&self.path)?;

@@ -264,7 +264,7 @@ fn what_a_merge_would_lose_silently_is_a_problem() {
     std::fs::create_dir(dir.path().join("folder.ds")).unwrap();
     let (found, problems) = with_handles(|handles| merge::inputs(&plan_of(dir.path().to_owned()), handles).unwrap());
     assert!(!found.has_loss && found.tokenizer == "t" && found.files.len() == 2);
-    let said: String = problems.kept().iter().map(ToString::to_string).collect();
+    let said: String = problems.to_vec().iter().map(ToString::to_string).collect();
     assert!(said.contains("loss masks") && said.contains("\"other\"") && said.contains("folder.ds"), "{said}");
     let empty = tempfile::tempdir().unwrap();
     let failure = with_handles(|handles| merge::inputs(&plan_of(empty.path().to_owned()), handles)).0.unwrap_err();
@@ -384,7 +384,7 @@ fn windows_of_all_files_are_drawn_from_one_generator() {
         assert_eq!(made.files().len(), 1);
     }
     assert_eq!(done.1, 3 + 2);
-    assert_eq!(problems.kept().len(), 2, "the loss masks of both files");
+    assert_eq!(problems.to_vec().len(), 2, "the loss masks of both files");
     let none = WindowsPlan { window: 0, ..plan };
     assert!(with_handles(|h| shuffle_windows(&none, (&RealFs, out.path()), h)).0.is_err());
 }

@@ -285,7 +285,7 @@ impl EncodingSpec {
             return Err(failure.on(Subject::field("--eos-token")));
         }
         if let Some(truncation) = &self.truncation {
-            truncation.kept(&[], self.template.prefix.len() + self.template.suffix.len())?;
+            truncation.truncate(&[], self.template.prefix.len() + self.template.suffix.len())?;
         }
         Ok(self)
     }

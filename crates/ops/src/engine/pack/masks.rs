@@ -74,7 +74,7 @@ fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Ve
     if let Some(truncation) = &recipe.truncation {
         let ids: Vec<u32> = spans.iter().map(|span| span.id).collect();
         let around = recipe.template.prefix.len() + recipe.template.suffix.len();
-        let kept = truncation.kept(&ids, around)?.len();
+        let kept = truncation.truncate(&ids, around)?.len();
         match truncation.side {
             gristmill_tokenizer::Side::Left => drop(spans.drain(..ids.len() - kept)),
             gristmill_tokenizer::Side::Right => spans.truncate(kept),

@@ -276,7 +276,7 @@ impl PackedPiece {
     }
 
     /// Returns the approximate memory held, in bytes.
-    pub fn held(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         let lot = |lot: &EncodedBlock| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
         self.lots.iter().map(lot).sum()
     }

@@ -167,7 +167,7 @@ impl SplitEditor {
         let target = to.map(|name| self.split_index(name)).transpose()?;
         let wanted: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
         if to.is_some() {
-            if let Some(unknown) = names.iter().find(|name| self.known().id(name).is_none()) {
+            if let Some(unknown) = names.iter().find(|name| self.shard_table().id(name).is_none()) {
                 return Err(self.unknown_shard(unknown));
             }
         }
@@ -260,7 +260,7 @@ impl SplitEditor {
         mut names: Vec<Arc<str>>,
         notes: &HashMap<Arc<str>, Arc<str>>,
     ) -> Vec<ListEdit<NewItem>> {
-        let shards = self.known();
+        let shards = self.shard_table();
         names.sort_by_key(|name| shards.id(name));
         names.dedup();
         let here = self.splits().get(split).map(|split| split.shards.as_slice()).unwrap_or_default();
@@ -303,7 +303,7 @@ impl SplitEditor {
             if !there.insert(Arc::clone(&value)) {
                 continue;
             }
-            let view = super::shards::exclude_view(&value, None, true, self.known());
+            let view = super::shards::exclude_view(&value, None, true, self.shard_table());
             if view.names == Names::NoShard {
                 lost += 1;
                 if lost <= MAX_NAMED {
@@ -339,7 +339,7 @@ impl SplitEditor {
     fn understood(&self, item: &ExcludeItem) -> Outcome<(Arc<str>, Option<Arc<str>>)> {
         let text = item.item.as_str();
         let is_one_line = !text.chars().any(|c| matches!(c, '\n' | '\r'));
-        if text.is_empty() || !is_one_line && self.known().shard_and_key(text).is_none() {
+        if text.is_empty() || !is_one_line && self.shard_table().shard_and_key(text).is_none() {
             return Err(
                 Failure::usage(EDITING, "an exclude is a shard or SHARD/KEY, on one line").on(Subject::field(text))
             );
@@ -358,9 +358,9 @@ impl SplitEditor {
                 Err(error) => Err(Failure::usage(EDITING, error.to_string()).on(Subject::field(text))),
             };
         }
-        let is_name = self.known().shard_and_key(text).is_some();
+        let is_name = self.shard_table().shard_and_key(text).is_some();
         match expanded(text) {
-            Ok(names) if !is_name || names.iter().any(|name| self.known().shard_and_key(name).is_some()) => {
+            Ok(names) if !is_name || names.iter().any(|name| self.shard_table().shard_and_key(name).is_some()) => {
                 Ok((text.into(), note))
             }
             _ if is_name => Ok((braces::escape(text).into(), note)),
@@ -401,7 +401,7 @@ impl SplitEditor {
                 Some(ListEdit { at, removed: 1, inserted })
             })
             .collect();
-        let is_shard_excluded = self.known().id(shard).is_some_and(|id| self.is_shard_excluded(id));
+        let is_shard_excluded = self.shard_table().id(shard).is_some_and(|id| self.is_shard_excluded(id));
         if changes.is_empty() {
             let failure = Failure::usage(EDITING, "no exclude names it").on(Subject::field(&name));
             return Err(match key {

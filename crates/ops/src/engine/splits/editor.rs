@@ -161,7 +161,7 @@ impl SplitEditor {
     pub fn shards(&self) -> &[(Arc<str>, u64)] {
         self.shards.list()
     }
-    pub(super) fn known(&self) -> &Shards {
+    pub(super) fn shard_table(&self) -> &Shards {
         &self.shards
     }
     /// Returns the splits in the order of the file.

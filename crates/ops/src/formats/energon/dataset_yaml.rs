@@ -38,7 +38,7 @@ impl PythonClass {
         }
     }
     /// Returns the known sample type with this class name, unless the module belongs to the user.
-    pub fn known(&self) -> Option<&'static SampleType> {
+    pub fn built_in(&self) -> Option<&'static SampleType> {
         let ours = self.module == ENERGON || self.module.starts_with("megatron.energon.");
         sample_type::find(&self.class).filter(|_| ours)
     }
@@ -95,7 +95,7 @@ pub struct DatasetYaml {
 impl DatasetYaml {
     /// Whether samples remain plain maps of parts.
     pub fn is_crude(&self) -> bool {
-        self.sample_type.class == CRUDE_CLASS && self.sample_type.known().is_none()
+        self.sample_type.class == CRUDE_CLASS && self.sample_type.built_in().is_none()
     }
 
     /// Reads `.nv-meta/<name>`; returns `None` when the file is missing.

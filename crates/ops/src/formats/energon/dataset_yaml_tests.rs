@@ -28,7 +28,7 @@ fn golden_files_are_written_byte_for_byte_and_read() {
         let read = DatasetYaml::read(&root, layout::DATASET_YAML).unwrap().unwrap();
         assert_eq!(read.is_crude(), case == "odd_names");
         if let Loading::FieldMap { sample_type, fields } = loading {
-            assert_eq!(read.sample_type.known().unwrap().class, sample_type);
+            assert_eq!(read.sample_type.built_in().unwrap().class, sample_type);
             assert_eq!(read.source, SampleSource::FieldMap(fields));
         }
     }
@@ -45,7 +45,7 @@ fn a_sample_loader_names_the_generated_file() {
          sample_loader: sample_loader.py:sample_loader\npart_filter: sample_loader.py:part_filter\n"
     );
     let read = DatasetYaml::parse(&text).unwrap();
-    assert_eq!(read.sample_type.known().unwrap().class, "VQAOCRSample");
+    assert_eq!(read.sample_type.built_in().unwrap().class, "VQAOCRSample");
     assert_eq!(
         read.source,
         SampleSource::Loader {
@@ -63,9 +63,9 @@ fn a_class_of_ones_own_keeps_its_module() {
     assert!(text.contains("__module__: my.types\n  __class__: Pair\n") && text.contains("a: '08'\n"));
     let read = DatasetYaml::parse(&text).unwrap();
     assert_eq!(read.sample_type, PythonClass { module: "my.types".into(), class: "Pair".into() });
-    assert_eq!(read.sample_type.known(), None);
+    assert_eq!(read.sample_type.built_in(), None);
     let shadow = PythonClass::named("mine:TextSample");
-    assert_eq!(shadow.known(), None);
+    assert_eq!(shadow.built_in(), None);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_old_style_with_a_top_level_class_is_read() {
         let text =
             format!("__module__: megatron.energon\n__class__: {old}\nfield_map:\n  image: jpg\nsubflavors: {{a: 1}}\n");
         let read = DatasetYaml::parse(&text).unwrap();
-        assert_eq!(read.sample_type.known().unwrap().class, new);
+        assert_eq!(read.sample_type.built_in().unwrap().class, new);
         assert_eq!(read.old_class.as_deref(), Some(old));
         assert_eq!(read.subflavors.unwrap().get("a"), Some(&Node::Int(1)));
     }

@@ -10,7 +10,7 @@ fn open_golden(case: &str) -> Tables {
 }
 
 /// Creates a database with the statements of this module.
-fn made(dir: &Path, media: bool) -> PathBuf {
+fn write_database(dir: &Path, media: bool) -> PathBuf {
     let path = dir.join("a?b#c%20 é.sqlite");
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(DROP_SAMPLE_TABLES).unwrap();
@@ -70,7 +70,7 @@ fn index_columns(connection: &Connection, index: &str) -> String {
 #[test]
 fn the_schema_is_that_of_the_golden_cases() {
     let dir = tempfile::tempdir().unwrap();
-    let ours = Connection::open(made(dir.path(), false)).unwrap();
+    let ours = Connection::open(write_database(dir.path(), false)).unwrap();
     let wanted = std::fs::read_to_string(golden("odd_names").join("dump/schema.csv")).unwrap();
     assert_eq!(schema(&ours), wanted);
     let pragma = |name: &str| ours.query_row(&format!("PRAGMA {name}"), [], |r| r.get::<_, i64>(0)).unwrap();
@@ -83,7 +83,7 @@ fn the_schema_is_that_of_the_golden_cases() {
 #[test]
 fn the_media_tables_hold_a_filter_once() {
     let dir = tempfile::tempdir().unwrap();
-    let path = made(dir.path(), true);
+    let path = write_database(dir.path(), true);
     let ours = Connection::open(&path).unwrap();
     let text = schema(&ours);
     for line in [
@@ -133,7 +133,7 @@ fn golden_tables_are_read_row_for_row() {
 #[test]
 fn keys_are_paged_in_order_and_ranges_are_cut_out() {
     let dir = tempfile::tempdir().unwrap();
-    let tables = Tables::open(&made(dir.path(), false)).unwrap();
+    let tables = Tables::open(&write_database(dir.path(), false)).unwrap();
     let keys = |rows: Vec<SampleRecord>| rows.into_iter().map(|s| s.key).collect::<Vec<_>>();
     assert_eq!(keys(tables.samples_after_key(None, 2).unwrap()), ["a", "b"]);
     assert_eq!(keys(tables.samples_after_key(Some("b"), 2).unwrap()), ["é"]);
@@ -147,7 +147,7 @@ fn keys_are_paged_in_order_and_ranges_are_cut_out() {
 #[test]
 fn nothing_can_be_written_through_a_connection_for_reading() {
     let dir = tempfile::tempdir().unwrap();
-    let path = made(dir.path(), false);
+    let path = write_database(dir.path(), false);
     let connection = open_readonly(&path).unwrap();
     for sql in [
         "DELETE FROM samples",
@@ -163,7 +163,7 @@ fn nothing_can_be_written_through_a_connection_for_reading() {
 #[test]
 fn damaged_and_foreign_databases_are_refused_not_fatal() {
     let dir = tempfile::tempdir().unwrap();
-    let path = made(dir.path(), false);
+    let path = write_database(dir.path(), false);
     let whole = std::fs::read(&path).unwrap();
     let put = |bytes: &[u8]| {
         gristmill_storage::publish::write_file(&gristmill_storage::fs::RealFs, &path, bytes, 0o644).unwrap()
@@ -207,7 +207,7 @@ fn a_view_that_pretends_to_be_a_table_is_refused() {
 #[test]
 fn negative_and_missing_numbers_are_errors() {
     let dir = tempfile::tempdir().unwrap();
-    let path = made(dir.path(), false);
+    let path = write_database(dir.path(), false);
     let connection = Connection::open(&path).unwrap();
     connection.execute("UPDATE samples SET byte_offset = -1 WHERE sample_key = 'a'", []).unwrap();
     connection.execute("UPDATE samples SET byte_size = NULL WHERE sample_key = 'b'", []).unwrap();

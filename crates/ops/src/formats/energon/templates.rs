@@ -197,7 +197,7 @@ enum Missing {
 
 /// Writes one line per field of the class, then fields that occur only in the map.
 fn push_fields(out: &mut String, class: &PythonClass, fields: &[FieldExpr], raw: &str, style: Missing) {
-    let known: &[Field] = class.known().map_or(&[], |known| known.fields);
+    let known: &[Field] = class.built_in().map_or(&[], |known| known.fields);
     for field in known {
         let note = match field.default {
             None => format!("{}, required", field.field_type.python()),

@@ -67,7 +67,7 @@ fn all(catalog: &dyn Catalog) -> Vec<BrowseSample> {
     catalog.samples(SampleAt::default(), 100_000, &Cancel::default()).unwrap()
 }
 
-fn found(catalog: &Arc<dyn Catalog>, query: &str) -> Vec<(u32, u64)> {
+fn search_result(catalog: &Arc<dyn Catalog>, query: &str) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     let query = KeyQuery::parse(query).unwrap();
     catalog
@@ -103,11 +103,11 @@ fn keys_of_a_prepared_data_set_are_found_by_prefix_substring_and_pattern() {
     let dir = small_set();
     prepare(dir.path());
     let catalog = open(dir.path()).unwrap();
-    assert_eq!(found(&catalog, "^00"), [(0, 0), (0, 1), (0, 2)]);
-    assert_eq!(found(&catalog, "^x/102"), [(1, 2)]);
-    assert_eq!(found(&catalog, "02"), [(0, 2), (1, 2)]);
-    assert_eq!(found(&catalog, "/^.01$/"), [(0, 1)]);
-    assert_eq!(found(&catalog, "nowhere"), []);
+    assert_eq!(search_result(&catalog, "^00"), [(0, 0), (0, 1), (0, 2)]);
+    assert_eq!(search_result(&catalog, "^x/102"), [(1, 2)]);
+    assert_eq!(search_result(&catalog, "02"), [(0, 2), (1, 2)]);
+    assert_eq!(search_result(&catalog, "/^.01$/"), [(0, 1)]);
+    assert_eq!(search_result(&catalog, "nowhere"), []);
     let cancel = Cancel::default();
     let place = |group, key| catalog.locate(group, key, &cancel).unwrap().map(|at| (at.group, at.index));
     assert_eq!(place(None, "x/101"), Some((1, 1)));

@@ -93,36 +93,36 @@ impl Layout {
 
     /// Path of the ranges of a unit, kept until the end.
     pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
-        self.kept("ranges").join(unit.to_string())
+        self.work_path("ranges").join(unit.to_string())
     }
 
     /// Path of an output of a file before publication: the first one, or one of several of a shard of an index.
     pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
-        self.kept("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
+        self.work_path("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
     /// Paths of the ranges of a file, and of all ranges, before publication.
     pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
-        self.kept("out").join(format!("{file}.ranges"))
+        self.work_path("out").join(format!("{file}.ranges"))
     }
 
     /// See [`ranges_section`](Self::ranges_section).
     pub(super) fn all_ranges(&self) -> PathBuf {
-        self.kept("out").join("ranges")
+        self.work_path("out").join("ranges")
     }
 
     /// Path of the folder of an exported shard before publication.
     pub(super) fn shard(&self, shard: u32) -> PathBuf {
-        self.kept("shards").join(shard.to_string())
+        self.work_path("shards").join(shard.to_string())
     }
 
-    fn kept(&self, name: &str) -> PathBuf {
+    fn work_path(&self, name: &str) -> PathBuf {
         self.own.work().join(name)
     }
 
     /// Returns the folders in which a run works, without scratch.
     pub(super) fn folders(&self) -> [PathBuf; 3] {
-        ["ranges", "out", "shards"].map(|name| self.kept(name))
+        ["ranges", "out", "shards"].map(|name| self.work_path(name))
     }
 
     /// Path at which the output of a file becomes visible.

@@ -83,7 +83,7 @@ fn is_of(scratch: &Path, output: &Path) -> bool {
 }
 
 /// Checks the folders next to the scratch folder of this run: removes those of runs that cannot be resumed, and reports those that can.
-pub(super) fn look_around(
+pub(super) fn check_leftovers(
     fs: &dyn Fs,
     layout: &Layout,
     problems: &gristmill_core::ProblemLog,

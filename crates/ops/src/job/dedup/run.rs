@@ -142,7 +142,9 @@ impl<'a> Opened<'a> {
     fn nothing(&self) -> Outcome<DedupReport> {
         report_earlier::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         let now = self.report(Figures::default(), true);
-        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::MAX_RECORD_BYTES)? else { return Ok(now) };
+        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::MAX_RECORD_BYTES)? else {
+            return Ok(now);
+        };
         let DedupReport { output, files, problems, counts, elapsed, .. } = now;
         let (resumed_units, scratch_bytes, nothing_to_do) = (0, 0, true);
         Ok(DedupReport {
@@ -170,7 +172,7 @@ impl<'a> Opened<'a> {
             nothing_to_do,
             resumed_units: 0,
             scratch_bytes: 0,
-            problems: self.context.problems.kept(),
+            problems: self.context.problems.to_vec(),
             counts: self.context.problems.counts(),
             elapsed: self.context.elapsed(),
         }
@@ -211,7 +213,7 @@ impl<'a> Opened<'a> {
         }
         check_running(self.plan, own)?;
         leftover::clear_former(fs, &self.layout)?;
-        leftover::look_around(fs, &self.layout, &context.problems, &|line| context.log(line))?;
+        leftover::check_leftovers(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.work(&lock);
         // A cancelled run is resumed later, so everything stays. A run refused because of its data cannot be resumed, and a finished one
         // needs nothing more, so everything is removed. After an environment error only the scratch is removed, which may be large.

@@ -78,7 +78,7 @@ pub(super) fn run_stages(
     };
     // Data that is read by position is no longer needed, and the result may need its space.
     job.context.fs.remove_dir_all(&job.layout.scratch)?;
-    tell(job, &units, &merged)?;
+    report_findings(job, &units, &merged)?;
     let files = placed_files(&units, &merged);
     check_table(job, &files)?;
     let written = write_all(job, &files, &merged)?;
@@ -109,7 +109,7 @@ pub(super) fn run_stages(
         outputs: Vec::new(),
     };
     let first = job.inputs.own().first().map(|file| file.path.as_path());
-    let mut all = made(job, &written)?;
+    let mut all = finished_files(job, &written)?;
     report.exported = exported.iter().map(outputs_of).collect();
     all.extend(exported);
     publish(job, &all, ranges, recorded, &report, first)?;
@@ -221,7 +221,7 @@ fn place(
 }
 
 /// Reports the problems and notes found in the files, with lines counted from the beginning of each.
-fn tell(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
+fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> Outcome<()> {
     let sink = &job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
     let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
@@ -343,7 +343,7 @@ fn outputs_of(made: &FinishedFile) -> OutputFile {
 }
 
 /// Returns the files to publish. The content of an index is not trusted: two of its shards may name the same file.
-fn made(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
+fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
     let mut names = HashSet::new();
     let mut made = Vec::new();
     for (number, part, file) in all_files(written) {

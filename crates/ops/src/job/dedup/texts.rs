@@ -78,7 +78,7 @@ impl TextAt for Texts<'_> {
         }
     }
 
-    fn known(&self) -> Option<&MatchCache> {
+    fn match_cache(&self) -> Option<&MatchCache> {
         self.known.as_ref()
     }
 }

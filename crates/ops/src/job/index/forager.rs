@@ -98,7 +98,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     };
     let file = |name: &str, bytes| OutputFile { name: name.into(), bytes, replaces: false };
     report.written = vec![file(FILE_LOCATION, location.len() as u64), file(SAMPLE_LOCATIONS, rows)];
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     Ok(report)

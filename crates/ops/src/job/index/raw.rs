@@ -206,7 +206,7 @@ fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
 }
 
 fn ended(mut report: IndexReport, context: &TaskContext) -> IndexReport {
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     report

@@ -71,7 +71,7 @@ fn compared(
         handles.problems.report(Problem::problem(ProblemKind::BadLine, Subject::path(file.path()), message))?;
     }
     if let Some(compare) = &compare {
-        compare.tell(handles.problems)?;
+        compare.report_differences(handles.problems)?;
     }
     Ok((counts, line_ends))
 }

@@ -1,6 +1,6 @@
 //! `prepare --skip-bad-lines`: makes a copy without the lines that `lint` reports, and indexes it.
 
-use super::run::{begin_scan, ended, index, look, report, write_draft};
+use super::run::{begin_scan, ended, index, preview, report, write_draft};
 use super::JsonlReport;
 use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
 use crate::formats::energon::jsonl_idx::index_path;
@@ -63,11 +63,11 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
 }
 
 /// Does everything except writing.
-pub(super) fn look_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
+pub(super) fn preview_clean(path: &Path, overwrite: bool, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
     if !has_bad_line(&file, &context.handles())? {
-        return look(path, context);
+        return preview(path, context);
     }
     begin_scan(&file, context);
     let clean = some_left(&file, clean_lines(&file, &context.handles(), &mut |_| Ok(()))?)?;

@@ -71,13 +71,13 @@ pub fn start_plan_on(plan: &PreparePlan, options: RunOptions, fs: Arc<dyn Fs>) -
 }
 
 /// Does everything that [`start_plan`] does except writing.
-pub fn look_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
+pub fn preview_plan(plan: &PreparePlan, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = PathBuf::from(&plan.path);
     if !plan.skip_bad_lines {
         return start_dry(&path, options);
     }
     let overwrite = plan.rerun == Rerun::Overwrite;
-    Task::start("jsonl", options, Arc::new(RealFs), move |context| clean::look_clean(&path, overwrite, context))
+    Task::start("jsonl", options, Arc::new(RealFs), move |context| clean::preview_clean(&path, overwrite, context))
 }
 
 /// Indexes a file in the background.
@@ -94,5 +94,5 @@ pub fn start_on(path: &Path, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Ta
 /// Does everything except writing.
 pub fn start_dry(path: &Path, options: RunOptions) -> Outcome<Task<JsonlReport>> {
     let path = path.to_path_buf();
-    Task::start("jsonl", options, Arc::new(RealFs), move |context| run::look(&path, context))
+    Task::start("jsonl", options, Arc::new(RealFs), move |context| run::preview(&path, context))
 }

@@ -41,7 +41,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
 }
 
 /// Does everything except writing.
-pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
+pub(super) fn preview(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     begin_scan(&file, context);
     let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
@@ -94,7 +94,7 @@ pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlRepor
 }
 
 pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     report

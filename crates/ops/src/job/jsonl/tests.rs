@@ -54,7 +54,7 @@ fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>
     let result = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
     let reading = progress.read();
     assert!(result.is_err() || reading.bytes_done == reading.bytes_total, "{reading:?}");
-    (result, log.kept())
+    (result, log.to_vec())
 }
 
 fn verified(path: &Path) -> (Outcome<Checked>, Vec<Problem>) {

@@ -118,7 +118,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
         bytes,
         found,
         files: Vec::new(),
-        problems: context.problems.kept(),
+        problems: context.problems.to_vec(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),
     })

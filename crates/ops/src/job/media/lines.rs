@@ -15,7 +15,7 @@ impl Report for MediaReport {
         let rest = format!(
             ": {} of {} in {}.",
             described(self.images, self.av),
-            looked_at(self.entries),
+            examined(self.entries),
             duration(self.elapsed)
         );
         let mut lines = vec![
@@ -69,7 +69,7 @@ impl Report for MediaPreview {
 pub fn summary_line(media: &MediaSummary) -> String {
     let described = described(media.images, media.av);
     let rows = rows(media.rows_written, media.rows_in_all, media.stale);
-    format!("Media: {described} of {}. {rows}", looked_at(media.entries))
+    format!("Media: {described} of {}. {rows}", examined(media.entries))
 }
 
 /// Returns what a filter would select.
@@ -102,7 +102,7 @@ fn described(images: u64, av: u64) -> String {
     )
 }
 
-fn looked_at(entries: u64) -> String {
+fn examined(entries: u64) -> String {
     format!("{} looked at", count(entries, "entry"))
 }
 

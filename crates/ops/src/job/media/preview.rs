@@ -52,7 +52,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
         bytes: old + seen.candidates.saturating_sub(rows_before) * ROW_BYTES,
         replaces: database.exists(),
     }];
-    Ok(MediaPreview { path: plan.path.clone(), outlook: seen, rows_before, files, problems: problems.kept() })
+    Ok(MediaPreview { path: plan.path.clone(), outlook: seen, rows_before, files, problems: problems.to_vec() })
 }
 
 fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaOutlook> {

@@ -93,7 +93,7 @@ fn work(
         );
     }
     apply::publish(context, plan, target, &draft, &mut report)?;
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     settle_media(&mut report.problems);
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();

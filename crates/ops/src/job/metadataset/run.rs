@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) -> Outcome<MetadatasetReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
-    tell(path, &found, context)?;
+    report_problems(path, &found, context)?;
     let mut report = MetadatasetReport {
         splits: found.splits,
         joins: Vec::new(),
@@ -59,18 +59,18 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
         let mut work = FileWork { file, compat, context, scratch: scratch.path(), report: &mut report };
         match aim {
             Aim::Publish => work.publish(&plans, &keep)?,
-            Aim::Look => work.look(&plans)?,
+            Aim::Look => work.preview(&plans)?,
             Aim::Compare => work.compare(&plans)?,
         }
     }
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     Ok(report)
 }
 
 /// Reports problems; those at which the loader would stop end the run.
-fn tell(path: &Path, found: &Joins, context: &TaskContext) -> Outcome<()> {
+fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome<()> {
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
     // A single refusal becomes the failure itself and would otherwise be shown twice.
@@ -222,7 +222,7 @@ impl FileWork<'_> {
         }
     }
 
-    fn look(&mut self, plans: &[&JoinPlan]) -> Outcome<()> {
+    fn preview(&mut self, plans: &[&JoinPlan]) -> Outcome<()> {
         for plan in plans {
             let draft = self.scratch.join("index");
             let counts = self.build(plan, &draft)?;

@@ -133,7 +133,7 @@ pub fn run_instruction(
     Ok(InstructionReport {
         folder: settings.folder().display().to_string(),
         partitions,
-        problems: context.problems.kept(),
+        problems: context.problems.to_vec(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),
     })

@@ -74,7 +74,7 @@ fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport
     if repair.misplaced() > 0 && !is_dry {
         write(path, &repair, context, &mut report)?;
     }
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     Ok(report)

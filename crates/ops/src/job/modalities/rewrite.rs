@@ -117,7 +117,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
     Ok(RewriteReport {
         written,
         files: vec![OutputFile { name, bytes: written.bytes, replaces }],
-        problems: context.problems.kept(),
+        problems: context.problems.to_vec(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),
     })

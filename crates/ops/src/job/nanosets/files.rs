@@ -173,7 +173,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         let total = (merged_total(&plan.name), done.total.to_text().len() as u64);
         report.files = outputs(done.files.iter().flat_map(FinishedFile::files).chain([total]), &before.names);
     } else {
-        before.told(context)?;
+        before.report_kept(context)?;
     }
     Ok(end(report, context))
 }
@@ -230,7 +230,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     } else if plan.window == 0 {
         return Err(Failure::usage(WHAT, "a window has at least one token").on(Subject::field("--window")));
     } else {
-        before.told(context)?;
+        before.report_kept(context)?;
     }
     Ok(end(report, context))
 }
@@ -240,7 +240,7 @@ fn outputs(files: impl Iterator<Item = (String, u64)>, old: &[String]) -> Vec<Ou
 }
 
 fn end(mut report: FilesReport, context: &TaskContext) -> FilesReport {
-    report.problems = context.problems.kept();
+    report.problems = context.problems.to_vec();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     report

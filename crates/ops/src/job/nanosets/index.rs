@@ -65,7 +65,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
     let mut nothing_to_do = false;
     let outlook = match is_written {
         false => {
-            before.told(context)?;
+            before.report_kept(context)?;
             Outlook::quick(request)
         }
         true => {
@@ -89,7 +89,7 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
         sequence_length: plan.sequence_length.filter(|_| !resolved.folders.is_empty()),
         seed: plan.seed,
         nothing_to_do,
-        problems: context.problems.kept(),
+        problems: context.problems.to_vec(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),
     })

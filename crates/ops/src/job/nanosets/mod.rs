@@ -92,7 +92,7 @@ impl PreviousOutput {
     }
 
     /// Reports in a dry run that existing files may be identical.
-    fn told(&self, context: &TaskContext) -> Outcome<()> {
+    fn report_kept(&self, context: &TaskContext) -> Outcome<()> {
         let Some(first) = self.names.first().filter(|_| self.is_kept()) else { return Ok(()) };
         let path = Subject::path(self.output.join(first));
         let why = "there is one of that name already: it stays if the result is the same, and the run is refused if it is not";

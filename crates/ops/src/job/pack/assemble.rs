@@ -275,7 +275,7 @@ impl<'a> Assembler<'a> {
         let place = |place: &ResumePosition| (place.pass, place.file, place.line);
         self.is_quiet = self.told.as_ref().is_some_and(|told| place(&fed.next) <= place(told));
         if !is_past_limit {
-            self.tell(pass, input, packed)?;
+            self.report_findings(pass, input, packed)?;
             if let Some(damage) = &fed.damage {
                 self.report(damage.clone())?;
             }

@@ -142,7 +142,7 @@ impl Pipeline<'_, '_> {
             if let Some(mismatch) = packed.mismatch.take() {
                 return Err(self.differs(mismatch));
             }
-            let taken = fed.piece.block.bytes.capacity() + packed.held();
+            let taken = fed.piece.block.bytes.capacity() + packed.memory_bytes();
             self.change(reserved, taken);
             self.hand_in(number, fed, packed, taken)?;
         }

@@ -353,7 +353,7 @@ impl Sampling {
         let (all, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
         let documents = match (&plan.nanosets, recipe.format) {
             (Some(target), PackFormat::Nanosets) if wants_some(plan) => {
-                wanted(all, inputs.ranks.len() as u64, target.skip, target.limit)
+                packed_documents(all, inputs.ranks.len() as u64, target.skip, target.limit)
             }
             _ => all,
         };
@@ -398,7 +398,7 @@ impl Sampling {
 }
 
 /// Returns how many of these documents are packed when they are distributed to tasks with `skip` and `limit`.
-fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
+fn packed_documents(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
     let tasks = tasks.max(1);
     (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
 }

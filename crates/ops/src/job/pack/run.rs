@@ -349,7 +349,7 @@ impl<'a> Job<'a> {
                 .on(Subject::path(self.layout.own.lock())));
         }
         let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, &self.logs())?;
-        report.problems = context.problems.kept();
+        report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();
         let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
@@ -395,7 +395,9 @@ impl<'a> Job<'a> {
         let inputs = Recorded::inputs_of(&self.inputs);
         report_earlier::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
         let now = self.report(&Totals::default(), None, 0, true);
-        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::MAX_RECORD_BYTES)? else { return Ok(now) };
+        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::MAX_RECORD_BYTES)? else {
+            return Ok(now);
+        };
         let PackReport { files, problems, counts, elapsed, .. } = now;
         Ok(PackReport { files, nothing_to_do: true, resumed_bytes: 0, problems, counts, elapsed, ..before })
     }
@@ -436,7 +438,7 @@ impl<'a> Job<'a> {
             nothing_to_do: nothing,
             resumed_bytes: resumed,
             switched_to_reference: reference,
-            problems: context.problems.kept(),
+            problems: context.problems.to_vec(),
             counts: context.problems.counts(),
             elapsed: context.elapsed(),
         }

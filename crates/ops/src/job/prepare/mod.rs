@@ -237,7 +237,7 @@ impl PrepareJob {
 
     /// Returns the problems and notes so far, kept and counted, including those found before a failure.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
-        (self.shared.problems.kept(), self.shared.problems.counts())
+        (self.shared.problems.to_vec(), self.shared.problems.counts())
     }
 }
 

@@ -201,7 +201,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
 
 /// Adds the findings of the opening to the report, once.
 fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
-    let kept = context.shared.problems.kept();
+    let kept = context.shared.problems.to_vec();
     let concerns = dataset::concerns(Some(&context.plan));
     facts
         .findings
@@ -339,7 +339,7 @@ fn finish(
     }
     super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.judged)?;
     // The content of the shards is only known now.
-    let told = shared.problems.kept();
+    let told = shared.problems.to_vec();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
         shared.problems.report(problem.clone())?;
     }
@@ -359,7 +359,7 @@ fn finish(
         media,
         files: Vec::new(),
         nothing_to_do: false,
-        problems: shared.problems.kept(),
+        problems: shared.problems.to_vec(),
         counts: shared.problems.counts(),
         elapsed: context.board.elapsed(),
     };

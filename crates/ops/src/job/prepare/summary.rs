@@ -63,7 +63,7 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
         media: None,
         files: Vec::new(),
         nothing_to_do: true,
-        problems: context.shared.problems.kept(),
+        problems: context.shared.problems.to_vec(),
         counts: context.shared.problems.counts(),
         elapsed: context.board.elapsed(),
     }

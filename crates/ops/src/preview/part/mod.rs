@@ -119,7 +119,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
     // Third-party decoders may panic on unforeseen content; that must not end the worker.
     let looked = catch_panic(|| {
         let mut seen = out.clone();
-        look.look(&mut seen).map(|()| seen)
+        look.fill(&mut seen).map(|()| seen)
     });
     let failure = match looked {
         Some(Ok(seen)) => return seen,
@@ -140,7 +140,7 @@ struct PartReader<'a> {
 }
 
 impl PartReader<'_> {
-    fn look(&self, out: &mut PartPreview) -> Outcome<()> {
+    fn fill(&self, out: &mut PartPreview) -> Outcome<()> {
         if let Some(inner) = self.name.strip_suffix(".gz") {
             return self.unpacked(inner, out);
         }

@@ -274,7 +274,7 @@ impl Documents {
         }
         self.long.keys = std::mem::take(&mut reading.tracker.keys);
         let mut kind = reading.verdict(&self.fields);
-        if let (Kind::Document, Some(field)) = (kind, self.fields.found()) {
+        if let (Kind::Document, Some(field)) = (kind, self.fields.requested()) {
             if self.long.has_half(field)? {
                 kind = HALF;
             }
@@ -297,7 +297,7 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
             false => invalid(stop.at, stop.why),
         };
     }
-    match (judged(fields), fields.found()) {
+    match (judged(fields), fields.requested()) {
         (Kind::Document, Some(field)) if field.has_half => (HALF, ""),
         (kind, _) => (kind, text),
     }

@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 const STEP: u64 = 64 << 10;
 
 /// Passes the bytes `[from, to)` of a file to `take` in pieces with their offsets, until it returns a value.
-fn look<T>(
+fn read_pieces<T>(
     file: &ReadFile,
     (from, to): (u64, u64),
     cancel: &Cancel,
@@ -36,7 +36,7 @@ pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outc
         return Ok(Some(0));
     }
     let begins = |at: u64, bytes: &[u8]| memchr(b'\n', bytes).map(|found| at + found as u64 + 1);
-    Ok(look(file, (from - 1, from.saturating_add(most)), cancel, begins)?.filter(|start| *start < file.len()))
+    Ok(read_pieces(file, (from - 1, from.saturating_add(most)), cancel, begins)?.filter(|start| *start < file.len()))
 }
 
 /// Returns the start of the line that contains the byte at `at`, searching the `most` bytes before it.
@@ -45,7 +45,7 @@ pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outc
     while end > at.saturating_sub(most) {
         let start = end.saturating_sub(STEP);
         let mut last = None;
-        look(file, (start, end), cancel, |place, bytes| -> Option<()> {
+        read_pieces(file, (start, end), cancel, |place, bytes| -> Option<()> {
             last = memrchr(b'\n', bytes).map(|found| place + found as u64 + 1).or(last);
             None
         })?;
@@ -60,7 +60,7 @@ pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outc
 /// Returns the number of lines that end before `to`.
 pub fn lines_before(file: &ReadFile, to: u64, cancel: &Cancel) -> Outcome<u64> {
     let mut count = 0;
-    look(file, (0, to), cancel, |_, bytes| -> Option<()> {
+    read_pieces(file, (0, to), cancel, |_, bytes| -> Option<()> {
         count += memchr_iter(b'\n', bytes).count() as u64;
         None
     })?;

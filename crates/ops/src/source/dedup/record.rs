@@ -70,7 +70,7 @@ impl<'a> Record<'a> {
         'a: 't,
     {
         let (Kind::Document, Body::Held(_)) = (self.kind, self.body) else { return None };
-        let field = self.fields.found()?;
+        let field = self.fields.requested()?;
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let raw = self.text.get(place(field.from + 1)..place(field.to.saturating_sub(1)))?;
         if !field.has_escapes {
@@ -85,7 +85,7 @@ impl<'a> Record<'a> {
     /// line that takes no part has no text.
     pub fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         match (self.kind, self.body) {
-            (Kind::Document, Body::Long(line)) => match self.fields.found() {
+            (Kind::Document, Body::Long(line)) => match self.fields.requested() {
                 Some(field) => line.each_piece(field, spare, take),
                 None => Ok(0),
             },
@@ -103,7 +103,7 @@ impl<'a> Record<'a> {
 
     /// Returns the field that holds the text of a document.
     pub fn text_field(&self) -> Option<&'a Field> {
-        self.fields.found()
+        self.fields.requested()
     }
 
     /// Returns the problem of a line that takes no part; `None` for a document and a blank line.
@@ -131,7 +131,7 @@ pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
 
 /// Returns the kind of a valid JSON line, by its fields. Unpaired surrogates must be checked by the caller.
 pub(super) fn judged(fields: &Fields) -> Kind {
-    let why = match (fields.shape(), fields.found()) {
+    let why = match (fields.shape(), fields.requested()) {
         (LineShape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
         (LineShape::Other(kind), _) => outermost(kind),
         (LineShape::Object, None) => "it has no text",

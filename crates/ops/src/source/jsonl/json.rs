@@ -145,7 +145,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Err((self.at, Issue::Syntax(why)))
     }
 
-    fn tell(&mut self, at: usize, issue: Issue) {
+    fn report(&mut self, at: usize, issue: Issue) {
         (self.found)(at, issue);
     }
 
@@ -264,7 +264,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
                 match unit {
                     0xd800..=0xdbff if is_low_surrogate(self.line, at + 6) => Ok(at + 12),
                     0xd800..=0xdfff => {
-                        self.tell(at, Issue::LoneSurrogate);
+                        self.report(at, Issue::LoneSurrogate);
                         Ok(at + 6)
                     }
                     _ => Ok(at + 6),
@@ -318,12 +318,12 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         if is_integer && whole > SAFE_DIGITS {
             let text = std::str::from_utf8(self.line.get(first..self.at).unwrap_or_default()).unwrap_or_default();
             if text.parse::<u64>().map_or(true, |number| number > SAFE_INTEGER) {
-                self.tell(start, Issue::LargeInteger);
+                self.report(start, Issue::LargeInteger);
             }
         } else if !is_integer && may_be_infinite {
             let text = std::str::from_utf8(self.line.get(start..self.at).unwrap_or_default()).unwrap_or_default();
             if text.parse::<f64>().is_ok_and(f64::is_infinite) {
-                self.tell(start, Issue::NotFinite);
+                self.report(start, Issue::NotFinite);
             }
         }
         Ok(())
@@ -340,7 +340,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
     fn odd_word(&mut self, word: &[u8]) -> Result<(), JsonStop> {
         let at = self.at;
         self.word(word)?;
-        self.tell(at, Issue::NotFinite);
+        self.report(at, Issue::NotFinite);
         Ok(())
     }
 
@@ -362,7 +362,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         }
         self.checker.keys.truncate(from);
         again.sort_unstable();
-        again.into_iter().for_each(|at| self.tell(at, Issue::DuplicateKey));
+        again.into_iter().for_each(|at| self.report(at, Issue::DuplicateKey));
     }
 }
 

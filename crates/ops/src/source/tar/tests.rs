@@ -95,7 +95,7 @@ pub(super) fn scan_path(path: &Path) -> Scanned {
     assert!(sink.parts.is_empty(), "every part belongs to a sample");
     assert_eq!(progress.read().items_done, 1);
     assert_eq!(scan.samples as usize, sink.samples.len());
-    Scanned { scan, samples: sink.samples, problems: log.kept(), bytes_done: progress.read().bytes_done }
+    Scanned { scan, samples: sink.samples, problems: log.to_vec(), bytes_done: progress.read().bytes_done }
 }
 
 pub(super) fn scan_bytes(archive: &[u8]) -> Scanned {

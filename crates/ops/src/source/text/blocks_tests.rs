@@ -91,7 +91,7 @@ fn read(file: &TextFile, size: usize, from: Position) -> (ReadLines, Option<Dama
     (seen, blocks.damage().cloned())
 }
 
-fn wanted(text: &[u8]) -> ReadLines {
+fn expected_lines(text: &[u8]) -> ReadLines {
     let mut at = 0;
     let pieces = text.split_inclusive(|byte| *byte == b'\n').enumerate();
     pieces
@@ -125,10 +125,10 @@ fn every_packing_is_recognised_and_read_to_its_end() {
         let file = file(folder.path(), name, &bytes);
         assert_eq!(file.packing, packing, "{name}");
         let (seen, damage) = read(&file, 4096, Position::default());
-        assert_eq!((seen, damage), (wanted(&text), None), "{name}");
+        assert_eq!((seen, damage), (expected_lines(&text), None), "{name}");
         // Continuing where an earlier run stopped.
         let (seen, _) = read(&file, 4096, Position { offset: 9, line: 1 });
-        assert_eq!(seen[0], wanted(&text)[1], "{name}");
+        assert_eq!(seen[0], expected_lines(&text)[1], "{name}");
     }
     assert_eq!(read(&file(folder.path(), "empty.gz", b""), 10, Position::default()), (vec![], None));
 }
@@ -156,7 +156,7 @@ fn of_a_cut_or_damaged_stream_the_whole_lines_before_it_come_and_then_the_place(
             let file = file(folder.path(), name, bytes);
             let (seen, damage) = read(&file, 10_000, Position::default());
             let damage = damage.unwrap_or_else(|| panic!("{name} {what}"));
-            let wanted = wanted(&text);
+            let wanted = expected_lines(&text);
             if what == "cut" {
                 assert_eq!(seen, wanted[..seen.len()], "{name} {what}");
                 assert!(seen.len() > 1000, "{name}: {}", seen.len());
@@ -232,7 +232,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let file = file(folder.path(), "a.jsonl", text.as_bytes());
         let (seen, damage) = read(&file, size, Position::default());
-        prop_assert_eq!(&seen, &wanted(text.as_bytes()));
+        prop_assert_eq!(&seen, &expected_lines(text.as_bytes()));
         prop_assert_eq!(damage, None);
         let open = open_read(&file.path).unwrap();
         let mut from_units: ReadLines = Vec::new();

@@ -85,7 +85,7 @@ impl Block {
         while firsts != 0 {
             let place = firsts.trailing_zeros();
             firsts &= firsts - 1;
-            let (class, length) = classes.look(text, at + place as usize);
+            let (class, length) = classes.class_at(text, at + place as usize);
             let bits = !(u64::MAX << length) << place;
             let if_in = |wanted: u8| bits & u64::from(class & wanted != 0).wrapping_neg();
             block.letters |= if_in(LETTER);
@@ -116,7 +116,7 @@ impl Block {
     /// Returns the bits below the lowest of `wide`, except those after the first of a run of `spaces` that extends up to there or to the
     /// end of the block.
     #[inline]
-    pub(super) fn told(spaces: u64, wide: u64) -> u64 {
+    pub(super) fn decided_bits(spaces: u64, wide: u64) -> u64 {
         let count = wide.trailing_zeros();
         // Bits from `count` on are shifted out; none is used where the count is 0.
         let run = (spaces << (64 - count.max(1))).leading_ones();

@@ -11,7 +11,7 @@ impl Scan for Capitals {
     #[inline]
     fn end(&self, text: &[u8], at: usize) -> usize {
         let classes = self.0;
-        let (class, length) = classes.look(text, at);
+        let (class, length) = classes.class_at(text, at);
         if class & NUMBER != 0 {
             return digits(classes, text, at + length, 3);
         }
@@ -50,7 +50,7 @@ impl Scan for Capitals {
 fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
     let (mut end, mut both) = (at, None);
     loop {
-        let (class, length) = classes.look(text, end);
+        let (class, length) = classes.class_at(text, end);
         if class & UPPER == 0 {
             break;
         }

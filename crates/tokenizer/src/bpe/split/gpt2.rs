@@ -22,7 +22,7 @@ impl Scan for Gpt2 {
             }
             _ => {}
         }
-        let (class, length) = classes.look(text, from);
+        let (class, length) = classes.class_at(text, from);
         if class & LETTER != 0 {
             classes.letters(text, from + length)
         } else if class & NUMBER != 0 {

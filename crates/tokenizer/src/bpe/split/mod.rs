@@ -87,7 +87,7 @@ pub(super) const PATTERNS: &[(&str, Style)] = &[
 fn spaces(classes: &Classes, text: &[u8], at: usize) -> (usize, usize) {
     let (mut end, mut last) = (at, at);
     loop {
-        let (class, length) = classes.look(text, end);
+        let (class, length) = classes.class_at(text, end);
         if class & SPACE == 0 {
             return (end, last);
         }

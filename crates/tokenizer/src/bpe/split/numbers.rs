@@ -15,7 +15,7 @@ impl Scan for Numbers {
     #[inline]
     fn end(&self, text: &[u8], at: usize) -> usize {
         let classes = self.classes;
-        let (class, length) = classes.look(text, at);
+        let (class, length) = classes.class_at(text, at);
         if class & LETTER != 0 {
             return classes.letters(text, at + length);
         }
@@ -29,7 +29,7 @@ impl Scan for Numbers {
                 return at + length;
             }
         }
-        let (next, next_length) = classes.look(text, at + length);
+        let (next, next_length) = classes.class_at(text, at + length);
         if next & LETTER != 0 && first != Some(b'\n') && first != Some(b'\r') {
             return classes.letters(text, at + length + next_length);
         }
@@ -79,7 +79,7 @@ impl Scan for Numbers {
             }
         }
         let starts = block.contract(starts, at, |place| contractions::any_case(text, place));
-        starts & TOLD & Block::told(spaces, block.wide_spaces | block.wide_numbers)
+        starts & TOLD & Block::decided_bits(spaces, block.wide_spaces | block.wide_numbers)
     }
 }
 
@@ -87,7 +87,7 @@ impl Scan for Numbers {
 #[inline]
 pub(super) fn digits(classes: &Classes, text: &[u8], mut at: usize, most: usize) -> usize {
     for _ in 1..most {
-        let (class, length) = classes.look(text, at);
+        let (class, length) = classes.class_at(text, at);
         if class & NUMBER == 0 {
             break;
         }

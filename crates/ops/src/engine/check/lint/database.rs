@@ -15,13 +15,13 @@ const INDEXES: [&str; 3] = ["idx_samples_by_tar_and_idx", "idx_sample_parts_seq"
 /// Checks the database as a whole, including SQLite's own check of every page. A damaged database counts as absent from then on, so that
 /// the shards are still compared with the remaining files.
 pub(in crate::engine::check) fn check(prepared: &mut Prepared, handles: &Handles<'_>) -> Outcome<()> {
-    let usable = look_at(prepared, handles)?;
+    let usable = check_database(prepared, handles)?;
     prepared.has_tables &= usable;
     Ok(())
 }
 
 /// Whether the tables can be read.
-fn look_at(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
+fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     if !prepared.has_tables {
         let message =
@@ -37,7 +37,7 @@ fn look_at(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     });
     let sink = Remembering::new(handles.problems);
     let looked = match opened {
-        Ok(Some(tables)) => look(prepared, &tables, &Handles { problems: &sink, ..*handles }),
+        Ok(Some(tables)) => check_tables(prepared, &tables, &Handles { problems: &sink, ..*handles }),
         Ok(None) => return Ok(false),
         Err(failure) => Err(failure),
     };
@@ -52,7 +52,7 @@ fn look_at(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     }
 }
 
-fn look(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
+fn check_tables(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     let report = |kind, message: String| {
         handles.problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(REDO))

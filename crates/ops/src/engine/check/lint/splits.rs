@@ -166,7 +166,7 @@ pub(super) fn check_fields(yaml: &DatasetYaml, file: &str, problems: &dyn Proble
             problems.report(Problem::problem(ProblemKind::FieldFails, Subject::field(&field.field), message))?;
         }
     }
-    let Some(class) = yaml.sample_type.known() else { return Ok(()) };
+    let Some(class) = yaml.sample_type.built_in() else { return Ok(()) };
     for field in fields.iter().filter(|f| !class.fields.iter().any(|k| k.name == f.field) && !f.field.starts_with("__"))
     {
         let message = format!("{file}: {} has no field '{}'", class.class, field.field);

@@ -38,7 +38,7 @@ fn ranges_lead_to_the_copy_that_stays() {
     let range = seen.ranges_of(3)[0];
     assert_eq!(seen.text_of(3).get(range.from..range.to), Some(" two, three"));
     assert_eq!(seen.place_of(3), ("b.jsonl", 2));
-    let (document, from) = seen.kept(&range).unwrap();
+    let (document, from) = seen.kept_copy(&range).unwrap();
     assert_eq!((seen.place_of(document), &seen.text_of(document)[from..]), (("a.jsonl", 1), " two, three"));
     assert_eq!(seen.find("b.jsonl", 15), Some(3));
     assert_eq!((seen.find("b.jsonl", 99), seen.find("c.jsonl", 0)), (None, None));
@@ -89,7 +89,7 @@ fn what_records_list_is_shown_and_nonsense_is_not() {
     };
     assert_eq!(shown(1), ["123456", "9ab"]);
     assert_eq!(shown(2), ["0123456789abcdef"], "what is no list of ranges is passed over");
-    let copies = [1, 3].map(|index| seen.kept(&seen.ranges_of(index)[0]));
+    let copies = [1, 3].map(|index| seen.kept_copy(&seen.ranges_of(index)[0]));
     assert_eq!(copies, [Some((0, 1)), None]);
 }
 

@@ -114,7 +114,7 @@ proptest! {
                     .filter(|sample| parsed.matches(&sample.key))
                     .map(|sample| (sample.at.group, sample.at.index))
                     .collect();
-                let mut got = found(catalog, query);
+                let mut got = search_result(catalog, query);
                 got.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(got, expected, "{}", query);

@@ -112,8 +112,8 @@ fn rows_of_nonsense_are_defects_of_their_samples() {
     assert!(defect(2).contains("several rows"), "{}", defect(2));
     assert_eq!((defect(4), &*rows[4].key), (String::new(), "x/101"), "what has no row is read from the headers");
     assert!(catalog.read(&rows[3], 0, 0, 1 << 20).is_err());
-    assert_eq!(found(&catalog, "^nowhere"), []);
-    assert_eq!(found(&catalog, "beyond"), []);
+    assert_eq!(search_result(&catalog, "^nowhere"), []);
+    assert_eq!(search_result(&catalog, "beyond"), []);
     exercise(&*catalog);
 }
 

@@ -24,7 +24,7 @@ fn lines_are_samples_with_or_without_an_index() {
     assert_eq!(all(&*catalog), scanned_rows);
     assert_eq!(catalog.read(&scanned_rows[1], 0, 0, 100).unwrap(), b"{\"b\": 2}\r\n");
     assert_eq!(catalog.read(&scanned_rows[2], 0, 8, 100).unwrap(), b"3}");
-    assert_eq!(found(&catalog, "2"), [(0, 2)]);
+    assert_eq!(search_result(&catalog, "2"), [(0, 2)]);
     assert_eq!(catalog.locate(None, "1", &Cancel::default()).unwrap(), Some(SampleAt { group: 0, index: 1 }));
     assert_eq!(catalog.locate(None, "01", &Cancel::default()).unwrap(), None);
 }
@@ -115,7 +115,7 @@ fn loose_files_are_listed_by_folder_and_links_in_a_circle_end() {
     let parts: Vec<&str> = rows.iter().map(|row| &*row.parts[0].name).collect();
     assert_eq!(parts, ["", "gz", "png", "", "jpg", "jpg", "JPG"]);
     assert_eq!(catalog.read(&rows[6], 0, 4, 99).unwrap(), b"deep/2.JPG");
-    assert_eq!(found(&catalog, "1"), [(1, 0), (1, 1)]);
+    assert_eq!(search_result(&catalog, "1"), [(1, 0), (1, 1)]);
     std::fs::remove_file(dir.path().join("sub/1.jpg")).unwrap();
     assert!(all(&*catalog)[4].defect.is_some());
     assert!(catalog.read(&rows[4], 0, 0, 9).is_err());

@@ -9,7 +9,7 @@ use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, 
 
 impl Assembler<'_> {
     /// Reports what a block leaves out.
-    pub(super) fn tell(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
+    pub(super) fn report_findings(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
         for finding in &packed.findings {
             self.report(problem_of(finding, pass, self.recipes, input))?;
         }

@@ -350,7 +350,7 @@ fn scan_while(path: &Path, meddle: impl FnMut()) -> (Outcome<ShardScan>, Vec<Pro
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let result = scan_shard(&shard_at(path), &mut Meddler(meddle), &handles);
-    (result, log.kept())
+    (result, log.to_vec())
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn scan_while_missing(path: &Path) -> (Outcome<ShardScan>, Vec<Problem>) {
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let shard =
         Shard { name: "gone.tar".into(), path: path.to_owned(), stamp: FileStamp::default(), mode: 0, is_tgz: false };
-    (scan_shard(&shard, &mut Recorder::default(), &handles), log.kept())
+    (scan_shard(&shard, &mut Recorder::default(), &handles), log.to_vec())
 }
 
 #[test]

@@ -36,9 +36,9 @@ thread_local! {
 pub(super) fn filters() -> [Fun<Data>; 5] {
     let replaced = [Bind::Var(()), Bind::Fun(()), Bind::Var(())];
     [
-        run(("matches", v(2), |cv| bome(found(cv, MatchParts::Matches)))),
-        run(("split_", v(2), |cv| bome(found(cv, MatchParts::Rest)))),
-        run(("split_matches", v(2), |cv| bome(found(cv, MatchParts::Both)))),
+        run(("matches", v(2), |cv| bome(find_parts(cv, MatchParts::Matches)))),
+        run(("split_", v(2), |cv| bome(find_parts(cv, MatchParts::Rest)))),
+        run(("split_matches", v(2), |cv| bome(find_parts(cv, MatchParts::Both)))),
         run(("replaced", replaced.into(), |cv| bome(with_replaced(cv)))),
         run(("concat", v(0), |cv| bome(concat(&cv.1)))),
     ]
@@ -50,7 +50,7 @@ pub(super) fn is_ours(name: &str) -> bool {
 }
 
 /// Takes a text, a pattern and flags; returns an array of the parts of each match, the whole first, and of the texts between.
-fn found(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
+fn find_parts(mut cv: Cv<'_, Data>, wanted: MatchParts) -> ValR<Val> {
     let (flags, pattern) = (cv.0.pop_var(), cv.0.pop_var());
     let (mut all, mut chars) = (Vec::new(), Chars::default());
     let mut search = Search::new(&cv.1, &pattern, &flags)?;

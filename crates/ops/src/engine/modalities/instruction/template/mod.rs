@@ -75,7 +75,7 @@ impl ChatTemplate {
         environment.add_filter("int", filters::int);
         let text = text.replace("}\n{", "}{");
         environment.add_template_owned(NAME, text).map_err(|error| {
-            Failure::usage("reading the chat template", told(&error))
+            Failure::usage("reading the chat template", error_text(&error))
                 .on(gristmill_core::Subject::field("jinja2_chat_template"))
         })?;
         Ok(Self { environment, data: value(data) })
@@ -83,15 +83,15 @@ impl ChatTemplate {
 
     /// Returns the text of a conversation; the error is the reason why the template fails.
     pub fn render(&self, messages: &Node) -> Result<String, String> {
-        let template = self.environment.get_template(NAME).map_err(|error| told(&error))?;
+        let template = self.environment.get_template(NAME).map_err(|error| error_text(&error))?;
         let data = self.data.clone();
         let rendered =
             catch_panic(|| template.render(context! { messages => value(messages), chat_template_data => data }));
-        rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| told(&error))
+        rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| error_text(&error))
     }
 }
 
-fn told(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     let why = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
     error.line().map_or_else(|| why.clone(), |line| format!("{why} (line {line} of the template)"))
 }
