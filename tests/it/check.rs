@@ -340,7 +340,7 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
 
 /// The result of `verify` shows whether training can begin.
 #[test]
-fn verify_tells_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
+fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
     let set = Set::prepared(3);
     set.edit(".nv-meta/split.yaml", |text| {
         text.replace("train:\n", "train:\n  - nosuch.tar\n")

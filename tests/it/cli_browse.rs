@@ -14,7 +14,7 @@ fn the_first_samples_are_printed_of_whatever_can_be_browsed() {
 }
 
 #[test]
-fn one_object_tells_the_same() {
+fn one_object_shows_the_same() {
     let sandbox = Sandbox::new();
     sandbox.tar("raw/a.tar", ["1", "2", "3"]);
     let value = sandbox.say("browse raw --json --number 1").ends(0).json("ok");

@@ -56,7 +56,7 @@ fn an_interrupted_demo_is_completed() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_refused() {
+fn a_folder_of_another_process_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("theirs/thesis.tex", "x");
     sandbox.say("demo theirs --yes").ends(1).complains("not a demo").complains("hint: name another folder");
@@ -80,7 +80,7 @@ fn a_dry_demo_writes_nothing() {
 }
 
 #[test]
-fn demo_tells_its_result_as_json() {
+fn demo_shows_its_result_as_json() {
     let sandbox = Sandbox::new();
     let ran = sandbox.say("demo --json").ends(0);
     let value = ran.json("ok");

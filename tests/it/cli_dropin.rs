@@ -76,17 +76,17 @@ fn comes_out(case: &str) {
 }
 
 #[test]
-fn captioning_fieldmap_comes_out_byte_for_byte() {
+fn captioning_fieldmap_is_written_byte_for_byte() {
     comes_out("captioning_fieldmap");
 }
 
 #[test]
-fn presplit_folders_comes_out_byte_for_byte() {
+fn presplit_folders_is_written_byte_for_byte() {
     comes_out("presplit_folders");
 }
 
 #[test]
-fn odd_names_come_out_byte_for_byte() {
+fn unusual_names_are_written_byte_for_byte() {
     comes_out("odd_names");
 }
 
@@ -111,7 +111,7 @@ fn compat_may_stand_anywhere() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_writes_an_empty_split_and_says_so() {
+fn a_pattern_that_matches_nothing_writes_an_empty_split_and_states_it() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = "energon prepare data --non-interactive --split-parts train:s_0[0-8] --split-parts val:nothing";
@@ -224,7 +224,7 @@ fn a_folder_without_shards_ends_well_and_writes_nothing() {
 }
 
 #[test]
-fn an_exclude_that_finds_nothing_changes_nothing_and_is_told() {
+fn an_exclude_that_finds_nothing_changes_nothing_and_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox
@@ -235,12 +235,12 @@ fn an_exclude_that_finds_nothing_changes_nothing_and_is_told() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_told_as_json_too() {
+fn what_is_not_there_yet_is_reported_as_json_too() {
     Sandbox::new().say("energon mount a b --json").ends(2).json("error");
 }
 
 #[test]
-fn version_and_help_are_told() {
+fn version_and_help_are_reported() {
     let sandbox = Sandbox::new();
     for line in ["energon -V", "energon --version"] {
         sandbox.say(line).ends(0).says("7.4.1");

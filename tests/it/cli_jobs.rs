@@ -27,7 +27,7 @@ fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_place_that_is_not_there_is_told() {
+fn a_place_that_is_not_there_is_reported() {
     let sandbox = with_text();
     sandbox.say("jobs nowhere").ends(3).complains("no such file or folder").complains("nowhere");
     sandbox.say("jobs data").ends(0).says("No job runs");
@@ -73,7 +73,7 @@ fn is_told(line: &str, begun: &str, more: &str) {
 }
 
 #[test]
-fn a_pack_is_told_while_it_runs_and_after_it_was_stopped() {
+fn a_pack_is_reported_while_it_runs_and_after_it_was_stopped() {
     is_told(
         &format!("pack data --format nanosets --tokenizer {} --eos-token <|endoftext|> --output out", bpe()),
         "data",
@@ -82,7 +82,7 @@ fn a_pack_is_told_while_it_runs_and_after_it_was_stopped() {
 }
 
 #[test]
-fn a_dedup_is_told_while_it_runs_and_after_it_was_stopped() {
+fn a_dedup_is_reported_while_it_runs_and_after_it_was_stopped() {
     is_told("dedup data --minlen 60 --output out", "data", "");
 }
 

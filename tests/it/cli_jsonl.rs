@@ -32,7 +32,7 @@ fn every_golden_file_gets_the_same_index_and_exit_code_with_any_number_of_thread
 }
 
 #[test]
-fn preparing_again_finds_nothing_to_do_and_says_so() {
+fn preparing_again_finds_nothing_to_do_and_states_it() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"text\": \"x\"}\n\n{\"text\": \"yy\"}\n");
     let ran = sandbox.say("prepare a.jsonl").ends(0).says("Indexed a.jsonl: 2 samples");
@@ -123,14 +123,14 @@ fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unp
 }
 
 #[test]
-fn lines_that_end_with_cr_alone_are_told_without_being_asked() {
+fn lines_that_end_with_cr_alone_are_reported_without_being_asked() {
     let sandbox = Sandbox::new();
     sandbox.write("old.jsonl", b"{\"a\":1}\r{\"b\":2}\r");
     sandbox.say("prepare old.jsonl").ends(0).says("1 sample").complains("CR alone").complains("tr '\\r' '\\n'");
 }
 
 #[test]
-fn names_that_loaders_do_not_know_are_told_apart() {
+fn names_that_loaders_do_not_know_are_distinguished() {
     let sandbox = Sandbox::new();
     for name in ["a.JSONL", "a.ndjson", "a.json"] {
         sandbox.write(name, "{}\n");
@@ -157,7 +157,7 @@ fn flags_that_mean_nothing_are_refused_by_name_and_noted_under_the_drop_in_name(
 }
 
 #[test]
-fn info_tells_samples_index_lengths_and_keys() {
+fn info_shows_samples_index_lengths_and_keys() {
     let sandbox = Sandbox::new();
     let lines: String = (0..100).map(|n| format!("{{\"text\": \"{}\", \"n\": {n}}}\n", "é".repeat(n))).collect();
     sandbox.write("a.jsonl", &lines);

@@ -150,7 +150,7 @@ fn a_folder_without_media_is_an_error_of_the_data_and_stays_as_it_is() {
 }
 
 #[test]
-fn what_prepare_media_is_not_for_is_told_what_is() {
+fn what_prepare_media_is_not_for_is_refused_with_the_right_command() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..1);
     sandbox.write("a.jsonl", "{}\n");
@@ -276,7 +276,7 @@ fn a_dry_run_writes_nothing_and_a_saved_plan_does_the_same() {
 }
 
 #[test]
-fn a_folder_of_media_is_told_from_a_data_set_everywhere() {
+fn a_folder_of_media_is_distinguished_from_a_data_set_everywhere() {
     let sandbox = Sandbox::new();
     sandbox.write("m/a.png", Sandbox::png(3, 4));
     sandbox.write("m/b.png", Sandbox::png(300, 4));
@@ -310,7 +310,7 @@ fn a_folder_that_may_not_be_written_is_named() {
 }
 
 #[test]
-fn damage_behind_a_good_header_is_found_by_decoding_only() {
+fn damage_after_a_good_header_is_found_by_decoding_only() {
     let sandbox = Sandbox::new();
     let mut noise = image::RgbImage::new(64, 64);
     for (at, pixel) in noise.pixels_mut().enumerate() {
@@ -363,7 +363,7 @@ fn media_rows_stay_when_sample_tables_are_left_out() {
 }
 
 #[test]
-fn broken_media_are_told_in_the_order_of_the_data() {
+fn broken_media_are_reported_in_the_order_of_the_data() {
     let sandbox = Sandbox::new();
     for shard in 0..12 {
         let entries: Vec<(String, Vec<u8>)> =
@@ -383,7 +383,7 @@ fn broken_media_are_told_in_the_order_of_the_data() {
 }
 
 #[test]
-fn media_of_a_shard_that_was_written_to_since_are_told() {
+fn media_of_a_shard_that_was_written_to_since_are_reported() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..2);
     sandbox.say(PREPARE).ends(0);

@@ -45,7 +45,7 @@ fn sorted_rows(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 #[test]
-fn the_join_indexes_of_the_reference_come_out_byte_for_byte() {
+fn the_join_indexes_of_the_reference_are_written_byte_for_byte() {
     let sandbox = joins();
     for name in ["skip", "none", "all", "two_ways"] {
         sandbox.say(&format!("prepare {name}.yaml")).ends(0);
@@ -158,7 +158,7 @@ fn paths_are_written_as_seen_from_the_file_and_a_dry_run_writes_none() {
 }
 
 #[test]
-fn aux_sources_go_to_crude_members_and_lost_media_are_told() {
+fn aux_sources_go_to_crude_members_and_lost_media_are_reported() {
     let sandbox = house();
     let ran = sandbox.say("mix new --blend c.jsonl --blend a --aux m=b --output out.yaml").ends(1);
     ran.complains("1 of 2 names of media in 3 of its records are in none of its aux sources, for example 'lost.jpg'");
@@ -224,7 +224,7 @@ fn preparing_a_metadataset_can_be_kept_as_a_plan_and_replayed() {
 }
 
 #[test]
-fn mistakes_are_told_at_line_and_column_with_the_way_out() {
+fn mistakes_are_reported_at_line_and_column_with_the_way_out() {
     let sandbox = house();
     sandbox.write("bad.yaml", "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - {path: a, wieght: 2}\n    - path: nowhere\n");
     let ran = sandbox.say("mix check bad.yaml").ends(1).complains("line 6, column 17");
@@ -292,7 +292,7 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
 }
 
 #[test]
-fn a_join_that_leaves_out_splits_of_its_members_says_so() {
+fn a_join_that_leaves_out_splits_of_its_members_states_it() {
     let sandbox = house();
     let line = "mix new --join text=a --join more=b --joiner my.module:join_them --output j.yaml";
     let ran = sandbox.say(line).ends(0);

@@ -34,7 +34,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
 }
 
 #[test]
-fn a_merge_of_the_reference_comes_out_byte_for_byte() {
+fn a_merge_of_the_reference_is_written_byte_for_byte() {
     let sandbox = with_folder("06_merge/expected", "in");
     let merge = "nanosets merge in --output merged --name all --seed 7 --max-tokens-per-file 400";
     sandbox.say(&format!("{merge} --dry-run")).ends(0).says("Would merge 30 documents with 1,124 tokens of 3 files");

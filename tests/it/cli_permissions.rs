@@ -89,7 +89,7 @@ fn a_folder_that_may_not_be_read_is_named_and_nobody_speaks_of_writing() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_says_so_before_anything_is_read() {
+fn a_folder_that_may_not_be_written_to_states_it_before_anything_is_read() {
     let place = PermissionSandbox::new();
     place.shards("fixed", 2);
     place.allow("fixed", 0o555);
@@ -100,7 +100,7 @@ fn a_folder_that_may_not_be_written_to_says_so_before_anything_is_read() {
 }
 
 #[test]
-fn one_shard_that_may_not_be_read_is_told_with_its_name() {
+fn one_shard_that_may_not_be_read_is_reported_with_its_name() {
     let place = PermissionSandbox::new();
     place.shards("raw", 3);
     place.allow("raw", 0o777);

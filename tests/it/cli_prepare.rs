@@ -12,7 +12,7 @@ fn prepared() -> Sandbox {
 }
 
 #[test]
-fn a_prepared_data_set_tells_what_it_holds_and_what_comes_next() {
+fn a_prepared_data_set_shows_what_it_holds_and_what_comes_next() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0);
@@ -428,7 +428,7 @@ fn excluded_shards_are_in_no_share_and_info_says_the_same() {
 }
 
 #[test]
-fn an_update_tells_where_new_shards_went_and_which_are_gone() {
+fn an_update_shows_where_new_shards_went_and_which_are_gone() {
     let sandbox = prepared();
     sandbox.tar("data/s_10.tar", ["100"]);
     for gone in ["data/s_02.tar", "data/s_03.tar"] {

@@ -89,7 +89,7 @@ fn workers_and_colours_change_no_byte() {
 }
 
 #[test]
-fn scratch_goes_where_it_is_told_and_is_left_clean() {
+fn scratch_goes_to_the_given_folder_and_is_left_clean() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     std::fs::create_dir(sandbox.path("fast")).unwrap();

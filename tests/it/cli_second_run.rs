@@ -45,7 +45,7 @@ fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
 }
 
 #[test]
-fn an_exclude_of_a_shard_that_is_gone_is_told_until_somebody_removes_it() {
+fn an_exclude_of_a_shard_that_is_gone_is_reported_until_it_is_removed() {
     let sandbox = prepared("--exclude-sample s_03.tar/031");
     std::fs::remove_file(sandbox.path("data/s_03.tar")).unwrap();
     let told = "'s_03.tar/031': this exclude, kept from before, matches nothing";
@@ -92,7 +92,7 @@ fn a_rewritten_shard_does_not_haunt_later_runs() {
 }
 
 #[test]
-fn an_exclude_of_a_sample_that_is_not_there_is_told() {
+fn an_exclude_of_a_sample_that_is_not_there_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let line = format!("{LINE} --exclude-sample s_00.tar/nope --exclude-sample s_0{{1..2}}.tar/010");
@@ -130,7 +130,7 @@ fn an_update_never_replaces_splits_that_it_cannot_read() {
 }
 
 #[test]
-fn what_does_not_work_without_tables_is_told() {
+fn what_does_not_work_without_tables_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("{LINE} --skip-sample-tables")).ends(0).complains("access by name");
@@ -165,7 +165,7 @@ fn what_was_taken_away_since_is_made_again() {
 }
 
 #[test]
-fn the_problems_of_shards_are_told_again() {
+fn the_problems_of_shards_are_reported_again() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let bytes = sandbox.read("data/s_03.tar");
@@ -215,7 +215,7 @@ fn what_a_person_changed_since_stays_where_something_is_made_again() {
 }
 
 #[test]
-fn an_update_still_tells_the_problems_of_shards_that_it_does_not_read() {
+fn an_update_still_shows_the_problems_of_shards_that_it_does_not_read() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     let bytes = sandbox.read("data/s_03.tar");

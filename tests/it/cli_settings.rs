@@ -36,7 +36,7 @@ fn every_heading_of_the_table_stands_there_once() {
 }
 
 #[test]
-fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
+fn mistakes_are_reported_by_keys_and_by_the_doctor_and_stop_nothing() {
     let sandbox = Sandbox::new();
     let text = "tehme: dark\nkeys:\n  home:\n    prepare: [entr]\n    info: [I]\n";
     let ran = with_settings(&sandbox, text, &["keys"]);
@@ -57,7 +57,7 @@ fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
 }
 
 #[test]
-fn a_way_of_showing_pictures_that_nobody_knows_is_told() {
+fn an_unknown_way_of_showing_pictures_is_reported() {
     let sandbox = Sandbox::new();
     let doctor = |way: &str| {
         let output = sandbox.command(["doctor"]).env("GRISTMILL_PICTURES", way).output().unwrap();

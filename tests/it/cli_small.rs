@@ -137,7 +137,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn a_full_disk_behind_stdout_is_told() {
+fn a_full_disk_at_stdout_is_reported() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
     let output = Sandbox::new().command(["keys"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));

@@ -186,7 +186,7 @@ fn a_move_to_where_it_is_does_nothing() {
 }
 
 #[test]
-fn a_split_that_loses_its_last_shard_is_told_and_no_failure() {
+fn a_split_that_loses_its_last_shard_is_reported_and_no_failure() {
     let sandbox = prepared();
     sandbox.say("splits move data s_08.tar --to train").ends(0).complains("split 'val' has no shard now");
 }
@@ -224,7 +224,7 @@ fn quiet_says_nothing_and_works() {
 }
 
 #[test]
-fn excludes_keep_their_note_beside_them() {
+fn excludes_keep_their_note_next_to_them() {
     let sandbox = prepared();
     sandbox.run(["splits", "exclude", "data", "s_01.tar", "s_02.tar/02{0..2}", "--note", "two of: #7"]).ends(0);
     let text = sandbox.text(YAML);
@@ -287,7 +287,7 @@ fn what_is_excluded_already_stays_once() {
 }
 
 #[test]
-fn excluding_a_whole_split_is_told() {
+fn excluding_a_whole_split_is_reported() {
     let sandbox = prepared();
     let value = sandbox.say("splits exclude data s_08.tar --json").ends(0).json("ok");
     assert_eq!(split(&value, "val")["excluded_shards"], 1);
@@ -453,7 +453,7 @@ fn parts_and_sizes_that_count_can_be_said() {
 }
 
 #[test]
-fn check_tells_mistakes_in_the_file() {
+fn check_shows_mistakes_in_the_file() {
     let sandbox = prepared();
     sandbox.write(
         YAML,
@@ -470,7 +470,7 @@ fn check_tells_mistakes_in_the_file() {
 }
 
 #[test]
-fn shared_names_are_told_and_are_no_failure() {
+fn shared_names_are_reported_and_are_no_failure() {
     let sandbox =
         with_contents(&[("train/a.tar", &[("one/img_4711.jpg", "a")]), ("val/b.tar", &[("two/img_4711.jpg", "b")])]);
     let ran = sandbox.say("splits check data").ends(0);
@@ -520,7 +520,7 @@ fn what_is_no_prepared_data_set_is_refused_with_what_it_is() {
 }
 
 #[test]
-fn a_broken_split_file_is_told_with_its_place_and_left_alone() {
+fn a_broken_split_file_is_reported_with_its_place_and_left_alone() {
     let sandbox = prepared();
     sandbox.write(YAML, "split_parts:\n  train:\n  - [\n");
     sandbox.say("splits show data").ends(1).complains("split.yaml").complains("line");

@@ -67,7 +67,7 @@ fn every_command_has_help_of_its_own() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_reported() {
     Sandbox::new().say("--version").ends(0).says(concat!("gristmill ", env!("CARGO_PKG_VERSION")));
 }
 
@@ -118,7 +118,7 @@ fn a_signature_in_a_remote_path_is_not_shown() {
 }
 
 #[test]
-fn files_that_cannot_be_prepared_are_told_apart_from_folders() {
+fn files_that_cannot_be_prepared_are_distinguished_from_folders() {
     let sandbox = Sandbox::new();
     sandbox.write("meta.yaml", "x: 1\n");
     sandbox.write("notes.md", "x\n");

@@ -91,7 +91,7 @@ fn a_full_disk_at_any_operation_leaves_the_old_index_and_nothing_else() {
 }
 
 #[test]
-fn an_error_at_any_single_operation_is_told_or_harmless() {
+fn an_error_at_any_single_operation_is_reported_or_harmless() {
     broken_anywhere(file_of_lines, |at| Fault::Once { at, errno: Errno::IO }, false);
     broken_anywhere(with_an_old_index, |at| Fault::From { at, errno: Errno::ROFS }, false);
 }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_parts_and_steps_are_told_apart() {
+    fn options_parts_and_steps_are_distinguished() {
         let e = FieldExpression::parse("detail.json[caption][long],txt");
         assert_eq!(e.options.len(), 2);
         assert_eq!(e.options[0].part, "detail.json");

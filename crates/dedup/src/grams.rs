@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_told_by_the_bytes_behind_it_alone() {
+    fn every_place_is_recognized_by_the_bytes_after_it_alone() {
         let grams = Grams::new(20);
         let text: Vec<u8> = (0..3_000).map(|at| b'a' + (mix(at) % 26) as u8).collect();
         let sum = |gram: &[u8]| {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn on_average_what_stays_is_told_whatever_part_was_read() {
+    fn on_average_what_stays_is_reported_whatever_part_was_read() {
         for (part, most) in [(0.9, 0.001), (0.5, 0.01), (0.4, 0.03), (0.25, 0.11)] {
             let [first, none] = [Keep::First, Keep::None].map(|keep| SurvivalOdds::new(part, keep));
             assert!(
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn of_text_of_which_little_was_read_no_more_is_told_than_of_four_times_as_much() {
+    fn of_text_of_which_little_was_read_no_more_is_reported_than_of_four_times_as_much() {
         let outlook = SurvivalOdds::new(0.001, Keep::First);
         assert_eq!(outlook.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };

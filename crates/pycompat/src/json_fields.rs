@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_objects_and_objects_of_too_many_fields_are_told() {
+    fn lines_that_are_no_objects_and_objects_of_too_many_fields_are_reported() {
         let mut fields = Fields::new("text");
         fields.read(b"[{\"text\":\"a\"}]").unwrap();
         assert_eq!((fields.shape(), fields.requested()), (LineShape::Other(Kind::Array), None));

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_seen() {
+    fn halves_are_detected() {
         for (raw, wanted) in
             [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00\ud83d", true), (r"\\ud83d", false), ("é", false)]
         {

@@ -93,7 +93,7 @@ fn a_glob_is_recognised_and_the_meant_pattern_is_given() {
 }
 
 #[test]
-fn a_pattern_that_needs_too_many_steps_ends_and_says_so() {
+fn a_pattern_that_needs_too_many_steps_ends_and_states_it() {
     let pattern = Pattern::compile(r"((a+)+)+\1c").unwrap();
     let name = format!("{}!", "a".repeat(60));
     assert!(!pattern.is_found(&name));

@@ -71,7 +71,7 @@ proptest! {
 }
 
 #[test]
-fn characters_beyond_ascii_stay_where_python_is_told_so() {
+fn characters_beyond_ascii_stay_where_python_is_configured_so() {
     let list = ["°", "é x", "a: é", "\u{a0}", "日本", "🙂", "\u{2028}é", "\"\u{1}é🙂"];
     let node = Node::List(list.iter().map(|text| Node::str(*text)).collect());
     let text = dump_as_python_sorted(&node);

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_about_other_hosts_and_containers() {
+    fn nothing_is_reported_about_other_hosts_and_containers() {
         let me = ProcessIdentity::current();
         assert_eq!(
             ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me),

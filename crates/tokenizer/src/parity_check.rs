@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_with_its_place_and_sends_every_encoder_to_the_reference() {
+    fn a_difference_is_reported_with_its_place_and_sends_every_encoder_to_the_reference() {
         let tokenizer = gpt2();
         let (mut guard, mut encoder) = (tokenizer.guard(), tokenizer.encoder());
         assert!(tokenizer.is_fast() && tokenizer.facts().is_fast);

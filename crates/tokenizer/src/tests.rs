@@ -355,7 +355,7 @@ fn encoding_appends_and_does_not_depend_on_what_was_encoded_before() {
 }
 
 #[test]
-fn broken_files_are_told_apart() {
+fn broken_files_are_distinguished() {
     let why = |bytes: &[u8]| Tokenizer::from_bytes("x", bytes).err().map(|failure| failure.why).unwrap();
     assert!(why(b"{\"version\":\"1.0\"").contains("EOF"));
     assert!(why(b"{}").contains("Model"));

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_drops_merges_is_told_and_read_by_the_reference_alone() {
+    fn a_file_that_drops_merges_is_reported_and_read_by_the_reference_alone() {
         let path = format!("{}/../../tests/golden/tokenizers/gpt2.json", env!("CARGO_MANIFEST_DIR"));
         let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         for (dropout, is_told) in [(0.5, true), (0.001, true), (0.0, false)] {
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_another_encoding_is_told_as_such() {
+    fn a_file_in_another_encoding_is_reported_as_such() {
         let wide: Vec<u8> = WORDS.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let marked = [&[0xff, 0xfe], wide.as_slice()].concat();
         let bom = [b"\xef\xbb\xbf", WORDS.as_bytes()].concat();

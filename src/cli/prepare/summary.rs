@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_change_the_plan_are_told_but_not_all_of_them() {
+    fn notes_that_change_the_plan_are_reported_but_not_all_of_them() {
         let note = Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), "2 shards are in both");
         let mut all = vec![note; 7];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));

@@ -113,7 +113,7 @@ fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
 }
 
 #[test]
-fn a_key_that_two_actions_want_is_told_with_the_way_to_agree() {
+fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
     assert_eq!(
         told("keys:\n  home:\n    prepare: [m]\n"),
         ["3:5 m in 'home' was the key of 'media', which has lost it to 'prepare' -> give 'media' another key, or write `media: []` to agree"]
@@ -126,7 +126,7 @@ fn a_key_that_two_actions_want_is_told_with_the_way_to_agree() {
 }
 
 #[test]
-fn a_file_that_is_no_yaml_is_told_at_its_line_and_nothing_of_it_is_used() {
+fn a_file_that_is_no_yaml_is_reported_at_its_line_and_nothing_of_it_is_used() {
     for (text, place) in [
         ("theme: [dark\n", "1:8 unclosed bracket"),
         ("mouse: true\nmouse: false\n", "2:1 the key 'mouse' is there twice"),
@@ -142,7 +142,7 @@ fn a_file_that_is_no_yaml_is_told_at_its_line_and_nothing_of_it_is_used() {
 }
 
 #[test]
-fn a_file_of_nonsense_is_not_told_without_end() {
+fn a_file_of_nonsense_is_not_reported_without_end() {
     let text: String = (0..5_000).map(|n| format!("key{n}: 1\n")).collect();
     assert_eq!(read(&text).1.len(), MAX_MISTAKES);
 }
@@ -161,7 +161,7 @@ fn no_file_is_no_mistake_and_neither_kind_of_file_stops_the_program() {
 }
 
 #[test]
-fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_told_in_its_own_file() {
+fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own_file() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("config.yaml"), "theme: dusk\n");
     put(&dir.path().join("themes/dusk.yaml"), "base: dark\naccent: magenta\nok: grene\n");

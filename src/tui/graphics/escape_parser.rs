@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_keys() {
+    fn answers_are_distinguished_from_keys() {
         assert_eq!(found(b"\x1b_Gi=31;OK\x1b\\"), [ParsedEvent::Kitty(true)]);
         assert_eq!(found(b"\x1b_Gi=31;ENOTSUPPORTED:x\x1b\\"), [ParsedEvent::Kitty(false)]);
         assert_eq!(found(b"\x1b[6;20;10t"), [ParsedEvent::CellSize(10, 20)]);

@@ -155,7 +155,7 @@ fn keys_may_change_places() {
 }
 
 #[test]
-fn a_key_that_another_action_has_is_taken_from_the_table_and_told() {
+fn a_key_that_another_action_has_is_taken_from_the_table_and_reported() {
     let mut keymap = Keymap::default();
     let clashes = keymap.patch(&[own(Context::List, Action::Up, &["g"])]);
     let key: Chord = "g".parse().unwrap();
@@ -210,7 +210,7 @@ fn keys_are_read_in_every_way_they_are_written() {
 }
 
 #[test]
-fn what_is_no_key_is_told_with_what_was_probably_meant() {
+fn what_is_no_key_is_reported_with_what_was_probably_meant() {
     let meant = |text: &str| Chord::suggestion(text);
     assert_eq!(meant("gg").as_deref(), Some("g g"));
     assert_eq!(meant("entr").as_deref(), Some("enter"));

@@ -47,7 +47,7 @@ fn the_two_pixels_of_a_half_block_have_their_colours() {
 }
 
 #[test]
-fn reverse_dim_and_underline_are_seen() {
+fn reverse_dim_and_underline_are_detected() {
     let svg = picture(&[("r", Style::new().reversed()), ("d", Style::new().dim()), ("u", Style::new().underlined())]);
     assert!(svg.contains("fill=\"#d7dae0\" shape-rendering=\"crispEdges\" d=\"M12 12h9v20h-9z"), "reversed: {svg}");
     assert!(svg.contains("fill=\"#1b1d23\" textLength=\"9\" lengthAdjust=\"spacingAndGlyphs\">r<"), "{svg}");

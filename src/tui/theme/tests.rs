@@ -15,7 +15,7 @@ fn every_built_in_theme_says_every_role_and_has_no_mistake() {
 }
 
 #[test]
-fn every_role_of_every_theme_stays_as_it_was_looked_at() {
+fn every_role_of_every_theme_stays_as_it_was_reviewed() {
     for (name, _) in BUILT_IN {
         let theme = Theme::built_in(name).unwrap();
         let line = |(role, style): (&str, Style)| {

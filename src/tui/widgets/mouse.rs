@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_tells_the_uppermost_place_and_where_in_it() {
+    fn a_click_returns_the_uppermost_place_and_where_in_it() {
         let mut places = places();
         assert_eq!(places.gesture(event(LEFT, 12, 4)), Some(Gesture::Click { on: "right", line: 2, column: 2 }));
         assert_eq!(places.gesture(event(LEFT, 7, 6)), Some(Gesture::Click { on: "popup", line: 1, column: 2 }));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_beside_everything_ends_what_might_become_a_double_click() {
+    fn a_click_next_to_everything_ends_what_might_become_a_double_click() {
         let mut places = places();
         let now = Instant::now();
         places.gesture_at(event(LEFT, 12, 4), now);

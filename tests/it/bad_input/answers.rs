@@ -59,7 +59,7 @@ fn ratios_that_are_no_three_sensible_numbers_are_refused() {
 }
 
 #[test]
-fn ratios_that_only_look_odd_are_taken() {
+fn ratios_that_only_look_unusual_are_taken() {
     for ratio in ["8, 1, 1", "1,0,0", "0.8,0.1,0.1", "80,10,10", "1e1,1,1"] {
         let sandbox = sandbox();
         let ran = sandbox.prepare(&["--split-ratio", ratio]);

@@ -47,7 +47,7 @@ fn an_archive_of_two_end_blocks_only_is_a_shard_without_samples() {
 }
 
 #[test]
-fn a_data_set_of_nothing_but_an_empty_shard_is_prepared_and_says_so() {
+fn a_data_set_of_nothing_but_an_empty_shard_is_prepared_and_states_it() {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), b"");
     let ran = sandbox.prepare(&[]);
@@ -215,7 +215,7 @@ fn a_chain_of_extended_headers_without_an_entry_ends() {
 }
 
 #[test]
-fn two_archives_in_one_file_are_told_apart_from_junk() {
+fn two_archives_in_one_file_are_distinguished_from_junk() {
     let twice = [archive(&samples("b", 2)), archive(&samples("c", 2))].concat();
     let sandbox = beside_a_sound_shard("b.tar", &twice);
     let ran = sandbox.prepare(&[]);
@@ -228,7 +228,7 @@ fn two_archives_in_one_file_are_told_apart_from_junk() {
 }
 
 #[test]
-fn a_dry_run_on_damaged_data_tells_the_same_and_writes_nothing() {
+fn a_dry_run_on_damaged_data_shows_the_same_and_writes_nothing() {
     let mut bytes = archive(&samples("b", 4));
     bytes[2048 + 3] ^= 1;
     let sandbox = beside_a_sound_shard("b.tar", &bytes);

@@ -87,7 +87,7 @@ fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
 }
 
 #[test]
-fn a_path_that_is_not_there_or_no_folder_of_shards_is_told_apart() {
+fn a_path_that_is_not_there_or_no_folder_of_shards_is_distinguished() {
     let sandbox = sandbox();
     put(&sandbox.at("empty/readme.txt"), b"x");
     put(&sandbox.at("lines.jsonl"), b"{}\n");

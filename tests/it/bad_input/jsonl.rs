@@ -13,7 +13,7 @@ fn index(sandbox: &Sandbox, name: &str) -> Vec<u64> {
 }
 
 #[test]
-fn odd_files_are_indexed_as_the_loader_reads_them_and_lint_says_what_is_odd() {
+fn unusual_files_are_indexed_as_the_loader_reads_them_and_lint_says_what_is_odd() {
     let long = [b"{\"t\": \"".to_vec(), vec![b'x'; 64 << 20], b"\"}\n{}\n".to_vec()].concat();
     let end = long.len() as u64;
     let deep = format!("{{\"a\": {}{}}}\n", "[".repeat(100_000), "]".repeat(100_000)).into_bytes();
@@ -72,7 +72,7 @@ fn files_that_the_loader_cannot_read_are_refused_by_every_command_with_the_place
 }
 
 #[test]
-fn what_is_named_like_jsonl_and_is_no_file_is_told_apart_at_once() {
+fn what_is_named_like_jsonl_and_is_no_file_is_distinguished_at_once() {
     let sandbox = Sandbox::new();
     for name in ["fifo.jsonl", "fifo.yaml"] {
         mkfifoat(CWD, sandbox.at(name), Mode::from_raw_mode(0o600)).unwrap();

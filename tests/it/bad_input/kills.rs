@@ -116,7 +116,7 @@ fn an_overwrite_killed_at_any_moment_is_made_good_by_the_same_command() {
 }
 
 #[test]
-fn a_terminated_prepare_says_so_and_goes_on_the_next_time() {
+fn a_terminated_prepare_states_it_and_goes_on_the_next_time() {
     use rustix::process::{kill_process, Pid, Signal};
     let wanted = {
         let sandbox = sandbox();

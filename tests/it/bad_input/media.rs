@@ -122,7 +122,7 @@ fn assert_zoo(rows: &BTreeMap<String, String>, ran: &Ran) {
 }
 
 #[test]
-fn every_odd_file_of_a_folder_gets_the_references_row_or_a_reason() {
+fn every_unusual_file_of_a_folder_gets_the_references_row_or_a_reason() {
     for way in [vec![EXTENSION], vec![HEADER], vec!["--media-metadata-by-glob", "*"], vec![EXTENSION, "--decode"]] {
         // The empty zero.wav would replace the golden one.
         let files: Vec<_> = zoo().into_iter().filter(|(name, bytes)| name != "zero.wav" || !bytes.is_empty()).collect();
@@ -134,7 +134,7 @@ fn every_odd_file_of_a_folder_gets_the_references_row_or_a_reason() {
 }
 
 #[test]
-fn every_odd_entry_of_a_tar_gets_the_references_row_or_a_reason() {
+fn every_unusual_entry_of_a_tar_gets_the_references_row_or_a_reason() {
     for way in [&[EXTENSION][..], &[HEADER, "--decode"]] {
         let mut files = zoo();
         files.retain(|(name, bytes)| name != "zero.wav" || !bytes.is_empty());
@@ -189,7 +189,7 @@ fn each_reason_is_said_once_and_in_a_users_words() {
 }
 
 #[test]
-fn damage_behind_a_good_header_is_found_by_lint_with_decode_and_only_there() {
+fn damage_after_a_good_header_is_found_by_lint_with_decode_and_only_there() {
     let files: Vec<_> = CUT.iter().map(|(path, _, _)| (name_of(path).to_owned(), golden(path))).collect();
     let sandbox = folder(&files);
     assert_eq!(describe(&sandbox, &[EXTENSION]).code, 0);

@@ -72,7 +72,7 @@ const ODD_SHARDS: [&str; 12] = [
 ];
 
 #[test]
-fn odd_shard_names_are_indexed_and_written_so_that_they_are_found_again() {
+fn unusual_shard_names_are_indexed_and_written_so_that_they_are_found_again() {
     let sandbox = Sandbox::new();
     for (number, name) in ODD_SHARDS.iter().enumerate() {
         put(&sandbox.at(name), &archive(&samples(&format!("s{number}_"), 2)));

@@ -73,7 +73,7 @@ fn many_overwrites_at_once_leave_one_whole_result() {
 }
 
 #[test]
-fn readers_during_overwrites_see_a_whole_data_set_or_are_told_that_it_is_being_written() {
+fn readers_during_overwrites_see_a_whole_data_set_or_a_message_that_it_is_being_written() {
     let sandbox = sandbox();
     assert_eq!(sandbox.prepare(&[]).code, 0);
     let mut writer_args = Sandbox::prepare_args(&["--force-overwrite"]);

@@ -168,7 +168,7 @@ fn what_an_older_peer_prepared_counts_as_prepared_and_is_updated_like_any_other(
 }
 
 #[test]
-fn a_database_left_by_a_failed_run_beside_shards_is_replaced() {
+fn a_database_left_by_a_failed_run_next_to_shards_is_replaced() {
     for content in [b"".as_slice(), b"not a database at all", &[0; 8192]] {
         let sandbox = sandbox();
         put(&sandbox.at(".nv-meta/index.sqlite"), content);

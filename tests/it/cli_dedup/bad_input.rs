@@ -272,7 +272,7 @@ fn zstd_with_window(text: &[u8], log: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_window_that_memory_does_not_hold_is_told_with_what_would_do() {
+fn a_window_that_memory_does_not_hold_is_reported_with_what_would_do() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl.zst", zstd_with_window(&jsonl(some_texts(40)), 27));
     for more in ["", " --dry-run"] {
@@ -288,7 +288,7 @@ fn a_window_that_memory_does_not_hold_is_told_with_what_would_do() {
 }
 
 #[test]
-fn more_files_than_memory_has_room_for_are_told_with_what_would_do() {
+fn more_files_than_memory_has_room_for_are_reported_with_what_would_do() {
     let sandbox = Sandbox::new();
     for number in 0..1_100 {
         sandbox.write(&format!("data/{}/{number}.jsonl", number % 7), jsonl([PASSAGE]));
@@ -327,7 +327,7 @@ fn an_output_that_links_of_the_input_lead_to_is_refused() {
 }
 
 #[test]
-fn a_second_run_tells_the_problems_of_the_first() {
+fn a_second_run_shows_the_problems_of_the_first() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", [jsonl([PASSAGE]), b"no record\n".to_vec()].concat());
     for _ in 0..2 {
@@ -338,7 +338,7 @@ fn a_second_run_tells_the_problems_of_the_first() {
 }
 
 #[test]
-fn a_file_that_was_left_out_and_is_gone_is_not_told_again() {
+fn a_file_that_was_left_out_and_is_gone_is_not_reported_again() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
     sandbox.write("data/b.jsonl.gz", b"no gzip");

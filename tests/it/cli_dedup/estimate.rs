@@ -70,7 +70,7 @@ fn told(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEs
 }
 
 #[test]
-fn what_the_text_that_was_not_read_adds_is_told_with_its_bounds() {
+fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
     let sandbox = Sandbox::new();
     corpus(&sandbox);
     for keep in [Keep::First, Keep::None] {
@@ -129,7 +129,7 @@ fn many_copies(sandbox: &Sandbox, megabytes: usize) {
 }
 
 #[test]
-fn what_fits_into_memory_is_told_exactly_and_the_rest_never_grows_with_the_length() {
+fn what_fits_into_memory_is_reported_exactly_and_the_rest_never_grows_with_the_length() {
     let sandbox = Sandbox::new();
     many_copies(&sandbox, 9);
     let mut truths = Vec::new();
@@ -166,7 +166,7 @@ fn what_fits_into_memory_is_told_exactly_and_the_rest_never_grows_with_the_lengt
 }
 
 #[test]
-fn of_the_shortest_windows_all_keys_are_looked_at() {
+fn of_the_shortest_windows_all_keys_are_examined() {
     let sandbox = Sandbox::new();
     let mut dice = Dice(3);
     let letters = |dice: &mut Dice| (0..400).map(|_| b"abcdefgh "[dice.below(9)] as char).collect::<String>();

@@ -169,7 +169,7 @@ fn an_index_of_the_reference_is_read_in_place_of_a_folder() {
 }
 
 #[test]
-fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_told() {
+fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(50)));
     sandbox.write("data/b/c.jsonl.gz", gzip(&jsonl(some_texts(80))));

@@ -166,7 +166,7 @@ fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
 }
 
 #[test]
-fn scratch_of_a_stopped_run_is_told_while_it_can_go_on_and_removed_when_it_cannot() {
+fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_cannot() {
     let sandbox = Sandbox::new();
     for number in 0..10 {
         sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(200)));

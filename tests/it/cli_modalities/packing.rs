@@ -99,7 +99,7 @@ fn documents_that_are_lost_there_are_lost_only_when_asked_for() {
 }
 
 #[test]
-fn text_behind_an_older_index_is_told() {
+fn text_after_an_older_index_is_reported() {
     let sandbox = case("pack_bpe");
     sandbox.write("expected/data.idx", expected("pack_bpe", "data.idx"));
     let whole = sandbox.text("input/data.jsonl");

@@ -28,7 +28,7 @@ fn what_is_missing_is_named_with_its_flag() {
 }
 
 #[test]
-fn a_dry_run_tells_the_size_of_each_file_by_what_its_own_text_becomes() {
+fn a_dry_run_shows_the_size_of_each_file_by_what_its_own_text_becomes() {
     let sandbox = Sandbox::new();
     // Texts of about the same size in bytes: words that are tokens, and characters of which every byte is a token.
     sandbox.write("in/a.jsonl", jsonl(vec!["the and of the in that"; 400]));
@@ -93,7 +93,7 @@ fn a_limit_of_tokens_ends_each_format_and_is_said_by_the_printed_command() {
 }
 
 #[test]
-fn a_dry_run_tells_the_plan_and_writes_nothing() {
+fn a_dry_run_shows_the_plan_and_writes_nothing() {
     let sandbox = small();
     let line = format!(
         "pack a.jsonl --format nanosets --format forager --sample-size 4 --tokenizer {} --eos-token {END} --output o --dry-run",
@@ -162,7 +162,7 @@ fn what_one_should_know_of_the_tokenizer_is_said() {
 }
 
 #[test]
-fn forager_alone_writes_beside_what_it_reads() {
+fn forager_alone_writes_next_to_what_it_reads() {
     let sandbox = small();
     sandbox.say(&format!("pack . --format forager --variable --tokenizer {}", bpe())).ends(0);
     assert!(sandbox.has("index/sample_locations.bin") && sandbox.has("tokenized-samples/a-tokenized-samples.bin"));
@@ -179,7 +179,7 @@ fn a_configuration_of_modalities_is_read() {
 }
 
 #[test]
-fn flags_beside_a_configuration_win_or_are_refused() {
+fn flags_next_to_a_configuration_win_or_are_refused() {
     let case = Case::new("modalities/pack_truncation");
     let run = |more: &[&str]| case.run(&[&["pack", "--config", "input/pack.yaml"], more].concat());
     // The index of the configuration is made; the flags replace the output and the length.
@@ -238,7 +238,7 @@ fn packed_files_of_a_folder_are_not_left_out_for_forager_without_a_word() {
 }
 
 #[test]
-fn only_documents_that_are_wanted_are_told_and_estimated() {
+fn only_documents_that_are_wanted_are_reported_and_estimated() {
     let sandbox = Sandbox::new();
     for name in ["a", "b"] {
         sandbox.write(&format!("in/{name}.jsonl"), jsonl(["one"; 5]));

@@ -36,7 +36,7 @@ fn the_command_after_a_pack_of_several_files_works_and_so_do_the_others() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_the_others_are_looked_at() {
+fn a_damaged_file_is_reported_and_the_others_are_examined() {
     let (sandbox, _) = packed("tokm", "--format modalities");
     sandbox.write("tokm/sub/b.pbin", b"no packed file");
     for command in ["info tokm", "lint tokm", "verify tokm"] {
@@ -49,7 +49,7 @@ fn a_damaged_file_is_told_and_the_others_are_looked_at() {
 }
 
 #[test]
-fn the_command_after_a_pack_works_where_other_files_lie_beside_and_with_several_formats() {
+fn the_command_after_a_pack_works_where_other_files_are_next_to_it_and_with_several_formats() {
     let (sandbox, next) = packed("text", "--format modalities");
     assert!(next.ends_with("text/a.pbin"), "{next}");
     sandbox.say(&next).ends(0).says("30");
@@ -75,7 +75,7 @@ fn a_packed_file_of_any_name_is_known_to_every_command() {
 }
 
 #[test]
-fn what_is_kept_beside_an_output_is_never_read_as_text() {
+fn what_is_kept_next_to_an_output_is_never_read_as_text() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", jsonl(texts(20)));
     let pack = format!("pack in --format nanosets --tokenizer {} --eos-token {END} --yes --output", bpe());

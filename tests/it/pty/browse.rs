@@ -144,7 +144,7 @@ fn the_loader_view_shows_fields_and_the_error_that_training_would_raise() {
 }
 
 #[test]
-fn offsets_stand_beside_the_index() {
+fn offsets_are_next_to_the_index() {
     let house = prepared();
     let mut story = browse(&house, &["big", "--sample", "000001"]);
     at(&mut story, "000001");
@@ -448,7 +448,7 @@ fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
 }
 
 #[test]
-fn a_data_set_that_goes_away_is_told_and_one_that_comes_back_is_read_again() {
+fn a_data_set_that_goes_away_is_reported_and_one_that_comes_back_is_read_again() {
     let house = prepared();
     let (here, away) = (house.data().join("big"), house.data().join("away"));
     let mut story = browse(&house, &["big"]);

@@ -150,7 +150,7 @@ const ANSWERS: &[&str] =
     &["prepare", "coco", "--yes", "--split-ratio", "1,1,0", "--sample-type", "TextSample", "--field-map", "text=txt"];
 
 #[test]
-fn a_prepared_data_set_says_so_and_tells_its_splits() {
+fn a_prepared_data_set_states_it_and_shows_its_splits() {
     let house = House::furnished();
     assert_eq!(run_plainly(&house, ANSWERS), Some(0));
     let mut story = Start::new(&house).run();
@@ -173,7 +173,7 @@ fn enter_looks_at_what_is_prepared_and_p_prepares_it_again() {
 }
 
 #[test]
-fn a_preparation_made_meanwhile_is_seen_when_the_folder_is_read_again() {
+fn a_preparation_made_meanwhile_is_detected_when_the_folder_is_read_again() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("WebDataset, not prepared");

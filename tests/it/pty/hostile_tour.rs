@@ -144,7 +144,7 @@ fn leaks_of_hostile_keys_are_listed() {
 }
 
 #[test]
-fn archives_that_end_and_indexes_that_lie_are_browsed() {
+fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
     let house = House::new();
     wild::furnish(&house);
     for (name, shown) in [("cut", "▸ 0-plain"), ("lies", "s.tar"), ("broken", "▸ 000200")] {

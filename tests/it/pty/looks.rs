@@ -40,7 +40,7 @@ fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
 }
 
 #[test]
-fn without_colour_the_selection_is_seen() {
+fn without_colour_the_selection_is_visible() {
     let house = House::furnished();
     let mut story = Start::new(&house).variable("NO_COLOR", "1").run();
     story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl");
@@ -57,7 +57,7 @@ fn without_colour_the_selection_is_seen() {
 }
 
 #[test]
-fn with_colour_the_selection_is_seen_too() {
+fn with_colour_the_selection_is_visible_too() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("▸ coco/").wait_for("WebDataset");

@@ -256,7 +256,7 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
 }
 
 #[test]
-fn letters_that_move_choose_beside_a_ratio_and_help_opens() {
+fn letters_that_move_choose_next_to_a_ratio_and_help_opens() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);

@@ -356,7 +356,7 @@ fn ten_mebibytes_pasted_into_a_field_do_no_harm() {
 }
 
 #[test]
-fn without_colour_every_state_is_seen() {
+fn without_colour_every_state_is_visible() {
     let house = prepared();
     let mut story = open_with(Start::new(&house).variable("NO_COLOR", "1"));
     story.keys("x").wait_for("x shard_0000.tar").keys("j m").wait_for("Move").keys("2").wait_for("+ shard_0001.tar");
@@ -371,7 +371,7 @@ fn without_colour_every_state_is_seen() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_and_read_again_when_it_was_repaired() {
+fn a_file_that_cannot_be_read_is_reported_and_read_again_when_it_was_repaired() {
     let house = prepared();
     house.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
     let mut story = Start::new(&house).run();

@@ -94,7 +94,7 @@ fn answers_that_were_left_are_there_again() {
 }
 
 #[test]
-fn a_wrong_program_is_told_while_it_is_typed() {
+fn a_wrong_program_is_reported_while_it_is_typed() {
     let house = corpus();
     let mut story = Start::new(&house).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");

@@ -149,7 +149,7 @@ fn contexts_that_differ_step_by_step() {
 }
 
 #[test]
-fn equal_documents_are_removed_and_the_most_repeated_passages_are_told() {
+fn equal_documents_are_removed_and_the_most_repeated_passages_are_reported() {
     let mut dice = Dice(11);
     let page = letters(&mut dice, 2000);
     let other = letters(&mut dice, 2000);

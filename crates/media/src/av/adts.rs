@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_tells_rate_channels_and_length() {
+    fn a_header_shows_rate_channels_and_length() {
         let header = Header::parse(&[0xff, 0xf1, 0x50, 0x80, 0x1b, 0xff, 0xfc]).unwrap();
         assert_eq!((header.rate, header.channels, header.len, header.blocks, header.content), (44_100, 2, 223, 1, 7));
         assert!(Header::parse(&[0xff, 0xf1, 0x7c, 0x80, 0x1b, 0xff, 0xfc]).is_none(), "no such rate");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn data_for_twice_the_rate_is_seen_at_the_end_of_a_block() {
+    fn data_for_twice_the_rate_is_detected_at_the_end_of_a_block() {
         // Some bits, a fill element of two bytes that begins with 1101, the end marker, and the padding of the last byte.
         let bits = concat!("10110", "110", "0010", "1101", "000000000000", "111", "0");
         let bytes: Vec<u8> =

@@ -6,7 +6,7 @@ fn probed(bytes: &[u8]) -> Result<Probed, ProbeError> {
 }
 
 #[test]
-fn what_is_no_picture_is_told_apart_from_what_is_broken() {
+fn what_is_no_picture_is_distinguished_from_what_is_broken() {
     for bytes in [&b""[..], b"x", b"hello, this is text", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"] {
         assert!(matches!(probed(bytes), Err(ProbeError::NotMedia(_))), "{}", bytes.escape_ascii());
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_tell_parts_and_their_sizes() {
+    fn the_tables_show_parts_and_their_sizes() {
         let dir = prepared();
         let database = Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
         database

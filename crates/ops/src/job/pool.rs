@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_failures_that_of_the_earliest_unit_is_told() {
+    fn of_several_failures_that_of_the_earliest_unit_is_reported() {
         let barrier = Barrier::new(4);
         let failure = run_units(&[0, 1, 2, 3], 4, &Cancel::default(), |unit| {
             barrier.wait();

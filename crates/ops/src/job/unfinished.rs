@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_by_several_names_is_told_once() {
+    fn what_is_known_by_several_names_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["big", "small"] {
             write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_beside_an_index_of_lines_is_told_of_the_lines() {
+    fn what_is_left_next_to_an_index_of_lines_is_reported_of_the_lines() {
         let dir = tempfile::tempdir().unwrap();
         let lines = dir.path().join("a.jsonl");
         write_file(&RealFs, &own_of(&index_path(&lines)).lock(), b"", 0o600).unwrap();

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_and_depths_cost_nothing() {
+    fn lengths_that_are_wrong_and_depths_cost_nothing() {
         for bomb in [
             &b"\xdd\xff\xff\xff\xff"[..],
             b"\xdf\xff\xff\xff\xff\x01",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_told_with_its_place() {
+    fn what_is_no_document_is_reported_with_its_place() {
         assert_eq!(parse(b"", true).unwrap_err().at, 0);
         assert_eq!(parse(b"\x92\x01\xc1", true).unwrap_err(), MsgpackError { what: "a byte has no meaning", at: 3 });
         assert_eq!(parse(b"\x01\x02", true).unwrap_err().what, "more follows after its end");

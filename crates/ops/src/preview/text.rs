@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_does_not_fit_says_so() {
+    fn text_that_does_not_fit_states_it() {
         let lines = wrap("one two three four five", 9, 2);
         assert_eq!(lines.len(), 2);
         assert!(lines[1].ends_with('…'), "{lines:?}");

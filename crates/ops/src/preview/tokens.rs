@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_tell_what_is_masked_and_what_is_left_out() {
+    fn rows_show_what_is_masked_and_what_is_left_out() {
         let table = Table(vec![b"<end>", b"\x1b[1m", b"b\n"]);
         let run = TokenRun { masked: &[true], waste_from: Some(2), ..run(&[1, 2, 2], &table, &[]) };
         let rows = run.as_rows();

@@ -325,7 +325,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn headers_that_lie_end_in_words_or_in_what_is_there() {
+    fn headers_that_are_wrong_end_in_words_or_in_what_is_there() {
         let good = wav(8_000, &[1_000; 800]);
         for (at, value) in
             [(4, u32::MAX), (40, u32::MAX), (24, u32::MAX), (24, 0), (22, 0xffff_0001), (32, 0), (16, u32::MAX)]

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_by_the_end_of_their_name() {
+    fn files_are_recognized_by_the_end_of_their_name() {
         let dir = tempfile::tempdir().unwrap();
         for (name, kind) in [
             ("a.jsonl", DatasetKind::Jsonl),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_told_by_what_an_earlier_preparation_left() {
+    fn folders_are_recognized_by_what_an_earlier_preparation_left() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("sub/deep/a.txt"));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_tokens_are_told_by_their_files() {
+    fn folders_of_tokens_are_recognized_by_their_files() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("sub/a.ds"));

@@ -67,7 +67,7 @@ fn links_are_followed_and_loops_end() {
 }
 
 #[test]
-fn names_that_no_row_can_hold_and_things_that_are_no_files_are_told_and_left_out() {
+fn names_that_no_row_can_hold_and_things_that_are_no_files_are_reported_and_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let bad = |text: &[u8]| OsString::from_vec(text.to_vec());
     put(&dir.path().join(bad(b"\xff.jpg")));

@@ -182,7 +182,7 @@ fn what_is_no_list_of_pairs_is_refused() {
 }
 
 #[test]
-fn every_cut_is_seen() {
+fn every_cut_is_detected() {
     let items: Vec<_> = (0..1_500).map(|i| (i * 1_000, 1_000)).collect();
     let bytes = pickled(&items);
     for end in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {

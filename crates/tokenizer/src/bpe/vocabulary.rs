@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_are_those_of_the_file_or_the_first_mistake_is_told_whoever_comes_upon_it() {
+    fn merges_are_those_of_the_file_or_the_first_mistake_is_reported_whichever_thread_finds_it() {
         for merges in of_all_ways(&file(&[])) {
             let merges = merges.unwrap();
             assert!(merges.len() > 2 * PART);

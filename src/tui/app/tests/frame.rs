@@ -185,7 +185,7 @@ fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
 }
 
 #[test]
-fn a_job_that_ended_at_once_is_looked_at_once() {
+fn a_job_that_ended_at_once_is_examined_once() {
     let mut stage = stage();
     assert!(!stage.app.needs_tick());
     stage.app.jobs().add("prepare x".into(), "x".into(), job(JobState::Done));
@@ -314,7 +314,7 @@ fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
 }
 
 #[test]
-fn a_stopped_run_that_is_gone_on_with_says_so_until_its_answers_change() {
+fn a_stopped_run_that_is_gone_on_with_states_it_until_its_answers_change() {
     let mut stage = stage();
     let texts = stage.folder.path().join("texts");
     put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");

@@ -236,7 +236,7 @@ fn the_editor_gets_the_whole_path() {
 }
 
 #[test]
-fn a_data_set_with_a_running_job_says_so() {
+fn a_data_set_with_a_running_job_states_it() {
     let mut stage = stage();
     with_jobs(&mut stage);
     let screen = stage.screen(140, 30);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_differ_early_are_cut_behind_what_they_share() {
+    fn keys_that_differ_early_are_cut_after_what_they_share() {
         let keys = ["folder/picture_one_of_many_000", "folder/drawing_one_of_many_000"];
         let (short, _) = cut(20, &keys, Neighbour::Names(6));
         assert_ne!(short[0], short[1]);

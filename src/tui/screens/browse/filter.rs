@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_part_or_a_size_is_told_on_its_row() {
+    fn a_slip_in_a_part_or_a_size_is_reported_on_its_row() {
         let mut form = form();
         form.act(Action::Down);
         form.paste(".jpg, jgp");

@@ -215,7 +215,7 @@ fn an_output_inside_the_input_and_a_count_below_two_are_refused_where_they_stand
 }
 
 #[test]
-fn the_review_tells_what_a_run_would_write_and_need() {
+fn the_review_shows_what_a_run_would_write_and_need() {
     let mut test = answered();
     test.go_to("review");
     compare("review_waiting", &mut test);

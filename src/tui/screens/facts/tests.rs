@@ -46,7 +46,7 @@ fn full() -> FactsSheet {
 }
 
 #[test]
-fn distributions_stand_in_columns_and_scroll() {
+fn distributions_are_in_columns_and_scroll() {
     let mut screen = screen(full());
     compare("full", &mut screen);
     shown(&mut screen, 40, 12, false);
@@ -58,7 +58,7 @@ fn distributions_stand_in_columns_and_scroll() {
 }
 
 #[test]
-fn what_is_still_being_counted_says_so() {
+fn what_is_still_being_counted_states_it() {
     let mut screen = FactsScreen::empty(Path::new("/data/coco"));
     screen.waiting = 2;
     compare("counting", &mut screen);
@@ -66,7 +66,7 @@ fn what_is_still_being_counted_says_so() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_named_beside_what_could_be() {
+fn a_database_that_cannot_be_read_is_named_next_to_what_could_be() {
     let mut sheet = full();
     sheet.charts.truncate(1);
     sheet.troubles.push("reading .nv-meta/index.sqlite: the database is damaged".into());
@@ -98,7 +98,7 @@ fn a_scan_is_drawn_as_far_as_it_came() {
 }
 
 #[test]
-fn a_jsonl_file_tells_its_text_lengths_and_keys() {
+fn a_jsonl_file_shows_its_text_lengths_and_keys() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     write_file(&RealFs, &path, b"{\"text\":\"hello\"}\n{\"text\":\"hi\",\"n\":1}\n", 0o644).unwrap();

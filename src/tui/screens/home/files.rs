@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_data_set_is_looked_at_with_the_eyes_of_a_loader() {
+    fn a_prepared_data_set_is_examined_with_the_eyes_of_a_loader() {
         let dir = tempfile::tempdir().unwrap();
         let in_meta = |name: &str| dir.path().join(".nv-meta").join(name);
         std::fs::create_dir(dir.path().join(".nv-meta")).unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metadataset_tells_its_members_and_other_yaml_is_a_file() {
+    fn a_metadataset_shows_its_members_and_other_yaml_is_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mix.yaml");
         let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_tokens_tell_what_the_command_tells() {
+    fn packed_tokens_show_what_the_command_tells() {
         let packed = told("modalities/pack_bpe/expected/data.pbin", DatasetKind::PackedTokens);
         for part in ["documents", "bytes a token   2", "on average", "the token 0"] {
             assert!(packed.contains(part), "{part}: {packed}");

@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_with_their_files_and_can_be_browsed() {
+    fn tokens_are_reported_with_their_files_and_can_be_browsed() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(&root.join("ds/00000_unshuffled.ds"), b"12345678");
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_keep_beside_an_output_is_not_listed() {
+    fn what_we_keep_next_to_an_output_is_not_listed() {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join("tokens.gristmill/plan.yaml"), b"");
         put(&dir.path().join("mine.gristmill/notes.txt"), b"");

@@ -282,7 +282,7 @@ fn letters_are_only_typed_where_somebody_went_to_type() {
 }
 
 #[test]
-fn the_review_tells_what_is_missing_then_what_a_run_would_do() {
+fn the_review_shows_what_is_missing_then_what_a_run_would_do() {
     let mut test = answered();
     test.go_to("review");
     compare("review_open", &mut test);
@@ -346,7 +346,7 @@ fn nothing_is_proposed_for_a_run_that_is_resumed() {
 }
 
 #[test]
-fn a_format_that_finds_nothing_to_read_says_so_and_where_that_is_changed() {
+fn a_format_that_finds_nothing_to_read_states_it_and_where_that_is_changed() {
     let mut test = with_documents(given(), LINES);
     let by_format = vec![(PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into()))];
     test.guide.known.files = Some(Arc::new(Ok(Files { by_format, ..Files::default() })));

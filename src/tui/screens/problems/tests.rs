@@ -76,7 +76,7 @@ fn x_excludes_with_the_problem_as_note_and_takes_back_what_is_excluded() {
 }
 
 #[test]
-fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_told() {
+fn all_of_a_kind_are_one_step_each_sample_once_and_what_is_not_listed_is_reported() {
     let mut table = table();
     table.list.select(2);
     let edit = table.exclude_kind(Vec::new()).unwrap();
@@ -167,7 +167,7 @@ fn the_list_of_the_browser_stays_small_for_a_million_problems() {
 }
 
 #[test]
-fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_says_so() {
+fn enter_leads_to_the_sample_in_the_browser_and_what_has_none_states_it() {
     let mut list = ProblemList::default();
     let known = SampleProblem {
         key: Some("k\u{1b}".into()),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_for_modalities_is_looked_at_as_a_file_or_as_a_folder() {
+    fn what_was_packed_for_modalities_is_examined_as_a_file_or_as_a_folder() {
         let dir = tempfile::tempdir().unwrap();
         let look = |path: &Path| vec![format!("To look at it: gristmill browse {}", path.display())];
         let folder = dir.path().join("tokens");

@@ -76,7 +76,7 @@ mod tests {
     use gristmill_ops::engine::splits::Edit;
 
     #[test]
-    fn changes_come_back_as_they_were_kept_until_they_are_forgotten() {
+    fn changes_are_read_back_as_they_were_kept_until_they_are_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path(), Path::new("/data/coco"));
         assert_eq!(load(&place), None);

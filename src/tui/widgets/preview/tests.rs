@@ -96,7 +96,7 @@ fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tree_folds_and_tells_path_and_value_of_the_selected_line() {
+fn a_tree_folds_and_shows_path_and_value_of_the_selected_line() {
     let mut state = of("json", META.as_bytes());
     let first = shown(&mut state, 60, 20, false);
     assert!(first.contains("boxes: [42 items]"), "{first}");

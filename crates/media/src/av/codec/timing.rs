@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn usability_information_that_ends_early_tells_what_it_holds() {
+    fn usability_information_that_ends_early_shows_what_it_holds() {
         // No aspect ratio or colours, one tick of 1/50 s.
         let bits = [0b1000_0100, 0, 0, 0, 0b0000_1000, 0, 0, 0b0000_0001, 0b1001_0000];
         assert_eq!(h264(&mut Bits::new(&bits)).rate, Some(Rational::new(25, 1)));

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_anywhere_tells_nothing_or_less_and_never_panics() {
+    fn what_is_cut_short_anywhere_shows_nothing_or_less_and_never_panics() {
         let codecs = [
             VideoCodec::H264,
             VideoCodec::Hevc,

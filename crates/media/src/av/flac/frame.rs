@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_and_their_checksum_is_looked_at() {
+    fn headers_are_read_and_their_checksum_is_examined() {
         let header = [0xff, 0xf8, 0x35, 0x08, 0x00, 0];
         let checksum = crc8(&header[..5]);
         let mut bytes = header;

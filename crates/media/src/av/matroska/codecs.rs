@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_knows_are_unknown() {
+    fn unlisted_names_are_unknown() {
         assert_eq!(video("V_XPEG4", &[]).0, VideoCodec::Unknown);
         assert_eq!(video("V_MS/VFW/FOURCC", &[]).0, VideoCodec::Unknown);
         assert_eq!(audio("A_XAC", &[], 0).0, AudioCodec::Unknown);

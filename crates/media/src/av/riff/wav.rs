@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_sample_behind_a_whole_packet_is_broken() {
+    fn half_a_sample_after_a_whole_packet_is_broken() {
         // A tenth of a second is 800 samples; packets have the next lower power of two.
         let mut bytes = file(&format(1, 1, 8000, 16, 2), 1025);
         bytes.extend([0; 1025]);

@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn offsets_come_back_as_they_went_in(steps in prop::collection::vec(1u64..100_000, 0..400), unit in prop::sample::select(vec![1u64, 512])) {
+        fn offsets_are_read_back_as_they_went_in(steps in prop::collection::vec(1u64..100_000, 0..400), unit in prop::sample::select(vec![1u64, 512])) {
             let mut packed = PackedOffsets::new(unit);
             let mut plain = Vec::new();
             let mut at = 7 * unit;
@@ -284,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn names_come_back_as_they_went_in(names in prop::collection::vec("[a-c]{0,6}(é|\\.jpg)?", 0..300)) {
+        fn names_are_read_back_as_they_went_in(names in prop::collection::vec("[a-c]{0,6}(é|\\.jpg)?", 0..300)) {
             let packed = PackedNames::new(names.iter().map(|name| name.as_bytes()));
             prop_assert_eq!(packed.len(), names.len() as u64);
             for (index, name) in names.iter().enumerate() {

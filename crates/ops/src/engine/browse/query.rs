@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_told_by_its_marks() {
+    fn a_query_is_recognized_by_its_marks() {
         for (text, yes, no) in [
             ("^ab", "abc", "cab"),
             ("ab", "cabc", "acb"),

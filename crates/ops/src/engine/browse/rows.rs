@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_successor_of_a_prefix_is_behind_all_that_begin_with_it() {
+    fn the_successor_of_a_prefix_is_after_all_that_begin_with_it() {
         assert_eq!(successor("ab").unwrap(), "ac");
         assert_eq!(successor("a\u{10ffff}").unwrap(), "b");
         assert_eq!(successor("\u{d7ff}").unwrap(), "\u{e000}");

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_masks_of_samples_are_looked_at() {
+    fn ids_and_masks_of_samples_are_examined() {
         let of = |ids, masks, greatest| check_file("t/a.bin", &masked(ids, masks), 10, Some(MASKED), greatest);
         assert_eq!(of([1, 2, 3, 4], [0, 1, 0, 1], Some(4)), "");
         assert!(of([1, 2, 5, 4], [0, 1, 0, 1], Some(4)).contains("the id 5 is beyond those of v: 0 to 4"));

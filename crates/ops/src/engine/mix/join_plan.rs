@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_beside_the_file() {
+    fn the_cache_is_next_to_the_file() {
         assert_eq!(cache_folder(Path::new("/d/mix.yaml")), Path::new("/d/mix.yaml.cache"));
     }
 }

@@ -180,7 +180,7 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
 }
 
 #[test]
-fn repetitions_that_leave_nothing_and_empty_aux_are_told() {
+fn repetitions_that_leave_nothing_and_empty_aux_are_reported() {
     let dir = house();
     let told = |text: &str| complaints(&facts(&mix(&dir, text)));
     let few = told("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n");
@@ -287,7 +287,7 @@ fn version_1_members_are_not_jsonl_files() {
 }
 
 #[test]
-fn joins_tell_what_they_need_and_whether_it_is_there() {
+fn joins_show_what_they_need_and_whether_it_is_there() {
     let dir = house();
     let joiner = "joiner: {__module__: m, __function__: f}";
     let path =

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_old_and_own_classes_are_told_apart() {
+    fn known_old_and_own_classes_are_distinguished() {
         let class = resolve("CaptioningSample").unwrap();
         assert_eq!((class.module.as_str(), class.name.as_str()), (LIBRARY_MODULE, "CaptioningSample"));
         assert_eq!(resolve("CaptioningWebdataset").unwrap(), class);

@@ -19,7 +19,7 @@ fn map(s: &Suggestion) -> Vec<String> {
 }
 
 #[test]
-fn a_picture_and_a_text_are_a_caption_and_the_reason_says_so() {
+fn a_picture_and_a_text_are_a_caption_and_the_reason_states_it() {
     let all = sample_types(&facts(&[("jpg", 100), ("txt", 100)]), &[]);
     assert_eq!(all[0].class, "CaptioningSample");
     assert_eq!(all[0].why, "jpg + txt in 100 % of samples");

@@ -182,7 +182,7 @@ fn a_diff_shows_changes_with_what_surrounds_them() {
 }
 
 #[test]
-fn a_mistake_in_edited_text_is_told_with_its_place_and_changes_nothing() {
+fn a_mistake_in_edited_text_is_reported_with_its_place_and_changes_nothing() {
     let mut editor = editor(FILE);
     let failure = editor.apply(Edit::ReplaceText { text: "split_parts:\n  train: [a\n".into() }).unwrap_err();
     assert!(failure.subject.line.is_some(), "{failure:?}");

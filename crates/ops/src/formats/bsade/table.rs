@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_told() {
+    fn a_wrong_table_is_reported() {
         let text = b"banana";
         let table = build(text);
         assert_eq!(table, [5, 3, 1, 0, 4, 2]);

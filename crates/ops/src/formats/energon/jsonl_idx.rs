@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changed_after_it_was_indexed_is_told_by_its_time() {
+    fn a_file_changed_after_it_was_indexed_is_recognized_by_its_time() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         put(&path, b"{}\n");

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_the_loader_would_refuse_are_told() {
+    fn rows_that_the_loader_would_refuse_are_reported() {
         for (kind, json, part) in [
             ("text", "{}", "type is 'text'"),
             ("image", "{", "cannot be read"),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_come_back_as_they_were_given() {
+    fn ids_are_read_back_as_they_were_given() {
         let ids = [0, 1, 255, 256, 65_535];
         for size in [TokenSize::Two, TokenSize::Four] {
             let (mut bytes, mut back) = (Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_shard_lie_beside_each_other() {
+    fn files_of_a_shard_are_next_to_each_other() {
         let ds = Path::new("/d/a.b.ds");
         assert_eq!(index_path(ds), Path::new("/d/a.b.ds.index"));
         assert_eq!(metadata_path(ds), Path::new("/d/a.b.ds.metadata"));

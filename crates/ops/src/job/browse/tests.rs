@@ -132,7 +132,7 @@ fn a_scan_in_the_background_comes_to_its_end_and_stops_with_its_catalog() {
 }
 
 #[test]
-fn what_cannot_be_browsed_is_told_with_what_can() {
+fn what_cannot_be_browsed_is_reported_with_what_can() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("m.yaml"), b"");
     let failure = open(&dir.path().join("m.yaml")).err().unwrap();

@@ -207,7 +207,7 @@ fn lines_that_end_with_cr_alone_are_one_sample_and_noted() {
 }
 
 #[test]
-fn of_very_many_bad_lines_a_thousand_are_told_and_all_are_counted() {
+fn of_very_many_bad_lines_a_thousand_are_reported_and_all_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", "x\n".repeat(25_000).as_bytes());
     let task = start(&path, options(2)).unwrap();
@@ -231,7 +231,7 @@ fn an_old_index_stays_when_the_new_file_is_bad() {
 }
 
 #[test]
-fn a_file_that_somebody_else_indexes_is_left_to_them() {
+fn a_file_that_another_process_indexes_is_left_to_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n");
     let own = RunFolder::for_output(&index_path(&path));

@@ -107,7 +107,7 @@ fn a_copied_sample_is_found_once_and_the_copy_of_one_part_names_it() {
 }
 
 #[test]
-fn a_sample_of_several_media_is_told_once() {
+fn a_sample_of_several_media_is_reported_once() {
     let (a, b, c) = (content(1), content(2), content(3));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.left.jpg", &a), ("t1.right.jpg", &b), ("t1.wav", &c)]),
@@ -190,7 +190,7 @@ fn what_is_excluded_or_in_no_split_does_not_count() {
 }
 
 #[test]
-fn a_shard_in_two_splits_is_one_leak_and_its_samples_are_not_told_one_by_one() {
+fn a_shard_in_two_splits_is_one_leak_and_its_samples_are_not_reported_one_by_one() {
     let (a, b) = (content(1), content(2));
     let mut set = Set::new(&[("train/a.tar", &[("t1.jpg", &a)]), ("val/b.tar", &[("v1.jpg", &b)])]);
     set.layout.splits[1].1.push("train/a.tar".into());
@@ -278,7 +278,7 @@ fn workers_and_memory_change_nothing() {
 }
 
 #[test]
-fn a_shard_that_is_gone_is_told_and_the_others_are_compared() {
+fn a_shard_that_is_gone_is_reported_and_the_others_are_compared() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[
         ("train/a.tar", &[("t1.jpg", &a)]),
@@ -294,7 +294,7 @@ fn a_shard_that_is_gone_is_told_and_the_others_are_compared() {
 }
 
 #[test]
-fn a_shard_that_changed_is_told_and_its_keys_come_from_itself() {
+fn a_shard_that_changed_is_reported_and_its_keys_come_from_itself() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[("train/a.tar", &[("t1.jpg", &a)]), ("val/b.tar", &[("v1.jpg", &a), ("v2.jpg", &b)])]);
     let changed = archive(&[("new.jpg", &b), ("v1.jpg", &a), ("v2.jpg", &b)]);
@@ -343,14 +343,14 @@ fn what_is_not_prepared_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn kinds_are_told_in_one_order() {
+fn kinds_are_reported_in_one_order() {
     let mut sorted = LeakKind::ALL;
     sorted.sort_unstable();
     assert_eq!(sorted, LeakKind::ALL);
 }
 
 #[test]
-fn parts_that_are_not_there_are_refused_and_nothing_compared_is_told() {
+fn parts_that_are_not_there_are_refused_and_nothing_compared_is_reported() {
     let (a, b) = (content(1), content(2));
     let set = Set::new(&[("train/a.tar", &[("1.txt", &a), ("2.txt", &b)]), ("val/a.tar", &[("3.txt", &a)])]);
     let options = |parts: &[&str], smallest_part| LeakOptions {

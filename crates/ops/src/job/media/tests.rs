@@ -76,7 +76,7 @@ fn rows_of_several_runs_come_together_and_a_filter_is_kept_once() {
 }
 
 #[test]
-fn rows_of_files_that_are_gone_are_told_and_removed_only_on_request() {
+fn rows_of_files_that_are_gone_are_reported_and_removed_only_on_request() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     for name in ["a.png", "b.png", "d/c.png"] {
@@ -104,7 +104,7 @@ fn what_no_filter_picks_is_an_error_of_the_data_and_leaves_nothing() {
 }
 
 #[test]
-fn broken_files_are_told_and_the_others_are_described() {
+fn broken_files_are_reported_and_the_others_are_described() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     put(root, "empty.png", b"");
@@ -210,7 +210,7 @@ fn a_run_that_is_cancelled_leaves_nothing() {
 }
 
 #[test]
-fn a_preview_tells_what_would_be_picked_and_writes_nothing() {
+fn a_preview_shows_what_would_be_picked_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     put(dir.path(), "a.png", &png(7, 8));
     put(dir.path(), "b.PNG", &png(7, 8));

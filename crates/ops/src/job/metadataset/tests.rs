@@ -97,7 +97,7 @@ fn stale_indexes_go_after_success_and_only_then() {
 }
 
 #[test]
-fn joins_of_nested_files_are_kept_beside_those_files() {
+fn joins_of_nested_files_are_kept_next_to_those_files() {
     let (dir, _) = house();
     std::fs::remove_file(dir.path().join("mix.yaml")).unwrap();
     let join = |split: &str| {

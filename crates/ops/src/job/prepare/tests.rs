@@ -94,7 +94,7 @@ fn the_log_has_sentences_and_no_debug_output() {
 }
 
 #[test]
-fn golden_data_sets_come_out_byte_for_byte_with_any_number_of_workers() {
+fn golden_data_sets_are_written_byte_for_byte_with_any_number_of_workers() {
     for threads in [1, 2, 7] {
         let folder = copy_of("captioning_fieldmap");
         let fields = vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")];
@@ -258,7 +258,7 @@ fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
 }
 
 #[test]
-fn looking_at_a_prepared_data_set_tells_its_figures_and_redoing_it_reads_the_tars() {
+fn looking_at_a_prepared_data_set_shows_its_figures_and_redoing_it_reads_the_tars() {
     let folder = copy_of("captioning_fieldmap");
     let root = folder.path();
     let mut plan = plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false });

@@ -27,7 +27,7 @@ fn a_document_is_shown_as_it_is_written() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_place() {
+fn a_mistake_is_reported_with_its_place() {
     for (text, line, column) in
         [("{\"a\":1,\n \"b\" 2}", 2, 6), ("[1,]", 1, 4), ("[01]", 1, 2), ("{a:1}", 1, 2), ("[1] x", 1, 5), ("[1", 1, 3)]
     {
@@ -78,7 +78,7 @@ fn endless_documents_are_cut_and_say_so() {
 }
 
 #[test]
-fn names_and_values_are_safe_and_repeated_keys_are_told() {
+fn names_and_values_are_safe_and_repeated_keys_are_reported() {
     let tree = tree("{\"\\u001b[31m\": \"\\u202e\", \"k\": 1, \"k\": 2}");
     assert_eq!(tree_line(&tree.lines[0]), "␛[31m: <U+202E>");
     assert_eq!(tree.notes, ["the key 'k' comes twice; readers take the last"]);

@@ -120,7 +120,7 @@ fn videos_in_av1_show_their_first_frame_in_the_colours_of_the_reference() {
 }
 
 #[test]
-fn a_video_whose_first_frame_is_damaged_or_enormous_says_so() {
+fn a_video_whose_first_frame_is_damaged_or_enormous_states_it() {
     let path = format!("{}/../../tests/golden/media/av1/422_12.mp4", env!("CARGO_MANIFEST_DIR"));
     let good = std::fs::read(path).unwrap();
     let first = memchr::memmem::find(&good, b"mdat").unwrap() + 4;

@@ -263,7 +263,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn shapes_that_lie_cost_nothing() {
+    fn shapes_that_are_wrong_cost_nothing() {
         for shape in ["(18446744073709551615, 18446744073709551615)", "(1000000000000,)", "(0,)", "()"] {
             let view = of("'<f8'", shape, &[0; 16]);
             assert!(view.values.len() <= 2, "{shape}");

@@ -236,7 +236,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_told() {
+    fn what_is_no_archive_is_reported() {
         for bytes in [Vec::new(), b"PK\x05\x06".to_vec(), vec![0; 100], b"PK\x05\x06".repeat(20_000)] {
             assert!(views(&bytes).unwrap().is_err());
         }

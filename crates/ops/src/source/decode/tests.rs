@@ -130,7 +130,7 @@ fn the_last_options_failure_is_the_samples_error() {
 
 /// Results of the reference's own field access on these expressions.
 #[test]
-fn odd_expressions_find_what_the_reference_finds() {
+fn unusual_expressions_find_what_the_reference_finds() {
     let s = sample(&[("json", br#"[["p", "q"], {"a": 1}]"#), ("txt", b"T"), ("b.json", br#"{"a": 3, "-1": "m"}"#)]);
     let text = |t: &str| Ok(Value::Text(t.into()));
     assert_eq!(run("txt,", &s), text("T"));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_what_the_encoder_was_told() {
+    fn windows_are_those_given_to_the_encoder() {
         for log in [10, 17, 21, 27] {
             let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
             encoder.window_log(log).unwrap();

@@ -66,7 +66,7 @@ fn kinds(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn lines_are_told_apart() {
+fn lines_are_distinguished() {
     let lines: &[(&[u8], &str)] = &[
         (br#"{"text":"a\u00e9\n\"b"}"#, "=aé\n\"b"),
         (b"{\"text\": \"crlf\"}\r", "=crlf"),
@@ -148,7 +148,7 @@ fn many_members_and_frames_are_read_and_lines_go_over_their_ends() {
 }
 
 #[test]
-fn a_cut_stream_gives_what_came_before_and_says_so() {
+fn a_cut_stream_gives_what_came_before_and_states_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let lines: String = (0..2000).map(|number| format!("{{\"text\": \"{number} {}\"}}\n", number * 7919)).collect();

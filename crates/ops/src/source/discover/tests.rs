@@ -96,7 +96,7 @@ fn links_are_followed_under_their_own_name_and_loops_end() {
 }
 
 #[test]
-fn odd_names_are_kept_and_names_that_are_not_utf8_left_out() {
+fn unusual_names_are_kept_and_names_that_are_not_utf8_left_out() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["-rf.tar", "a b.tar", "n\nl.tar", "\x1b[31m.tar", "{a,b}.tar"] {
         put(dir.path(), name);
@@ -109,7 +109,7 @@ fn odd_names_are_kept_and_names_that_are_not_utf8_left_out() {
 }
 
 #[test]
-fn a_compressed_shard_beside_its_plain_namesake_is_found_too() {
+fn a_compressed_shard_next_to_its_plain_namesake_is_found_too() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["x.tar", "x.tgz", "sub/x.tgz", "y.v2.tgz", "y.tar"] {
         put(dir.path(), name);

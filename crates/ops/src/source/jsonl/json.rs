@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_with_its_place() {
+    fn what_is_no_json_is_reported_with_its_place() {
         for (line, at) in [
             ("[1]", 0),
             ("x", 0),
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_take_differently_is_told_and_is_not_fatal() {
+    fn what_readers_take_differently_is_reported_and_is_not_fatal() {
         use Issue::*;
         for (line, wanted) in [
             (r#"{"a":1,"b":2,"a":3}"#, vec![(13, DuplicateKey)]),

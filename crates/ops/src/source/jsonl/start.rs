@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_encodings_and_compressed_files_are_told_by_their_first_bytes() {
+    fn other_encodings_and_compressed_files_are_recognized_by_their_first_bytes() {
         let text = "{\"a\": 1}\n";
         let le: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let be: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_a_compression_too() {
+    fn names_show_a_compression_too() {
         assert_eq!(Packed::of_name(b"a.jsonl.gz").unwrap().name, "gzip");
         assert_eq!(Packed::of_name(b"a.jsonl.zst").unwrap().name, "zstd");
         assert_eq!(Packed::of_name(b"a.jsonl"), None);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_records_are_told_and_those_before_them_kept() {
+    fn malformed_records_are_reported_and_those_before_them_kept() {
         for bad in [
             "0 path=x\n",
             "99 path=x\n",

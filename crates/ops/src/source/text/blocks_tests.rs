@@ -253,7 +253,7 @@ proptest! {
 }
 
 #[test]
-fn how_small_text_is_packed_is_told_by_its_beginning() {
+fn how_small_text_is_packed_is_recognized_by_its_beginning() {
     let dir = tempfile::tempdir().unwrap();
     let mut state = 7_u64;
     let mut letter = || {

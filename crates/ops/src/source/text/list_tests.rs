@@ -134,7 +134,7 @@ fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
 }
 
 #[test]
-fn folders_behind_links_are_entered_and_circles_are_not() {
+fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let (root, other) = (folder.path().join("root"), folder.path().join("other"));
     put(&root, "a.jsonl");

@@ -386,7 +386,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_come_back_as_they_were(text in any::<String>(), other in any::<String>(), ascii in any::<bool>()) {
+    fn strings_are_read_back_as_they_were(text in any::<String>(), other in any::<String>(), ascii in any::<bool>()) {
         let mut line = serde_json::json!({ "z": other, "text": text, "n": [1, { "text": "no" }] }).to_string();
         if ascii {
             line = line.chars().map(|c| match c {

@@ -22,7 +22,7 @@ fn compare(name: &str, stage: &mut Stage) {
 }
 
 #[test]
-fn shards_samples_and_a_sample_stand_beside_each_other() {
+fn shards_samples_and_a_sample_are_next_to_each_other() {
     let mut stage = Stage::new(Fake::default());
     stage.act(Action::GoToNumber).type_text("32").act(Action::Accept);
     stage.act(Action::NextPart);
@@ -31,7 +31,7 @@ fn shards_samples_and_a_sample_stand_beside_each_other() {
 }
 
 #[test]
-fn a_marked_range_is_seen_and_counted() {
+fn a_marked_range_is_detected_and_counted() {
     let mut stage = Stage::new(Fake::default());
     stage.act(Action::GoToNumber).type_text("32").act(Action::Accept);
     stage.acts(&[Action::Mark, Action::Down, Action::Down, Action::Down]);
@@ -83,7 +83,7 @@ fn a_shard_that_cannot_be_read_says_why() {
 }
 
 #[test]
-fn an_empty_data_set_says_so() {
+fn an_empty_data_set_states_it() {
     compare("empty", &mut Stage::new(Fake::of(Vec::new())));
 }
 
@@ -241,7 +241,7 @@ fn the_loader_view_has_fields_with_types_shapes_values_and_errors() {
 }
 
 #[test]
-fn the_offset_view_has_the_header_beside_the_row() {
+fn the_offset_view_has_the_header_next_to_the_row() {
     let mut bytes = vec![0_u8; 512];
     bytes[..10].copy_from_slice(b"000032.txt");
     bytes[257..262].copy_from_slice(b"ustar");

@@ -76,7 +76,7 @@ fn passages_and_files_are_lists_of_their_own() {
 }
 
 #[test]
-fn waiting_failing_and_finding_nothing_are_told() {
+fn waiting_failing_and_finding_nothing_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut page = asked(folder.path(), 40);
     assert_eq!(page.act(Action::FindNext), Err("no range is known"));
@@ -135,7 +135,7 @@ fn another_length_stays_at_the_document() {
 }
 
 #[test]
-fn a_file_is_looked_at_alone_and_with_its_folder() {
+fn a_file_is_examined_alone_and_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
     let mut screen = open(Target::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));

@@ -83,7 +83,7 @@ fn whoever_comes_from_a_folder_of_the_set_begins_there_and_looks_there_anew() {
 }
 
 #[test]
-fn a_source_that_has_changed_is_told_in_the_place_of_its_text() {
+fn a_source_that_has_changed_is_reported_in_the_place_of_its_text() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     std::fs::write(folder.path().join("data/b.jsonl"), "{\"text\": \"something else\"}\n").unwrap();
@@ -143,7 +143,7 @@ fn any_key_in_any_state_at_any_size_is_survived() {
 }
 
 #[test]
-fn the_screen_opens_what_lies_beside_an_output_and_goes_to_the_file_that_was_asked_for() {
+fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), |_| ());
     let env = env(folder.path());

@@ -116,7 +116,7 @@ fn the_review_is_a_diff_of_the_file() {
 }
 
 #[test]
-fn what_was_written_is_told() {
+fn what_was_written_is_reported() {
     let path = "/data/coco/.nv-meta/split.yaml".into();
     let written = SplitFile { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
     let changes = changes();
@@ -178,7 +178,7 @@ fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
 }
 
 #[test]
-fn no_leak_and_a_check_that_runs_are_told() {
+fn no_leak_and_a_check_that_runs_are_reported() {
     let report = LeakReport { found: Leaks::default(), content: false, ..report() };
     compare("leaks_none", ALL_SIZES, &mut |frame, area, ui| {
         draw_leaks(&report, &ShardHomes::default(), &mut ListState::default(), frame, area, ui);

@@ -87,7 +87,7 @@ fn hostile_names_do_no_harm() {
 }
 
 #[test]
-fn before_it_is_read_and_where_it_cannot_be_the_screen_says_so() {
+fn before_it_is_read_and_where_it_cannot_be_the_screen_states_it() {
     compare("reading", &[(80, 22, false)], &mut |frame, area, ui| view::draw_nothing(None, frame, area, ui));
     let failure = Failure::data("opening the splits", "the data set is not prepared")
         .on(Subject::path("/data/raw"))

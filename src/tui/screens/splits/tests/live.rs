@@ -147,7 +147,7 @@ fn a_draft_that_is_forgotten_is_gone() {
 }
 
 #[test]
-fn a_file_that_somebody_else_changed_is_asked_about() {
+fn a_file_that_another_process_changed_is_asked_about() {
     for choice in ['1', '2', '3'] {
         let house = House::new();
         let (session, mut effects) = house.open();

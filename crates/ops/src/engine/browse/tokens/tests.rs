@@ -46,7 +46,7 @@ fn of_modalities() -> TokenView {
 }
 
 #[test]
-fn a_file_that_was_merged_wrongly_says_so_and_shows_what_the_index_means() {
+fn a_file_that_was_merged_wrongly_states_it_and_shows_what_the_index_means() {
     let catalog = opened(&golden("modalities/merge/expected/merged.pbin"), &of_modalities());
     let groups = catalog.groups();
     let trouble = groups.groups[0].failure.as_deref().unwrap();
@@ -143,7 +143,7 @@ fn forager_samples_and_plain_indexes_are_read_by_their_table() {
 }
 
 #[test]
-fn files_that_lie_are_told_and_never_read_beyond_their_end() {
+fn files_that_are_wrong_are_reported_and_never_read_beyond_their_end() {
     let dir = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| {
         let path = dir.path().join(name);

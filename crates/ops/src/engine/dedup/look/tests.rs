@@ -59,7 +59,7 @@ fn a_range_never_cuts_a_character() {
 }
 
 #[test]
-fn text_beyond_the_limit_is_not_looked_at_and_that_is_said() {
+fn text_beyond_the_limit_is_not_examined_and_that_is_said() {
     let seen = looked(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
     assert_eq!((seen.len(), seen.is_cut, seen.changed.as_slice()), (2, true, &[1][..]));
 }

@@ -128,7 +128,7 @@ fn text_is_read_where_it_was_and_only_if_it_is_still_what_it_was() {
 }
 
 #[test]
-fn the_first_place_is_found_in_the_order_of_files_and_never_behind_the_document() {
+fn the_first_place_is_found_in_the_order_of_files_and_never_after_the_document() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, texts: &[String]| {
         let path = folder.path().join(name);

@@ -63,7 +63,7 @@ fn captioning_comes_out_as_the_reference_has_it() {
 }
 
 #[test]
-fn odd_names_come_out_as_the_reference_has_them() {
+fn unusual_names_come_out_as_the_reference_has_them() {
     check("odd_names");
 }
 

@@ -56,7 +56,7 @@ fn answers_that_cannot_be_right_are_refused() {
 }
 
 #[test]
-fn folders_that_lie_in_one_another_are_refused() {
+fn folders_inside_one_another_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     std::fs::create_dir(path("in")).unwrap();

@@ -301,7 +301,7 @@ const OLD: &[(&str, &[&str])] =
     &[("train", &["shard_0003.tar", "shard_0000.tar", "shard_0001.tar"]), ("val", &["shard_0002.tar"]), ("test", &[])];
 
 #[test]
-fn an_update_keeps_assignments_and_sends_new_shards_where_it_is_told() {
+fn an_update_keeps_assignments_and_sends_new_shards_to_the_given_split() {
     let plan = PreparePlan { new_to: Some("val".into()), ..PreparePlan::new(".") };
     let r = update(plan, 4, 6, OLD, None);
     assert_eq!(r.shards_of("train"), [3, 0, 1].map(ShardId));

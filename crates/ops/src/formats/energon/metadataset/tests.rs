@@ -154,7 +154,7 @@ fn a_file_of_version_1_is_read_and_written_as_version_2() {
 }
 
 #[test]
-fn the_version_is_told_as_the_loader_tells_it() {
+fn the_version_is_reported_as_the_loader_reports_it() {
     let split = "splits:\n  train: {path: a}\n";
     let all = read(split).unwrap_err();
     assert!(all[0].message.contains("of version 2, but without '__class__'"), "{all:?}");
@@ -336,7 +336,7 @@ fn what_is_no_yaml_or_a_bomb_is_refused_with_its_place() {
 }
 
 #[test]
-fn nothing_behind_a_colon_is_refused_because_the_loader_stops_at_it() {
+fn nothing_after_a_colon_is_refused_because_the_loader_stops_at_it() {
     let all = mistakes("  train:\n    path: a\n    split_part:\n");
     assert!(all[0].contains("'split_part:' has no value"), "{all:?}");
     assert!(mistakes("  train:\n    path: a\n    subflavors:\n      x:\n")[0].contains("there is no value here"));
@@ -344,7 +344,7 @@ fn nothing_behind_a_colon_is_refused_because_the_loader_stops_at_it() {
 }
 
 #[test]
-fn splits_may_be_named_freely_but_slips_are_told() {
+fn splits_may_be_named_freely_but_slips_are_reported() {
     let told = of_2("  trian: {path: a}\n").unwrap().remarks;
     assert_eq!(told[0].hint.as_deref(), Some("is 'trian' meant to be 'train'?"));
     assert!(remarks("  train: {path: a}\n  extra: {path: b}\n").is_empty());

@@ -169,7 +169,7 @@ fn check_filters(catalog: &dyn Catalog, whole: &[BrowseSample]) -> Result<(), Te
 }
 
 #[test]
-fn a_visit_tells_what_is_wanted_and_ends_when_it_is_told_to() {
+fn a_visit_returns_what_is_requested_and_ends_on_request() {
     let (dir, raw) = (small_set(), small_set());
     prepare(dir.path());
     for catalog in [scanned(dir.path()), scanned(raw.path())] {

@@ -135,7 +135,7 @@ fn counts_beyond_all_measure_are_listed_without_memory() {
 }
 
 #[test]
-fn shards_that_vanish_or_shrink_while_they_are_browsed_are_told() {
+fn shards_that_vanish_or_shrink_while_they_are_browsed_are_reported() {
     let dir = small_set();
     prepare(dir.path());
     let catalog = scanned(dir.path());

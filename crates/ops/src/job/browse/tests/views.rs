@@ -29,7 +29,7 @@ fn all_that_is_said_about_a_sound_sample_agrees() {
 }
 
 #[test]
-fn an_index_that_lies_about_a_sample_is_caught() {
+fn an_index_that_is_wrong_about_a_sample_is_caught() {
     let dir = small_set();
     prepare(dir.path());
     let sqlite = rusqlite::Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
@@ -55,7 +55,7 @@ fn an_index_that_lies_about_a_sample_is_caught() {
 }
 
 #[test]
-fn an_offset_file_that_lies_is_caught_too() {
+fn an_offset_file_that_is_wrong_is_caught_too() {
     let dir = small_set();
     prepare(dir.path());
     put(&dir.path().join("a.tar.idx"), &crate::formats::energon::tar_idx::encode(&[0, 512, 1 << 40], 1 << 41));
@@ -107,7 +107,7 @@ fn a_sample_is_shown_as_the_field_map_makes_it() {
 }
 
 #[test]
-fn a_loader_function_is_shown_and_a_broken_or_missing_file_is_told() {
+fn a_loader_function_is_shown_and_a_broken_or_missing_file_is_reported() {
     let dir = small_set();
     prepare(dir.path());
     let yaml = "sample_type:\n  __module__: megatron.energon\n  __class__: TextSample\nsample_loader: sample_loader.py:sample_loader\npart_filter: sample_loader.py:part_filter\n";

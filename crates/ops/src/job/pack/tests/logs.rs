@@ -39,7 +39,7 @@ fn finished_ranks_are_left_to_whoever_finished_them() {
 }
 
 #[test]
-fn the_tasks_and_what_became_of_them_are_told() {
+fn the_tasks_and_what_became_of_them_are_reported() {
     let (world, plan, logs) = world();
     run(&plan).unwrap();
     let executor = json(&logs.join("executor.json"));

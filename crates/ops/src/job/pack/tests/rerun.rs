@@ -207,7 +207,7 @@ fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
 }
 
 #[test]
-fn what_somebody_else_made_is_not_replaced() {
+fn what_another_process_made_is_not_replaced() {
     for (name, is_in_the_way) in [
         ("out/modalities/1.pbin", true),
         ("out/nanosets/00001_unshuffled.ds", true),
@@ -281,7 +281,7 @@ fn a_cancelled_run_shows_nothing_and_goes_on() {
 }
 
 #[test]
-fn a_schema_of_other_samples_does_not_stay_beside_these() {
+fn a_schema_of_other_samples_does_not_stay_next_to_these() {
     let world = World::new();
     let mut plan = world.plan();
     (plan.modalities, plan.nanosets, plan.overwrite) = (None, None, true);
@@ -294,7 +294,7 @@ fn a_schema_of_other_samples_does_not_stay_beside_these() {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_told_before_the_work() {
+fn a_disk_that_is_too_small_is_reported_before_the_work() {
     let world = World::new();
     let with = |free| Tuning { free_bytes: Some(free), ..LINE_BY_LINE };
     let failure = world.run(options(1), with(100), Arc::new(RealFs)).unwrap_err();
@@ -373,7 +373,7 @@ fn an_output_in_the_input_folder_is_never_read_as_input() {
 }
 
 #[test]
-fn what_is_left_of_a_file_that_is_cut_short_is_packed_and_told() {
+fn what_is_left_of_a_file_that_is_cut_short_is_packed_and_reported() {
     use std::io::Write as _;
     let world = World::new();
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -140,7 +140,7 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
 }
 
 #[test]
-fn documents_behind_carriage_returns_are_encoded_like_those_of_lines() {
+fn documents_after_carriage_returns_are_encoded_like_those_of_lines() {
     let dir = tempfile::tempdir().unwrap();
     // More than are encoded together, with blank ones in between.
     let texts: Vec<String> = (0..700).map(|n| format!("document {n} of a few words")).collect();

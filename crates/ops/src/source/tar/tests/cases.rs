@@ -176,7 +176,7 @@ fn an_end_mark_that_is_cut_costs_no_sample() {
 }
 
 #[test]
-fn a_second_archive_behind_the_end_is_a_problem_and_junk_is_a_note() {
+fn a_second_archive_after_the_end_is_a_problem_and_junk_is_a_note() {
     let first = archive(&[entry(b"a.txt", b"1")]);
     let joined = [first.clone(), first.clone()].concat();
     assert_eq!(scan_bytes(&joined).damage(), [ProblemKind::JunkAfterEnd]);
@@ -206,7 +206,7 @@ fn in_a_long_shard_samples_from_farther_on_are_kept_too() {
 /// The loader reads a global header together with the entry after it: if it were at the end of a sample, the first part of the next one
 /// would be added to that sample.
 #[test]
-fn a_global_header_belongs_to_the_sample_behind_it() {
+fn a_global_header_belongs_to_the_sample_after_it() {
     let global = || {
         let mut out = block(b"pax_global_header", b'g', 13);
         out.extend_from_slice(b"13 comment=x\n");
@@ -267,7 +267,7 @@ fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
 }
 
 #[test]
-fn damage_before_the_first_sample_is_told_of_the_whole_shard() {
+fn damage_before_the_first_sample_is_reported_of_the_whole_shard() {
     let parts = [block(b"dir/", b'5', 0), block(b"other/", b'5', 0), entry(b"a.txt", b"1"), entry(b"b.txt", b"2")];
     let mut bytes = archive(&parts);
     bytes[512 + 3] ^= 1;

@@ -66,6 +66,6 @@ fn presplit_folders_are_indexed_as_the_reference_does() {
 }
 
 #[test]
-fn odd_names_are_indexed_as_the_reference_does() {
+fn unusual_names_are_indexed_as_the_reference_does() {
     check_case("odd_names");
 }

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         assert!(ChatTemplate::new("{% for %}", &Node::Null).err().unwrap().why.contains("line 1"));
         assert!(rendered("\n{{ messages.nothing.more }}", "[]").unwrap_err().contains("line 2"));
     }
