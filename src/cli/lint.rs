@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::prepare::{report_notes, summary};
+use super::prepare::summary;
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
+use super::task::print_findings;
 use super::{jsonl, kinds, mix, modalities, nanosets, paths};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
@@ -161,14 +162,8 @@ pub fn checked(
             &b.subject.path,
         ))
     });
-    for problem in summary::worth_a_line(&problems, context.printer.is_verbose()) {
-        context.printer.problem(problem);
-    }
     let counts = log.counts();
-    if let Some(more) = summary::not_shown(&problems, &counts, context.printer.is_verbose()) {
-        context.printer.progress_line(more);
-    }
-    report_notes(&problems, context);
+    print_findings(&problems, &counts, context);
     let done = result?;
     let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let verdict = match grave {

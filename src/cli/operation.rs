@@ -3,20 +3,25 @@
 use super::args::Globals;
 use super::arguments::GivenPlan;
 use super::context::Context;
-use super::exit::{Done, Finished, Stopped};
+use super::exit::{fields, Done, Finished, Stopped};
 use super::prepare::{self, summary, Confirmation};
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
 use crate::tui::{recent, Start};
 use gristmill_core::options::Answer;
-use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::report::{counts_value, Report};
-use gristmill_ops::operations::AnyPlan;
+use gristmill_ops::operations::{is_plan, AnyPlan};
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory::usual_memory;
+use gristmill_storage::publish::write_file;
+use gristmill_storage::read::read_whole;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Maximum number of threads that a configuration can request.
@@ -70,10 +75,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
         return Err(refused.into());
     }
     let notes = plan.notes()?;
-    if let Some(path) = &context.globals.save_plan {
-        prepare::write_plan(path, &plan.to_yaml()?)?;
-        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
-    }
+    save_plan(plan, context)?;
     notes.iter().flatten().for_each(|note| context.printer.note(note));
     let options = run_options(plan, context);
     if !is_preview {
@@ -85,10 +87,16 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     let operation = plan.operation();
     let doing = (!operation.shows_phases()).then(|| operation.doing());
     let report = follow(plan.start(is_preview, options)?, doing, context)?;
+    finish(plan, &*report, notes, context)
+}
+
+/// Prints the report of a run or preview, with its findings, and returns the result.
+pub fn finish(plan: &dyn AnyPlan, report: &dyn Report, notes: Option<Vec<Problem>>, context: &Context) -> Finished {
+    let is_preview = context.globals.dry_run;
     let (problems, counts) = report.findings();
     let mut result = match context.printer.is_json() {
         // Built for JSON only: with very many files it would need more memory than the run.
-        true => result_of(plan, &*report, notes, context),
+        true => result_of(plan, report, notes, context),
         false => Map::new(),
     };
     let refusals: Vec<Problem> = problems.iter().filter(|p| p.severity == Severity::Refusal).cloned().collect();
@@ -98,7 +106,7 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
         return Err(Stopped { failures: refusals.into_iter().map(Problem::into_failure).collect(), result });
     }
     print_findings(problems, counts, context);
-    print_report(plan, &*report, is_preview, context);
+    print_report(plan, report, is_preview, context);
     if !is_preview && report.is_nothing_to_do() {
         report_earlier_problems(problems, counts, context, &mut result);
     }
@@ -108,6 +116,34 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
     }
     let findings = counts.iter().map(|(severity, kind, _)| (*severity, *kind)).chain(of_problems);
     Ok(Done::with_findings(result, findings))
+}
+
+/// Writes the plan to the file of `--save-plan`, if that is given.
+pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
+    let Some(path) = &context.globals.save_plan else { return Ok(()) };
+    write_plan(path, &plan.to_yaml()?)?;
+    context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    Ok(())
+}
+
+/// Maximum size in bytes of a plan file.
+const MAX_PLAN_BYTES: u64 = 64 << 20;
+
+/// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is kept, and is a usage failure.
+fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
+    let is_free = match std::fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => false,
+        Ok(facts) if facts.len() > 0 => {
+            let there = read_whole(path, MAX_PLAN_BYTES).ok().flatten().unwrap_or_default();
+            std::str::from_utf8(&there).is_ok_and(is_plan)
+        }
+        _ => true,
+    };
+    if !is_free {
+        let failure = Failure::usage("saving the plan", "there is something else of this name, which is no plan");
+        return Err(failure.on(Subject::path(path)).with_hint("choose another name"));
+    }
+    write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 
 fn run_options(plan: &dyn AnyPlan, context: &Context) -> RunOptions {
@@ -137,7 +173,12 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
     }
     if plan.is_expressible() {
         print(String::new());
-        print(format!("{} {}", paint(Tone::Strong, "The same by flags:"), runnable_command(plan)));
+        let command = if is_preview { runnable_command(plan) } else { plan.command_after_run() };
+        print(format!("{} {command}", paint(Tone::Strong, "The same by flags:")));
+        for (name, _) in plan.command_line().files.iter().filter(|_| is_preview) {
+            let rest = "contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE";
+            print(format!("  {} {rest}", display_safe(name)));
+        }
     }
     if let (false, Some(next)) = (is_preview, report.next_command()) {
         print(format!("{} {next}", paint(Tone::Strong, "Next:")));
@@ -150,13 +191,15 @@ fn result_of(
     notes: Option<Vec<Problem>>,
     context: &Context,
 ) -> Map<String, Value> {
-    let mut result = match report.to_json() {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    };
+    let mut result = fields(report.to_json());
     result.insert("plan".into(), plan.to_json());
     if plan.is_expressible() {
-        result.insert("equivalent_command".into(), json!(plan.command_line().text()));
+        let line = plan.command_line();
+        let command = if context.globals.dry_run { line.text() } else { plan.command_after_run() };
+        result.insert("equivalent_command".into(), json!(command));
+        if context.globals.dry_run && !line.files.is_empty() {
+            result.insert("equivalent_files".into(), json!(line.files.into_iter().collect::<BTreeMap<_, _>>()));
+        }
     }
     result.insert("counts".into(), counts_value(report.findings().1));
     if let Some(notes) = notes {

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::exit::Stopped;
-use super::prepare::{report_notes, summary};
+use super::prepare::summary;
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use gristmill_core::text::count;
@@ -96,5 +96,9 @@ pub fn print_findings(problems: &[Problem], counts: &[(Severity, ProblemKind, u6
     if let Some(more) = summary::not_shown(problems, counts, verbose) {
         context.printer.progress_line(more);
     }
-    report_notes(problems, context);
+    let (notes, more) = summary::shown_notes(problems);
+    notes.into_iter().for_each(|note| context.printer.note(note));
+    if let Some(more) = more {
+        context.printer.progress_line(more);
+    }
 }

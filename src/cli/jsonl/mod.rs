@@ -1,14 +1,14 @@
 //! JSONL files on the command line: `prepare`, `info`, `lint` and `verify` of one.
 
 mod check;
-mod flags;
 mod info;
 mod prepare;
+mod suffix;
 
 pub use check::{lint, verify};
-pub use flags::refuse_packed;
 pub use info::info;
-pub use prepare::{prepare, refuse_flags};
+pub use prepare::prepare;
+pub use suffix::refuse_packed;
 
 use gristmill_core::DatasetKind;
 use gristmill_ops::source::kind::kind_of;

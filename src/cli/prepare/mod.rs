@@ -1,12 +1,15 @@
 //! `prepare`: plan → questions → job → summary.
 
-pub mod direct;
 mod execute;
 mod fields;
+mod files;
+mod flags;
 mod guided;
 pub mod summary;
 
-pub use execute::{execute, report_notes, save_plan, write_plan};
+pub use execute::execute;
+pub use files::{JsonlResult, MetadatasetResult};
+pub use flags::without_meaningless_flags;
 pub use guided::{guided, screen};
 
 use super::context::Context;

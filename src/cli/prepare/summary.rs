@@ -2,9 +2,8 @@
 
 use super::super::printer::{paint, Tone};
 use gristmill_core::text::{agree, count, display_safe, grouped};
-use gristmill_core::{PreparePlan, Problem, ProblemKind, Severity};
-use gristmill_ops::job::report::{self, LineTone, Report, ReportLine};
-use gristmill_ops::operations::prepare::{command_line, command_line_after_run, PreparePreview, PrepareResult};
+use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_ops::job::report::{self, LineTone, ReportLine};
 use std::path::Path;
 
 /// Maximum number of findings per kind that are printed; the others are only counted.
@@ -15,34 +14,6 @@ const NOTES_PER_KIND: usize = 5;
 /// Returns a path as shown inside a sentence.
 pub fn quoted(path: &Path) -> String {
     display_safe(&path.to_string_lossy()).into_owned()
-}
-
-/// Returns the lines after a run.
-pub fn of_report(plan: &PreparePlan, result: &PrepareResult) -> Vec<String> {
-    let mut lines: Vec<String> = result.lines(false).into_iter().map(painted).collect();
-    if !result.is_nothing_to_do() {
-        let command = format!("{} {}", paint(Tone::Strong, "The same by flags:"), command_line_after_run(plan));
-        lines.extend([String::new(), command]);
-    }
-    lines.extend(result.next_command().map(|next| format!("{} {next}", paint(Tone::Strong, "Next:"))));
-    lines
-}
-
-/// Returns the lines of a dry run.
-pub fn of_preview(plan: &PreparePlan, preview: &PreparePreview) -> Vec<String> {
-    let mut lines: Vec<String> = preview.lines(true).into_iter().map(painted).collect();
-    if preview.is_nothing_to_do() {
-        lines.push(String::new());
-    }
-    let command = command_line(plan);
-    lines.push(format!("{} {}", paint(Tone::Strong, "The same by flags:"), command.text()));
-    for (name, _) in &command.files {
-        lines.push(format!(
-            "  {} contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE",
-            display_safe(name)
-        ));
-    }
-    lines
 }
 
 /// Formats a table of the findings, worst first.

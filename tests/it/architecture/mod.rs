@@ -26,12 +26,12 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_500),
+    ("cli", 7_350),
     ("core", 2_730),
     ("dedup", 2_735),
     ("engine", 28_185),
     ("formats", 6_195),
-    ("job", 16_090),
+    ("job", 16_085),
     ("media", 13_530),
     ("operations", 4_520),
     ("preview", 3_530),

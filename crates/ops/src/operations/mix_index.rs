@@ -10,7 +10,7 @@ use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
@@ -301,17 +301,7 @@ impl Report for MixtureIndexReport {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    job_report!();
 }
 
 /// Returns the samples, epochs and shares of the mixture.

@@ -47,6 +47,25 @@ macro_rules! paths {
     };
 }
 
+/// The methods of a [`Report`](crate::job::report::Report) that return fields of the report of a job: `self`, or a field of it.
+macro_rules! job_report {
+    ($($field:ident)?) => {
+        fn to_json(&self) -> serde_json::Value {
+            serde_json::to_value(&self $(.$field)?).unwrap_or_default()
+        }
+
+        fn is_nothing_to_do(&self) -> bool {
+            self$(.$field)?.nothing_to_do
+        }
+
+        fn findings(
+            &self,
+        ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
+            (&self$(.$field)?.problems, &self$(.$field)?.counts)
+        }
+    };
+}
+
 mod count;
 mod dedup;
 mod index;
@@ -157,13 +176,16 @@ pub trait Operation: Sized + Send + Sync + 'static {
     const GROUPS: &'static [Group<Self::Plan>];
     /// Flags of older documents.
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] = &[];
-    /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
-    const ASKS_ALWAYS: bool = false;
     /// Whether runs use the memory that the system can spare, unless `--memory` limits it.
     const USES_SPARE_MEMORY: bool = false;
     /// Whether progress names the current phase in place of [`DOING`](Self::DOING).
     const SHOWS_PHASES: bool = false;
 
+    /// Whether a run asks questions even if no answer is missing, unless a flag forbids it, which the printed command has.
+    fn asks_always(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
+    }
     /// Fills in answers that follow from the given ones.
     fn complete(plan: &mut Self::Plan) {
         let _ = plan;
@@ -205,6 +227,10 @@ pub trait Operation: Sized + Send + Sync + 'static {
     fn announcement(plan: &Self::Plan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
         let _ = (plan, options, cancel);
         Ok(None)
+    }
+    /// Returns the command that is equivalent to a plan that was carried out.
+    fn command_after_run(plan: &Self::Plan) -> String {
+        command_line_of::<Self>(plan).text()
     }
     /// Returns a plan with absolute paths as a file.
     ///
@@ -349,6 +375,8 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn is_expressible(&self) -> bool;
     /// Returns the command that is equivalent to this plan, if [flags can express it](Self::is_expressible).
     fn command_line(&self) -> CommandLine;
+    /// Returns the command that is equivalent to this plan after it was carried out: it may use files that the run wrote.
+    fn command_after_run(&self) -> String;
     /// Returns the plan as a file that can be run from any folder.
     ///
     /// # Errors
@@ -629,6 +657,10 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
         command_line_of::<O>(&self.0)
     }
 
+    fn command_after_run(&self) -> String {
+        O::command_after_run(&self.0)
+    }
+
     fn to_yaml(&self) -> Outcome<String> {
         O::to_yaml(&O::absolute(&self.0)?)
     }
@@ -665,7 +697,7 @@ fn command_line_of<O: Operation>(plan: &O::Plan) -> CommandLine {
     let (inputs, options): (Vec<_>, Vec<_>) =
         O::GROUPS.iter().flat_map(|group| group.options).partition(|option| option.info.is_positional);
     inputs.into_iter().for_each(|input| add_to_line(&mut line, input, plan));
-    line.flag_if(O::ASKS_ALWAYS, "--yes");
+    line.flag_if(O::asks_always(plan), "--yes");
     options.into_iter().for_each(|option| add_to_line(&mut line, option, plan));
     line
 }

@@ -57,17 +57,7 @@ impl Report for Planned<DedupReport> {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.report).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.report.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.report.problems, &self.report.counts)
-    }
+    job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill browse {}", shell_quote(&self.plan.visible_output())))

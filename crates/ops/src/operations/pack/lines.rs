@@ -54,17 +54,7 @@ impl Report for PackReport {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.problems, &self.counts)
-    }
+    job_report!();
 
     fn next_command(&self) -> Option<String> {
         self.targets.first().map(|target| format!("gristmill info {}", shell_quote(next_path(target))))

@@ -7,9 +7,10 @@ use crate::job::media::{outlook_lines, summary_line};
 use crate::job::prepare::{preview, PrepareReport, Preview, SplitSummary};
 use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
 use crate::job::scan::LiveScan;
+use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, duration, grouped};
-use gristmill_core::{Cancel, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
+use gristmill_core::{Cancel, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use std::path::Path;
 use std::time::Duration;
 
@@ -83,6 +84,8 @@ impl Report for PreparePreview {
 pub struct PrepareResult {
     /// The data set.
     pub path: String,
+    /// The [differences] to an earlier preparation.
+    pub differences: Vec<String>,
     /// The report of the run.
     pub report: PrepareReport,
 }
@@ -95,7 +98,8 @@ impl Report for PrepareResult {
             return vec![ReportLine::good("Nothing to do.", rest)];
         }
         let rest = format!(": {} in {}.", report.amounts().join(", "), duration(report.elapsed));
-        let mut lines = vec![ReportLine::good(format!("Prepared {}", display_safe(&self.path)), rest)];
+        let mut lines = difference_lines(&self.differences);
+        lines.push(ReportLine::good(format!("Prepared {}", display_safe(&self.path)), rest));
         lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
         lines.extend(split_lines(&report.splits, report.samples, report.excludes));
         lines.extend(file_lines("Written", &report.files));
@@ -103,25 +107,25 @@ impl Report for PrepareResult {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.report).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.report.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.report.problems, &self.report.counts)
-    }
+    job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill info {}", shell_quote(&self.path)))
     }
 }
 
-/// Returns the changes compared with an earlier preparation.
-pub fn difference_lines(differences: &[String]) -> Vec<ReportLine> {
+/// Returns the changes that an update makes, one line each, determined by names and sizes alone; none for any other run.
+///
+/// Empty if the data set cannot be opened: the run reports that, after completing an interrupted run.
+pub fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
+    if plan.rerun != Rerun::Update {
+        return Vec::new();
+    }
+    let opened = times::open(Path::new(&plan.path), threads, &Cancel::default());
+    opened.map(|opened| preview(plan, &opened.facts).differences).unwrap_or_default()
+}
+
+fn difference_lines(differences: &[String]) -> Vec<ReportLine> {
     let lines = differences.iter().map(|difference| format!("  {}", display_safe(difference)));
     section("Against the earlier preparation:", lines.collect())
 }

@@ -7,7 +7,7 @@ mod questions;
 mod tests;
 mod texts;
 
-pub use lines::{difference_lines, PreparePreview, PrepareResult};
+pub use lines::{differences, PreparePreview, PrepareResult};
 pub use texts::{exclude_lines, field_map, split_patterns, yaml_name};
 
 use super::{command_line_of, missing, ObsoleteFlag, Operation, Plan};
@@ -39,8 +39,12 @@ impl Operation for Prepare {
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] =
         &[ObsoleteFlag { name: "media-metadata", needs_one_of: options::MEDIA_FILTERS }];
-    const ASKS_ALWAYS: bool = true;
     const SHOWS_PHASES: bool = true;
+
+    fn asks_always(plan: &PreparePlan) -> bool {
+        // JSONL files and metadatasets need no answers.
+        !Path::new(&plan.path).is_file()
+    }
 
     fn check(plan: &PreparePlan, _: bool) -> Vec<Problem> {
         let mut problems = wrong_answers(plan);
@@ -54,6 +58,16 @@ impl Operation for Prepare {
         Some(PathBuf::from(&plan.path))
     }
 
+    /// Where [`command_line`] needs files of its own, the command replays the plan that the run stored in the data set.
+    fn command_after_run(plan: &PreparePlan) -> String {
+        let line = command_line(plan);
+        if line.files.is_empty() {
+            return line.text();
+        }
+        let saved = RunFolder::for_webdataset(Path::new(&plan.path)).plan();
+        format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
+    }
+
     fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
         file::to_yaml(plan)
     }
@@ -63,7 +77,8 @@ impl Operation for Prepare {
     }
 
     fn run(plan: &PreparePlan, context: &TaskContext) -> Outcome<PrepareResult> {
-        Ok(PrepareResult { path: plan.path.clone(), report: run_prepare(context, plan)? })
+        let differences = differences(plan, context.options.threads);
+        Ok(PrepareResult { path: plan.path.clone(), differences, report: run_prepare(context, plan)? })
     }
 }
 
@@ -79,15 +94,4 @@ fn missing_answer(message: &str) -> Problem {
 /// Returns the command equivalent to a plan. Splits made by hand and long exclude lists are in its files.
 pub fn command_line(plan: &PreparePlan) -> CommandLine {
     command_line_of::<Prepare>(plan)
-}
-
-/// Returns the command to show after the plan was carried out: [`command_line`], or where that would need files of its own, the one that
-/// replays the plan which the run stored in the data set.
-pub fn command_line_after_run(plan: &PreparePlan) -> String {
-    let line = command_line(plan);
-    if line.files.is_empty() {
-        return line.text();
-    }
-    let saved = RunFolder::for_webdataset(Path::new(&plan.path)).plan();
-    format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
 }

@@ -1,10 +1,10 @@
 //! Plans written as a file and as a command, and read back.
 
-use super::{command_line, command_line_after_run};
+use super::{command_line, Prepare};
 use crate::engine::plan::file::{from_yaml, hash, read_typed, to_yaml};
 use crate::engine::plan::{flags as f, shell_quote};
 use crate::formats::energon::split_yaml::SplitFile;
-use crate::operations::read_plan;
+use crate::operations::{read_plan, Operation};
 use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::{Duplicates, Loading, PackPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
@@ -351,9 +351,9 @@ fn a_command_quotes_what_a_shell_would_take_apart() {
 #[test]
 fn after_a_run_a_plan_that_needs_files_is_replayed_from_the_data_set() {
     let mut plan = PreparePlan::new("my data");
-    assert_eq!(command_line_after_run(&plan), command_line(&plan).text());
+    assert_eq!(Prepare::command_after_run(&plan), command_line(&plan).text());
     plan.splits = SplitPlan::Listed(vec![SplitList { name: "train".into(), shards: vec!["a.tar".into()] }]);
-    let line = command_line_after_run(&plan);
+    let line = Prepare::command_after_run(&plan);
     assert_eq!(line, "gristmill run 'my data/.nv-meta/gristmill/plan.yaml'");
 }
 
