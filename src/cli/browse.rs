@@ -58,7 +58,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
     }
     check_readable(&path)?;
     if context.may_ask() && !context.prefers_prompts() {
-        return super::prepare::screen(Start::Browse(path, start, view), context);
+        return super::screen::screen(Start::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
 }

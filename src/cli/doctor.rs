@@ -1,9 +1,9 @@
 //! `doctor`: checks whether this machine is fit for the work, and whether a data set is in a good state.
 
+use super::bug_report;
 use super::context::Context;
 use super::exit::{Done, Finished, Status};
 use super::printer::{paint, Tone};
-use super::report;
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
 use gristmill_core::Outcome;
 use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
@@ -60,10 +60,10 @@ pub fn run(path: Option<&Path>, context: &Context) -> Finished {
 }
 
 fn machine(context: &Context) -> Vec<Check> {
-    let terminal = report::terminal();
+    let terminal = bug_report::terminal();
     let mut checks = vec![
-        Check::new("program", true, report::program()),
-        Check::new("system", true, report::system()),
+        Check::new("program", true, bug_report::program()),
+        Check::new("system", true, bug_report::system()),
         Check::new("terminal", true, terminal.describe()),
         Check::new("characters", terminal.utf8 || context.globals.ascii, terminal.locale.clone())
             .hint("the locale is not UTF-8; --ascii draws with plain characters"),

@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::prepare::summary;
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
+use super::report;
 use super::task::print_findings;
 use super::{jsonl, kinds, mix, modalities, nanosets, paths};
 use gristmill_core::text::{bytes, count};
@@ -177,7 +177,7 @@ pub fn checked(
     };
     let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
     context.printer.line(format!("{verdict} in {shards}{looked}."));
-    for line in summary::count_lines(&counts) {
+    for line in report::count_lines(&counts) {
         context.printer.say(line);
     }
     let mut result =

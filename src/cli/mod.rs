@@ -6,6 +6,7 @@
 mod args;
 mod arguments;
 mod browse;
+mod bug_report;
 mod context;
 mod demo;
 mod doctor;
@@ -13,6 +14,7 @@ mod dropin;
 mod exit;
 mod facts;
 mod figures;
+mod help;
 mod info;
 mod jobs;
 mod jsonl;
@@ -21,7 +23,6 @@ mod kinds;
 mod lint;
 mod logging;
 mod media;
-mod misc;
 mod mix;
 mod modalities;
 mod nanosets;
@@ -35,6 +36,7 @@ mod progress;
 mod repair;
 mod report;
 mod run_plan;
+mod screen;
 mod signals;
 mod splits;
 mod task;
@@ -88,7 +90,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
     match command {
-        None => misc::home(context),
+        None => screen::home(context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
         Some(Command::Facts { path }) => figures::run(&path, context),
@@ -109,10 +111,10 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),
-        Some(Command::BugReport) => report::run(context),
-        Some(Command::Completions { shell }) => misc::completions(shell, context),
-        Some(Command::Man { command }) => misc::man(&command, context),
-        Some(Command::Help { command }) => misc::help(&command, context),
+        Some(Command::BugReport) => bug_report::run(context),
+        Some(Command::Completions { shell }) => help::completions(shell, context),
+        Some(Command::Man { command }) => help::man(&command, context),
+        Some(Command::Help { command }) => help::help(&command, context),
         Some(Command::Energon(args)) => dropin::energon::run(args, context),
         Some(Command::Nanotron(args)) => dropin::nanotron::run(args, context),
     }

@@ -4,8 +4,10 @@ use super::args::Globals;
 use super::arguments::GivenPlan;
 use super::context::Context;
 use super::exit::{fields, Done, Finished, Stopped};
-use super::prepare::{self, summary, Confirmation};
+use super::prepare::{self, Confirmation};
 use super::printer::{paint, Tone};
+use super::report;
+use super::screen;
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
 use crate::tui::{recent, Start};
@@ -52,7 +54,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     }
     // The form lists the files of a folder; an index has none.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
-        return prepare::screen(Start::Form(plan), context);
+        return screen::screen(Start::Form(plan), context);
     }
     let options = run_options(&*plan, context);
     match prompt::plan(plan, &options)? {
@@ -122,7 +124,7 @@ pub fn finish(plan: &dyn AnyPlan, report: &dyn Report, notes: Option<Vec<Problem
 pub fn save_plan(plan: &dyn AnyPlan, context: &Context) -> Outcome<()> {
     let Some(path) = &context.globals.save_plan else { return Ok(()) };
     write_plan(path, &plan.to_yaml()?)?;
-    context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    context.printer.say(format!("Plan written to {}.", report::quoted(path)));
     Ok(())
 }
 
@@ -169,7 +171,7 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
         false => context.printer.say(line),
     };
     for line in report.lines(is_preview) {
-        print(summary::painted(if context.globals.ascii { line.in_ascii() } else { line }));
+        print(report::painted(if context.globals.ascii { line.in_ascii() } else { line }));
     }
     if plan.is_expressible() {
         print(String::new());

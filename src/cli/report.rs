@@ -1,114 +1,114 @@
-//! `bug-report`: versions and terminal capabilities, never data; and the facts that `doctor` shows.
+//! Formats the lines of reports, and selects the findings that are printed.
 
-use super::context::Context;
-use super::exit::{Done, Finished};
-use gristmill_core::text::display_safe;
-use serde_json::{json, Map};
-use std::io::IsTerminal;
+use super::printer::{paint, Tone};
+use gristmill_core::text::{agree, count, display_safe, grouped};
+use gristmill_core::{Problem, ProblemKind, Severity};
+use gristmill_ops::job::report::{self, LineTone, ReportLine};
+use std::path::Path;
 
-/// The properties of the terminal, from the environment only: no query is sent.
-pub struct Terminal {
-    /// Whether standard input, output and error are terminals.
-    pub streams: [bool; 3],
-    /// Columns and rows; `None` if unknown.
-    pub size: Option<(u16, u16)>,
-    /// Value of the effective locale variable.
-    pub locale: String,
-    /// Whether the locale is UTF-8.
-    pub utf8: bool,
-    /// Variables that identify the terminal.
-    pub variables: Vec<(&'static str, String)>,
+/// Maximum number of findings per kind that are printed; the others are only counted.
+const LINES_PER_KIND: usize = 10;
+/// Maximum number of notes per kind that are printed.
+const NOTES_PER_KIND: usize = 5;
+
+/// Returns a path as shown inside a sentence.
+pub fn quoted(path: &Path) -> String {
+    display_safe(&path.to_string_lossy()).into_owned()
 }
 
-const VARIABLES: [&str; 10] = [
-    "TERM",
-    "COLORTERM",
-    "TERM_PROGRAM",
-    "TERM_PROGRAM_VERSION",
-    "TMUX",
-    "STY",
-    "SSH_TTY",
-    "NO_COLOR",
-    "CLICOLOR_FORCE",
-    "KITTY_WINDOW_ID",
-];
+/// Formats a table of the findings, worst first.
+pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
+    report::count_lines(counts).into_iter().map(painted).collect()
+}
 
-/// Values of these may contain names of people or machines; only whether they are set is reported.
-const ONLY_PRESENCE: [&str; 3] = ["TMUX", "STY", "SSH_TTY"];
+/// Returns a line of a report with its style.
+pub fn painted(line: ReportLine) -> String {
+    let ReportLine { tone, lead, rest } = line;
+    match tone {
+        LineTone::Plain => lead + &rest,
+        LineTone::Good => paint(Tone::Good, &lead) + &rest,
+        LineTone::Strong => paint(Tone::Strong, &lead) + &rest,
+    }
+}
 
-/// Reads the properties of the terminal from the environment.
-pub fn terminal() -> Terminal {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    let locale = locale.map_or_else(|| "C".to_owned(), |value| value.to_string_lossy().into_owned());
-    let lower = locale.to_ascii_lowercase();
-    let variables = VARIABLES
-        .into_iter()
-        .filter_map(|name| {
-            let value = set(name)?.to_string_lossy().into_owned();
-            Some((name, if ONLY_PRESENCE.contains(&name) { "set".to_owned() } else { value }))
+/// Whether the problem is a note that is printed even without `-v`.
+fn is_shown_note(problem: &Problem) -> bool {
+    problem.severity == Severity::Note && problem.kind.has_shown_notes()
+}
+
+/// Returns the notes printed even without `-v`: the first few of each kind, and a line that counts the others.
+pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
+    let mut seen = std::collections::HashMap::new();
+    let all = problems.iter().filter(|problem| is_shown_note(problem));
+    let (shown, more): (Vec<_>, Vec<_>) = all.partition(|problem| {
+        let number = seen.entry(problem.kind).or_insert(0usize);
+        *number += 1;
+        *number <= NOTES_PER_KIND
+    });
+    let line = format!(
+        "… and {} (--json lists {})",
+        count(more.len() as u64, "more note"),
+        agree(more.len() as u64, "it", "them")
+    );
+    (shown, (!more.is_empty()).then_some(line))
+}
+
+/// Returns the findings to print: the first few of each kind, notes only when `verbose`.
+pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
+    let mut seen = std::collections::HashMap::new();
+    problems
+        .iter()
+        .filter(|problem| verbose || problem.severity > Severity::Note)
+        .filter(|problem| !is_shown_note(problem))
+        .filter(|problem| {
+            let number = seen.entry((problem.severity, problem.kind)).or_insert(0usize);
+            *number += 1;
+            verbose || *number <= LINES_PER_KIND
         })
-        .collect();
-    Terminal {
-        streams: [std::io::stdin().is_terminal(), std::io::stdout().is_terminal(), std::io::stderr().is_terminal()],
-        size: std::io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten(),
-        utf8: lower.contains("utf-8") || lower.contains("utf8"),
-        locale,
-        variables,
+        .collect()
+}
+
+/// Returns a line with the number of unprinted findings above the severity of a note; `None` if all were printed.
+pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], verbose: bool) -> Option<String> {
+    let all: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
+    let shown =
+        worth_a_line(problems, verbose).iter().filter(|problem| problem.severity > Severity::Note).count() as u64;
+    let more = all.saturating_sub(shown);
+    let way = if verbose { "only the first 1,000 are kept" } else { "-v shows more, --json lists them" };
+    (more > 0).then(|| format!("… and {} more ({way})", grouped(more)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::Subject;
+
+    #[test]
+    fn many_findings_of_one_kind_are_cut_and_notes_kept_back() {
+        let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
+        let mut all = vec![problem; 30];
+        all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
+        assert_eq!(worth_a_line(&all, false).len(), LINES_PER_KIND);
+        assert_eq!(worth_a_line(&all, true).len(), 31);
     }
-}
 
-impl Terminal {
-    /// Formats them as one line.
-    pub fn describe(&self) -> String {
-        let [input, output, _] = self.streams;
-        let term =
-            self.variables.iter().find(|(name, _)| *name == "TERM").map_or("no TERM", |(_, value)| value.as_str());
-        match (input && output, self.size) {
-            (true, Some((columns, rows))) => format!("{term}, {columns}×{rows}"),
-            (true, None) => term.to_owned(),
-            (false, _) => format!("none on both sides ({term}): questions are not asked"),
-        }
+    #[test]
+    fn what_is_not_shown_is_counted() {
+        let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
+        let counts = [(Severity::Problem, ProblemKind::EmptyShard, 1_200)];
+        let text = not_shown(&vec![problem.clone(); 30], &counts, false).unwrap();
+        assert!(text.contains("1,190 more"), "{text}");
+        assert_eq!(not_shown(&[problem], &[(Severity::Problem, ProblemKind::EmptyShard, 1)], false), None);
     }
-}
 
-/// Returns name, version and build of the program.
-pub fn program() -> String {
-    let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
-    format!("gristmill {} ({kind}, {}-{})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS)
-}
-
-/// Returns kernel name and release.
-pub fn system() -> String {
-    let uname = rustix::system::uname();
-    format!(
-        "{} {} {}",
-        uname.sysname().to_string_lossy(),
-        uname.release().to_string_lossy(),
-        uname.machine().to_string_lossy()
-    )
-}
-
-/// Prints the content of a bug report.
-pub fn run(context: &Context) -> Finished {
-    let terminal = terminal();
-    let mut lines = vec![
-        ("program", program()),
-        ("data set generation", gristmill_ops::formats::energon::ENERGON_VERSION.to_owned()),
-        ("sqlite", rusqlite::version().to_owned()),
-        ("system", system()),
-        ("threads", context.run_options().threads.to_string()),
-        (
-            "streams are terminals",
-            format!("in {}, out {}, err {}", terminal.streams[0], terminal.streams[1], terminal.streams[2]),
-        ),
-        ("size", terminal.size.map_or_else(|| "unknown".to_owned(), |(columns, rows)| format!("{columns}×{rows}"))),
-        ("locale", terminal.locale),
-    ];
-    lines.extend(terminal.variables);
-    for (name, value) in &lines {
-        context.printer.line(format!("{name}: {}", display_safe(value)));
+    #[test]
+    fn notes_that_change_the_plan_are_reported_but_not_all_of_them() {
+        let note = Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), "2 shards are in both");
+        let mut all = vec![note; 7];
+        all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
+        all.push(Problem::note(ProblemKind::FieldFails, Subject::field("text"), "odd"));
+        let (told, more) = shown_notes(&all);
+        assert_eq!(told.len(), NOTES_PER_KIND + 1);
+        assert_eq!(more.unwrap(), "… and 2 more notes (--json lists them)");
     }
-    let report: Map<_, _> = lines.into_iter().map(|(name, value)| (name.replace(' ', "_"), json!(value))).collect();
-    Ok(Done::ok(Map::from_iter([("report".to_owned(), json!(report))])))
 }

@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::exit::Stopped;
-use super::prepare::summary;
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
+use super::report;
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::counts_value;
@@ -90,13 +90,13 @@ fn with_findings(
 /// Prints findings: the first few of each kind, and the number of the others.
 pub fn print_findings(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
     let verbose = context.printer.is_verbose();
-    for problem in summary::worth_a_line(problems, verbose) {
+    for problem in report::worth_a_line(problems, verbose) {
         context.printer.problem(problem);
     }
-    if let Some(more) = summary::not_shown(problems, counts, verbose) {
+    if let Some(more) = report::not_shown(problems, counts, verbose) {
         context.printer.progress_line(more);
     }
-    let (notes, more) = summary::shown_notes(problems);
+    let (notes, more) = report::shown_notes(problems);
     notes.into_iter().for_each(|note| context.printer.note(note));
     if let Some(more) = more {
         context.printer.progress_line(more);

@@ -2,8 +2,8 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
+use super::super::report;
 use super::super::task::{follow, print_findings};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Handles, ProblemLog, Progress, Severity};
@@ -19,9 +19,9 @@ pub fn check(path: &str, context: &Context) -> Finished {
     let (progress, log) = (Progress::default(), ProblemLog::default());
     let facts = mix::check(Path::new(path), Handles { progress: &progress, cancel: &cancel, problems: &log })?;
     for line in tree::lines(&facts) {
-        context.printer.line(summary::painted(if context.globals.ascii { line.in_ascii() } else { line }));
+        context.printer.line(report::painted(if context.globals.ascii { line.in_ascii() } else { line }));
     }
-    let shown = summary::worth_a_line(&facts.problems, context.printer.is_verbose());
+    let shown = report::worth_a_line(&facts.problems, context.printer.is_verbose());
     for problem in shown {
         context.printer.problem(problem);
     }

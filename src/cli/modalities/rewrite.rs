@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::prepare::summary;
+use super::super::report;
 use super::super::task::{follow, print_findings};
 use gristmill_ops::job::modalities::{start, RewritePlan};
 use gristmill_ops::job::report::counts_value;
@@ -14,14 +14,14 @@ use serde_json::json;
 pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finished {
     if context.globals.dry_run {
         let preview = RewritePreview::of(&plan)?;
-        preview.lines(true).into_iter().for_each(|line| context.printer.line(summary::painted(line)));
+        preview.lines(true).into_iter().for_each(|line| context.printer.line(report::painted(line)));
         let mut result = fields(&preview);
         result.insert("dry_run".into(), json!(true));
         return Ok(Done::ok(result));
     }
     let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
     print_findings(&report.problems, &report.counts, context);
-    report.lines(false).into_iter().for_each(|line| context.printer.say(summary::painted(line)));
+    report.lines(false).into_iter().for_each(|line| context.printer.say(report::painted(line)));
     if let Some(seed) = &seed {
         context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));
     }

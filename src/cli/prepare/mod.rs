@@ -5,12 +5,11 @@ mod fields;
 mod files;
 mod flags;
 mod guided;
-pub mod summary;
 
 pub use execute::execute;
 pub use files::{JsonlResult, MetadatasetResult};
 pub use flags::without_meaningless_flags;
-pub use guided::{guided, screen};
+pub use guided::guided;
 
 use super::context::Context;
 use super::exit::{Finished, Stopped};

@@ -2,8 +2,8 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::prepare::summary;
 use super::super::printer::{paint, Tone};
+use super::super::report;
 use super::super::task::{follow, print_findings};
 use super::args::CheckArgs;
 use super::exclude::has_sample_tables;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
     };
     let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
     let report = follow(task, Some("comparing"), context)?;
-    for problem in summary::worth_a_line(&problems, context.printer.is_verbose()) {
+    for problem in report::worth_a_line(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
     for note in problems.iter().filter(|problem| problem.severity == Severity::Note) {

@@ -1,27 +1,11 @@
-//! Small commands without a data set: home, completions, help and manual pages.
+//! Completions, help and manual pages of the program.
 
 use super::args::Cli;
 use super::context::Context;
 use super::exit::{commands_hint, Finished};
 use super::plainly_done;
-use crate::tui::Start;
 use clap::CommandFactory;
 use gristmill_core::{Failure, Outcome, Subject};
-
-/// Opens the home screen; needs a terminal.
-pub fn home(context: &Context) -> Finished {
-    if !context.may_ask() {
-        return Err(Failure::usage("opening the home screen", "it needs a terminal")
-            .with_hint("name a command; `gristmill --help` lists them")
-            .into());
-    }
-    if context.prefers_prompts() {
-        return Err(Failure::usage("opening the home screen", "this terminal has no full screen")
-            .with_hint("`gristmill prepare PATH --plain` asks by prompts")
-            .into());
-    }
-    super::prepare::screen(Start::Home(None), context)
-}
 
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell, context: &Context) -> Finished {

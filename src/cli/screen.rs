@@ -1,0 +1,41 @@
+//! The full-screen program as a command, and its home screen.
+
+use super::context::Context;
+use super::exit::{Done, Finished};
+use super::logging;
+use crate::tui::theme::ColourMode;
+use crate::tui::Start;
+use gristmill_core::{Failure, Subject};
+
+/// Opens the home screen; needs a terminal.
+pub fn home(context: &Context) -> Finished {
+    if !context.may_ask() {
+        return Err(Failure::usage("opening the home screen", "it needs a terminal")
+            .with_hint("name a command; `gristmill --help` lists them")
+            .into());
+    }
+    if context.prefers_prompts() {
+        return Err(Failure::usage("opening the home screen", "this terminal has no full screen")
+            .with_hint("`gristmill prepare PATH --plain` asks by prompts")
+            .into());
+    }
+    screen(Start::Home(None), context)
+}
+
+/// Runs the full-screen program until the user leaves it.
+pub fn screen(start: Start, context: &Context) -> Finished {
+    if context.globals.save_plan.is_some() {
+        // The answers are not known yet, and the user may give them several times.
+        let failure = Failure::usage("opening the screens", "they save a plan where it is asked for, not under a name");
+        let way = "press s on the page Review; or give all answers as flags, or --plain, and the plan is written first";
+        return Err(failure.on(Subject::field("--save-plan")).with_hint(way).into());
+    }
+    logging::start_for_screen(context);
+    let env = context.ui_env()?;
+    if env.colour != ColourMode::None {
+        // Whether to use colours is already decided; the backend must not decide differently.
+        ratatui::crossterm::style::force_color_output(true);
+    }
+    let code = crate::tui::run(start, env)?;
+    Ok(Done::with_code(code))
+}
