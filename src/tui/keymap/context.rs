@@ -62,7 +62,7 @@ contexts! {
     Repeats, [List, Global], "repeats", "Documents with what repeats in them.";
     Form, [List, Global], "form", "A form on one page: answers, and their result.";
     FormText, [Global], "form: text", "A text field of a form: letters type.";
-    Run, [List, Global], "run", "A job that was started from a screen: the run step of the guided prepare, and other runs.";
+    Run, [List, Global], "run", "A job that was started from a screen.";
     RunProblems, [Problems, Run, List, Global], "run: problems", "The problems of a run that has ended.";
     JobsProblems, [Problems, Jobs, List, Global], "jobs: problems", "The problems of the selected job, which has ended.";
 }

@@ -251,7 +251,7 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);
-    story.resize(40, 10).wait_for("Splits (2 of 7)").wait_for("by ratio");
+    story.resize(40, 10).wait_for("Splits (2 of 6)").wait_for("by ratio");
     story.resize(30, 5).wait_for("needs 40 columns").resize(100, 30).wait_for(SPLITS).wait_for("Sample type");
 }
 

@@ -3,7 +3,7 @@
 use super::spots::{Spot, Spots};
 use super::state::Wizard;
 use super::step::Step;
-use super::{field_map, media, review, run, sample_type, source, splits};
+use super::{field_map, media, review, sample_type, source, splits};
 use crate::tui::guided::frame::{self, RailRow, Standing};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
@@ -54,7 +54,7 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
         inner = below(inner, 1);
     }
     look.spots.clear();
-    if matches!(wizard.step, Step::Review | Step::Run) {
+    if wizard.step == Step::Review {
         look.spots.put(inner, Spot::Page);
     }
     match wizard.step {
@@ -64,19 +64,18 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
         Step::FieldMap => field_map::view::draw(&mut wizard.field_map, frame, inner, &wizard.answers, &look),
         Step::Media => media::view::draw(&mut wizard.media, frame, inner, &wizard.answers, &look),
         Step::Review => review::view::draw(&mut wizard.review, frame, inner, &wizard.answers, &look),
-        Step::Run => run::view::draw(&mut wizard.run, frame, inner, &wizard.answers, &look),
     }
     rail
 }
 
 fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
-    if let Some(words) = wizard.continues().filter(|_| wizard.step != Step::Run) {
+    if let Some(words) = wizard.continues() {
         return Some(Line::from(vec![
             Span::styled(format!("{} ", ui.glyphs.arrow), ui.theme.accent),
             Span::raw(words),
         ]));
     }
-    let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty && wizard.step != Step::Run)?;
+    let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty)?;
     let words = format!("your answers of {} are back.", frame::age(draft.age));
     // In a text field a letter is a letter.
     let context = if wizard.context() == Context::PrepareText { Context::PrepareText } else { Context::Prepare };

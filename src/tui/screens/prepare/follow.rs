@@ -1,7 +1,6 @@
-//! What the guided prepare learns while it is open: from the scan that was started with it, and from the run.
+//! Takes the results of the scan that the guided prepare starts when it opens.
 
 use super::opening::has_answers;
-use super::step::Step;
 use super::workers::Opened;
 use super::{recorded, PrepareScreen};
 use crate::tui::screen::Effect;
@@ -76,51 +75,14 @@ impl PrepareScreen {
         true
     }
 
-    fn see(&mut self, facts: Arc<DatasetFacts>) {
+    /// Takes new facts.
+    pub(super) fn see(&mut self, facts: Arc<DatasetFacts>) {
         self.seen = Some(Arc::clone(&facts));
         let facts = recorded::with_recorded_counts(facts);
         if self.is_open {
             self.wizard.see(facts);
         } else {
             self.begin(facts);
-        }
-    }
-
-    pub(super) fn follow_job(&mut self) -> bool {
-        let Some(id) = self.job else { return false };
-        if let Some(facts) = self.env.jobs.facts(id) {
-            let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
-            if is_news && facts.opened {
-                self.see(facts);
-            }
-        }
-        let was_running = self.wizard.run.is_running();
-        if let Some(view) = self.env.jobs.view(id) {
-            self.wizard.run.observe(view.status, self.env.jobs.result(id));
-        }
-        if was_running && !self.wizard.run.is_running() {
-            self.run_ended();
-        }
-        was_running
-    }
-
-    /// After a run that published, the draft has done its service.
-    fn run_ended(&mut self) {
-        self.wizard.learn_from_run();
-        let run = &self.wizard.run;
-        if run.is_done() {
-            self.was_published = true;
-            self.workers.forget_draft(self.draft.clone());
-        }
-    }
-
-    /// A run took the scan with it; questions that are asked again need a new one, unless everything was read.
-    pub(super) fn reopen_if_needed(&mut self) {
-        let all_read = self.wizard.answers.facts.scan_complete;
-        let needs_scan = self.wizard.step != Step::Run && self.job.is_some() && self.scan.is_none() && !all_read;
-        if needs_scan && !self.wizard.run.is_running() {
-            self.job = None;
-            self.workers.open(self.path.clone(), self.draft.clone());
         }
     }
 }

@@ -33,13 +33,11 @@ use self::interrupted::Interrupted;
 use self::opening::failure_lines;
 use self::spots::Spots;
 use self::state::Wizard;
-use self::step::Step;
 use self::workers::Workers;
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::preview::Pixels;
@@ -51,7 +49,9 @@ use gristmill_ops::preview::cells::Depth;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -62,9 +62,10 @@ pub struct PrepareScreen {
     wizard: Wizard,
     workers: Workers,
     scan: Option<LiveScan>,
-    job: Option<JobId>,
-    /// Looks after the list of problems of the run, once it has ended.
-    problem_editor: Option<ProblemEditor>,
+    /// The run on the screen above this one, once it has started.
+    started: Rc<Cell<Option<JobId>>>,
+    /// Whether that screen is open.
+    is_run_shown: bool,
     /// Answers that were given before the screen was opened.
     given: Option<PreparePlan>,
     /// A draft that was found, until it can be taken over.
@@ -88,7 +89,6 @@ pub struct PrepareScreen {
     looked_for: Option<(MediaPlan, Arc<DatasetFacts>)>,
     looked_at: Option<Instant>,
     draft: PathBuf,
-    was_published: bool,
 }
 
 impl PrepareScreen {
@@ -123,8 +123,8 @@ impl PrepareScreen {
             wizard,
             workers,
             scan: None,
-            job: None,
-            problem_editor: None,
+            started: Rc::default(),
+            is_run_shown: false,
             given,
             found: None,
             resumes: false,
@@ -143,7 +143,6 @@ impl PrepareScreen {
             looked_for: None,
             looked_at: None,
             draft,
-            was_published: false,
             path,
             env,
         }
@@ -213,8 +212,6 @@ impl Screen for PrepareScreen {
             let splits = self.wizard.splits.alternatives();
             self.workers.save_draft(self.draft.clone(), plan, self.wizard.step, splits);
         }
-        self.reopen_if_needed();
-        self.find_problem_targets();
         self.ask_workers();
         effects
     }
@@ -223,22 +220,12 @@ impl Screen for PrepareScreen {
         let mut changed = self.take_answers(effects);
         changed |= self.follow_scan(effects);
         effects.extend(self.notice.take().map(Effect::Toast));
-        changed |= self.follow_job();
-        changed |= self.follow_problems(effects);
         self.ask_workers();
         changed
     }
 
     fn is_busy(&self) -> bool {
-        !self.is_open && self.failure.is_none()
-            || self.wizard.is_scanning
-            || self.wizard.run.is_running()
-            || self.workers.is_waiting()
-            || self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
-    }
-
-    fn shows_job(&self, id: JobId) -> bool {
-        self.wizard.step == Step::Run && self.job == Some(id)
+        !self.is_open && self.failure.is_none() || self.wizard.is_scanning || self.workers.is_waiting()
     }
 
     fn wants_text(&self) -> bool {
@@ -247,9 +234,6 @@ impl Screen for PrepareScreen {
 
     fn status_right(&self) -> Option<String> {
         let facts = &self.wizard.answers.facts;
-        if self.wizard.step == Step::Run {
-            return self.wizard.run.problems.status();
-        }
         if !self.is_open {
             return None;
         }
@@ -278,39 +262,16 @@ impl Screen for PrepareScreen {
         Some(self.wizard.flags()).filter(|f| self.is_open && !f.is_empty())
     }
 
-    fn label(&self, action: Action) -> &'static str {
-        match action {
-            Action::ShowLog => self.wizard.run.log_label(),
-            action => action.label(),
-        }
-    }
-
     fn why_disabled(&self, action: Action) -> Option<String> {
         self.wizard.why_disabled(action)
     }
 
-    fn unwritten(&self) -> Option<String> {
-        self.problem_editor.as_ref().and_then(ProblemEditor::unwritten)
-    }
-
-    fn interrupt(&mut self) -> bool {
-        match self.job.filter(|_| self.wizard.run.is_running()) {
-            Some(id) => {
-                self.wizard.run.is_stopping = true;
-                self.env.jobs.cancel(id)
-            }
-            None => false,
-        }
-    }
-
     fn resumed(&mut self) {
+        self.return_from_run();
         self.ask_workers();
     }
 
     fn closing(&mut self) {
         self.save_draft_now();
-        if let Some(problem_editor) = &self.problem_editor {
-            problem_editor.closing();
-        }
     }
 }

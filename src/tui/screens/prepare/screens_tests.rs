@@ -3,15 +3,13 @@
 use super::fixture::{
     act, clear, facts, facts_half_scanned, facts_of, facts_prepared, screen, settle, type_text, wizard,
 };
-use super::run::tests::{status, without_report};
 use super::state::Wizard;
 use super::step::{Ask, Step};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
 use crate::tui::widgets::Level;
-use gristmill_core::{Failure, Problem, ProblemKind, Severity, Subject};
-use gristmill_ops::job::prepare::{OutputFile, PrepareReport, SplitSummary};
-use gristmill_ops::job::{JobState, JobStatus};
+use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_ops::job::prepare::{OutputFile, SplitSummary};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,79 +201,6 @@ fn the_review_of_a_plan_that_cannot_run() {
     act(&mut wizard, &[Action::GoReview]);
     wizard.review.preview = None;
     compare("review_refused", &mut wizard);
-}
-
-#[test]
-fn a_run_under_way() {
-    let mut wizard = wizard(facts_half_scanned());
-    wizard.show_run();
-    wizard.run.observe(status(JobState::Running), None);
-    wizard.run.asks_cancel = true;
-    compare("run", &mut wizard);
-}
-
-#[test]
-fn a_run_that_is_done() {
-    let mut wizard = at(Step::Review);
-    wizard.show_run();
-    let report = PrepareReport {
-        shards: 20,
-        samples: 201_330,
-        parts: Some(603_690),
-        bytes: 4 << 30,
-        splits: vec![
-            SplitSummary { name: "train".into(), shards: 16, samples: 160_840 },
-            SplitSummary { name: "val".into(), shards: 4, samples: 40_490 },
-        ],
-        media: None,
-        files: vec![OutputFile { name: ".nv-meta/index.sqlite".into(), bytes: 55 << 20, replaces: false }],
-        excludes: 0,
-        nothing_to_do: false,
-        problems: Vec::new(),
-        counts: Vec::new(),
-        elapsed: Duration::from_secs(11),
-    };
-    wizard.run.observe(status(JobState::Done), Some(Ok(report).into()));
-    compare("run_done", &mut wizard);
-}
-
-#[test]
-fn a_run_that_failed() {
-    let mut wizard = at(Step::Review);
-    wizard.show_run();
-    let failure = Failure::environment("writing the index", "no space left on the device")
-        .with_hint("free some space and run the same command again");
-    wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
-    compare("run_failed", &mut wizard);
-}
-
-#[test]
-fn a_run_that_found_problems_lists_them() {
-    let mut wizard = at(Step::Review);
-    wizard.show_run();
-    let broken = |shard: &str, key: &str| {
-        let subject = Subject::shard(shard).key(key);
-        Problem::problem(
-            ProblemKind::BrokenMedia,
-            subject,
-            "no row is written for it: the PNG file ends before its picture data",
-        )
-    };
-    let problems = vec![
-        broken("shard_0003.tar", "000032.jpg"),
-        broken("shard_0011.tar", "000109.jpg"),
-        Problem::problem(
-            ProblemKind::CutShort,
-            Subject::shard("shard_0019.tar").at(225_443_840),
-            "the file ends inside a header; the last sample may lack parts and is excluded",
-        ),
-    ];
-    let counts = vec![(Severity::Problem, ProblemKind::BrokenMedia, 2), (Severity::Problem, ProblemKind::CutShort, 1)];
-    let failed = JobStatus { problems, counts, ..status(JobState::Failed) };
-    let failure = Failure::environment("writing the index", "no space left on the device");
-    wizard.run.observe(failed, Some(without_report(failure)));
-    act(&mut wizard, &[Action::ShowProblems, Action::Down]);
-    compare("run_problems", &mut wizard);
 }
 
 #[test]

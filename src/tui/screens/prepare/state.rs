@@ -10,8 +10,6 @@ use super::source::SourceStep;
 use super::splits::{Alternatives, SplitsStep};
 use super::step::{Answers, Ask, Step, StepState};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
-use crate::tui::screens::problems::ProblemTable;
-use crate::tui::screens::run::RunState;
 use crate::tui::widgets::Level;
 use gristmill_core::text::count;
 use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
@@ -51,8 +49,6 @@ pub struct Wizard {
     pub media: MediaStep,
     /// Step Review.
     pub review: ReviewStep,
-    /// Step Run.
-    pub run: RunState,
     /// Shards are being read at this moment.
     pub is_scanning: bool,
     /// The interrupted run that was found.
@@ -82,7 +78,6 @@ impl Wizard {
             field_map: FieldMapStep::default(),
             media: MediaStep::default(),
             review: ReviewStep::default(),
-            run: RunState::default(),
             is_scanning: false,
             interrupted: None,
             is_continued: false,
@@ -130,7 +125,7 @@ impl Wizard {
         for before in Step::ALL.iter().take(step.index()) {
             self.answered[before.index()] = true;
         }
-        self.step = if step == Step::Run { Step::Review } else { step };
+        self.step = step;
         self.draft = Some(DraftFound { age });
         self.is_dirty = false;
     }
@@ -229,7 +224,6 @@ impl Wizard {
             Step::FieldMap => &mut self.field_map,
             Step::Media => &mut self.media,
             Step::Review => &mut self.review,
-            Step::Run => &mut self.run,
         };
         (state, &self.answers)
     }
@@ -242,7 +236,6 @@ impl Wizard {
             Step::FieldMap => &self.field_map,
             Step::Media => &self.media,
             Step::Review => &self.review,
-            Step::Run => &self.run,
         }
     }
 
@@ -291,19 +284,7 @@ impl Wizard {
 
     /// Why a step cannot be jumped to; `None` when it can.
     pub fn why_not(&self, step: Step) -> Option<String> {
-        if self.run.is_running() {
-            return Some("the run is under way; its answers cannot change any more".into());
-        }
-        if self.run.is_done() && step != Step::Run {
-            return Some("it is done; open the data set again to change something".into());
-        }
-        if step == Step::Run && !self.run.started {
-            return Some("the run starts from Review".into());
-        }
-        if self.is_skipped(step) {
-            return Some("the sample type chosen needs no field map".into());
-        }
-        None
+        self.is_skipped(step).then(|| "the sample type chosen needs no field map".into())
     }
 
     /// Does what a key means.
@@ -358,23 +339,23 @@ impl Wizard {
             return self.act_on_rail(action, at);
         }
         match action {
-            Action::Next if self.step != Step::Run && self.step != Step::Review => self.next(),
+            Action::Next if self.step != Step::Review => self.next(),
             Action::Close => self.back(),
-            Action::NextField | Action::NextPane if self.step != Step::Run => {
+            Action::NextField | Action::NextPane => {
                 let (state, answers) = self.current();
                 if !state.focus_next(answers) {
                     self.rail = Some(self.step);
                 }
                 Vec::new()
             }
-            Action::PreviousField | Action::PreviousPane if self.step != Step::Run => {
+            Action::PreviousField | Action::PreviousPane => {
                 let (state, _) = self.current();
                 if !state.focus_previous() {
                     self.rail = Some(self.step);
                 }
                 Vec::new()
             }
-            Action::SavePlan if self.step != Step::Review && self.step != Step::Run => {
+            Action::SavePlan if self.step != Step::Review => {
                 let asks = self.jump(Step::Review);
                 if self.step == Step::Review {
                     self.review.ask_file_name(&self.answers);
@@ -382,7 +363,7 @@ impl Wizard {
                 asks
             }
             Action::Facts => vec![Ask::Facts],
-            Action::Splits if self.step != Step::Run => self.divide_by_hand(),
+            Action::Splits => self.divide_by_hand(),
             Action::StartAfresh => {
                 self.start_afresh();
                 vec![Ask::ForgetDraft, Ask::Say(Level::Info, "started afresh; nothing of the draft is kept".into())]
@@ -403,7 +384,7 @@ impl Wizard {
             Action::Up => self.rail = Some(place(-1)),
             Action::Down => self.rail = Some(place(1)),
             Action::First => self.rail = Some(Step::Source),
-            Action::Last => self.rail = Some(Step::Run),
+            Action::Last => self.rail = Some(Step::Review),
             Action::Accept | Action::Next | Action::Right | Action::Toggle => return self.jump(at),
             Action::NextField | Action::NextPane => {
                 self.rail = None;
@@ -456,7 +437,7 @@ impl Wizard {
         }
         self.answered[self.step.index()] = true;
         self.current().0.accept();
-        let later = Step::ALL.iter().copied().filter(|s| *s > self.step && *s < Step::Run);
+        let later = Step::ALL.iter().copied().filter(|s| *s > self.step);
         if let Some(step) = later.into_iter().find(|s| !self.is_skipped(*s)) {
             self.step = step;
         }
@@ -465,20 +446,6 @@ impl Wizard {
 
     /// Goes one step back; from the first step out.
     fn back(&mut self) -> Vec<Ask> {
-        if self.step == Step::Run {
-            if self.run.is_running() {
-                return vec![Ask::Background];
-            }
-            if self.run.is_done() {
-                return vec![Ask::Leave];
-            }
-        }
-        if self.step == Step::Run && self.run.has_failed() && self.source.saw_duplicates {
-            // The way out is a question of the first step; going there saves the search.
-            self.step = Step::Source;
-            self.source.focus_on(super::source::Stop::Duplicates, &self.answers);
-            return Vec::new();
-        }
         let earlier = Step::ALL.iter().rev().copied().filter(|s| *s < self.step);
         match earlier.into_iter().find(|s| !self.is_skipped(*s)) {
             Some(step) => {
@@ -489,30 +456,24 @@ impl Wizard {
         }
     }
 
-    /// Goes to the run, which was started.
-    pub fn show_run(&mut self) {
+    /// Fixes the answers for a run: one that is stopped resumes with the same answers, whatever is found meanwhile.
+    pub fn accept_all(&mut self) {
         self.answered[Step::Review.index()] = true;
-        // A run that is stopped goes on with these answers, whatever was found meanwhile.
         let steps: [&mut dyn StepState; 5] =
             [&mut self.source, &mut self.splits, &mut self.sample_type, &mut self.field_map, &mut self.media];
         for step in steps {
             step.accept();
         }
-        self.run.begin();
-        self.rail = None;
-        self.step = Step::Run;
     }
 
-    /// Takes what a run found and the questions did not know.
-    pub fn learn_from_run(&mut self) {
-        let result = self.run.result.as_ref().map(|r| r.report());
-        let counts = match (result, &self.run.status) {
-            (Some(Ok(report)), _) => report.counts(),
-            (_, Some(status)) => &status.counts,
-            _ => return,
-        };
+    /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
+    pub fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)]) {
         self.source.saw_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
         self.refresh();
+        if self.source.saw_duplicates {
+            self.step = Step::Source;
+            self.source.focus_on(super::source::Stop::Duplicates, &self.answers);
+        }
     }
 
     /// Why an action cannot be done now.
@@ -522,7 +483,7 @@ impl Wizard {
             Action::Next if self.step == Step::Review && self.review.saving.is_none() => {
                 Some("Enter starts the run here".into())
             }
-            Action::NextField if matches!(self.step, Step::Review | Step::Run) && self.rail.is_none() => {
+            Action::NextField if self.step == Step::Review && self.rail.is_none() => {
                 Some("there is one field here".into())
             }
             Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
@@ -530,10 +491,6 @@ impl Wizard {
                 Some("nothing was answered yet".into())
             }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
-            Action::Background | Action::Retry | Action::CancelJob | Action::Browse => self.run.why_disabled(action),
-            Action::Splits if self.step == Step::Run => self.run.why_disabled(action),
-            Action::ShowProblems => self.run.why_disabled(action),
-            action if self.step == Step::Run && ProblemTable::takes(action) => self.run.why_disabled(action),
             Action::Facts if self.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
             other => Step::of_action(other).and_then(|step| self.why_not(step)),

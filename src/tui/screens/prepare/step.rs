@@ -24,14 +24,12 @@ pub enum Step {
     Media,
     /// What will be written.
     Review,
-    /// The run itself.
-    Run,
 }
 
 impl Step {
     /// All steps, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Media, Self::Review, Self::Run];
+    pub const ALL: [Self; 6] =
+        [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Media, Self::Review];
 
     /// Its name on the rail.
     pub fn title(self) -> &'static str {
@@ -42,7 +40,6 @@ impl Step {
             Self::FieldMap => "Field map",
             Self::Media => "Media",
             Self::Review => "Review",
-            Self::Run => "Run",
         }
     }
 
@@ -60,11 +57,10 @@ impl Step {
             Self::FieldMap => "field-map",
             Self::Media => "media",
             Self::Review => "review",
-            Self::Run => "run",
         }
     }
 
-    /// The action that jumps to it; the run is started, not jumped to.
+    /// Returns the step that an action jumps to.
     pub fn of_action(action: Action) -> Option<Self> {
         Some(match action {
             Action::GoSource => Self::Source,
@@ -77,17 +73,16 @@ impl Step {
         })
     }
 
-    /// The action that jumps to it, if it can be jumped to.
-    pub fn action(self) -> Option<Action> {
-        Some(match self {
+    /// Returns the action that jumps to it.
+    pub fn action(self) -> Action {
+        match self {
             Self::Source => Action::GoSource,
             Self::Splits => Action::GoSplits,
             Self::SampleType => Action::GoSampleType,
             Self::FieldMap => Action::GoFieldMap,
             Self::Media => Action::GoMedia,
             Self::Review => Action::GoReview,
-            Self::Run => return None,
-        })
+        }
     }
 }
 
@@ -144,22 +139,10 @@ pub enum Ask {
     SavePlan(PathBuf),
     /// Starts the run.
     Start,
-    /// Asks the run to stop.
-    Cancel,
-    /// Leaves the run to itself and goes home.
-    Background,
     /// Draws how what was scanned is distributed.
     Facts,
-    /// Opens the browser on what was prepared.
-    Browse,
     /// Edit the splits that are on disk.
     Splits,
-    /// Do this with the list of problems of the run.
-    Problems(Action),
-    /// A key that would have stopped the run came when it had just ended.
-    TooLate,
-    /// Do what the key of this action does.
-    Do(Action),
     /// Puts text into the clipboard.
     Copy(String),
     /// Forgets the draft.

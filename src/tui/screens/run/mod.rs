@@ -1,6 +1,6 @@
 //! A job that a screen started and follows: its state, result, problems and log.
 //!
-//! [`RunState`] is pure and shared by the run step of the guided prepare and by [`RunScreen`], which shows every other job.
+//! [`RunState`] is pure; [`RunScreen`] shows it.
 
 pub mod orders;
 mod outputs;
@@ -8,7 +8,7 @@ mod screen;
 pub mod summary;
 pub mod view;
 
-pub use screen::{too_late, JobOutput, JobRequest, RunScreen};
+pub use screen::{JobOutput, JobRequest, Overview, RunScreen};
 
 use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Action, Context};

@@ -31,7 +31,18 @@ fn argument(path: &Path) -> String {
 /// Returns a request with defaults: one screen to close, no output to view. Callers override what differs.
 fn order(crumb: &str, name: &str, words: RunTexts, command: String, start: Start) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
-    JobRequest { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
+    JobRequest {
+        crumbs,
+        words,
+        command,
+        next: Vec::new(),
+        start,
+        depth: 1,
+        browse: None,
+        splits: None,
+        overview: None,
+        draft: None,
+    }
 }
 
 /// Returns the texts about the end of `what`: its name followed by each ending.

@@ -2,20 +2,21 @@
 
 use super::view::{draw_frame, draw_page, RunTexts};
 use super::{outputs, summary, RunAsk, RunState, Tab};
-use crate::tui::jobs::JobId;
+use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::screens::splits::SplitSession;
-use crate::tui::screens::{browse, repeats};
+use crate::tui::screens::{browse, repeats, splits};
 use crate::tui::widgets::mouse::{wheel, Gesture, Places};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
-use gristmill_core::{DedupPlan, Outcome};
+use gristmill_core::{DatasetFacts, DedupPlan, Outcome};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Starts the job and adds it to the list of jobs.
 pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
@@ -36,8 +37,22 @@ pub struct JobRequest {
     pub depth: usize,
     /// The output that can be viewed when the job is done.
     pub browse: Option<JobOutput>,
+    /// The data set whose splits can be edited when the job is done.
+    pub splits: Option<PathBuf>,
+    /// What the first tab shows instead of the general overview.
+    pub overview: Option<Box<dyn Overview>>,
     /// The draft of the answers that led here; it is kept until the job succeeds.
     pub draft: Option<PathBuf>,
+}
+
+/// The first tab of a job that has more to show than its files and its report.
+pub trait Overview {
+    /// Draws the tab. `facts` is what is known so far of the data set of the job.
+    fn draw(&self, run: &mut RunState, facts: Option<Arc<DatasetFacts>>, frame: &mut Frame, area: Rect, ui: &Ui);
+    /// Returns the text that is copied instead of the command.
+    fn copied_text(&self) -> String;
+    /// Returns whether the output of a job that succeeded can be used as it is.
+    fn is_ready(&self, result: &JobResult) -> bool;
 }
 
 /// Output of a job that can be viewed.
@@ -61,7 +76,7 @@ impl JobOutput {
 }
 
 /// Returns the notice for a key press that was meant to stop a run that had just ended.
-pub fn too_late() -> Effect {
+fn too_late() -> Effect {
     Effect::Toast(Toast::new(Level::Info, "the run has ended; nothing is excluded by that key press"))
 }
 
@@ -83,6 +98,18 @@ impl RunScreen {
         Self { env, order, job: None, run, problem_editor: None, places: Places::default() }
     }
 
+    /// Creates a screen of a job in this state, for tests.
+    #[cfg(test)]
+    pub fn with_state(order: JobRequest, env: UiEnv, run: RunState) -> Self {
+        Self { run, job: Some(JobId(0)), ..Self::new(order, env) }
+    }
+
+    /// Takes a status of a running job, for tests.
+    #[cfg(test)]
+    pub fn observe_status(&mut self, status: gristmill_ops::job::JobStatus) {
+        self.run.observe(status, None);
+    }
+
     fn begin(&mut self) -> Outcome<()> {
         let id = (self.order.start)(&self.env)?;
         // A retry resumes the work of this run.
@@ -95,6 +122,17 @@ impl RunScreen {
         self.problem_editor = None;
         self.observe();
         Ok(())
+    }
+
+    /// Starts the job when the screen is first shown. Returns whether it did so, or tried to.
+    fn begin_once(&mut self, effects: &mut Vec<Effect>) -> bool {
+        if self.job.is_some() {
+            return false;
+        }
+        if let Err(failure) = self.begin() {
+            effects.extend([Effect::Pop, Effect::failure(&failure)]);
+        }
+        true
     }
 
     fn observe(&mut self) {
@@ -124,12 +162,25 @@ impl RunScreen {
     fn open_made(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
-            JobOutput::Samples(path) => {
-                self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(path))
-            }
+            JobOutput::Samples(path) => self.session_of(path),
             JobOutput::Repeats(_) => None,
         };
         Some(Effect::Push(made.open(session, &self.env)))
+    }
+
+    /// Opens the splits of the output.
+    fn open_splits(&self) -> Option<Effect> {
+        let path = self.order.splits.as_ref()?;
+        let screen = match self.session_of(path) {
+            Some(session) => splits::open_shared(session),
+            None => splits::open(path.clone(), self.env.clone()),
+        };
+        Some(Effect::Push(screen))
+    }
+
+    /// Returns the split session of the list of problems, if it belongs to this data set.
+    fn session_of(&self, dataset: &Path) -> Option<SplitSession> {
+        self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(dataset))
     }
 
     /// Closes this screen and those that led to it.
@@ -173,11 +224,12 @@ impl RunScreen {
                 None => Vec::new(),
             },
             Some(RunAsk::TooLate) => vec![too_late()],
-            // Refused by `why_disabled`: none of these jobs makes splits.
-            Some(RunAsk::Splits) => Vec::new(),
+            Some(RunAsk::Splits) => self.open_splits().into_iter().collect(),
             Some(RunAsk::Copy) => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
-                vec![Effect::Copy(self.order.command.clone()), copied]
+                let overview = self.order.overview.as_ref();
+                let text = overview.map_or_else(|| self.order.command.clone(), |overview| overview.copied_text());
+                vec![Effect::Copy(text), copied]
             }
             None => Vec::new(),
         }
@@ -214,6 +266,11 @@ impl Screen for RunScreen {
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
+        // Keys can arrive before the first tick: the one that stops the job must not be lost.
+        let mut effects = Vec::new();
+        if self.begin_once(&mut effects) && !effects.is_empty() {
+            return effects;
+        }
         match input {
             Input::Action(action) => {
                 let effects = self.act(action);
@@ -249,10 +306,7 @@ impl Screen for RunScreen {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        if self.job.is_none() {
-            if let Err(failure) = self.begin() {
-                effects.extend([Effect::Pop, Effect::failure(&failure)]);
-            }
+        if self.begin_once(effects) {
             return true;
         }
         let was_running = self.run.is_running();
@@ -292,8 +346,9 @@ impl Screen for RunScreen {
 
     fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
+            Action::CancelJob if self.job.is_none() => None,
             Action::Browse if self.order.browse.is_none() => Some("there are no samples to look at".into()),
-            Action::Splits => Some("only a prepared WebDataset has splits".into()),
+            Action::Splits if self.order.splits.is_none() => Some("only a prepared WebDataset has splits".into()),
             action => self.run.why_disabled(action),
         }
     }
@@ -314,13 +369,22 @@ impl Screen for RunScreen {
         frame.render_widget(block, area);
         self.places.clear();
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
-        let words = self.order.words.clone();
+        let mut words = self.order.words.clone();
+        if let (Some(overview), Some(result)) = (&self.order.overview, &self.run.result) {
+            if result.is_ok() && !overview.is_ready(result) {
+                words.ready.clone_from(&words.done);
+            }
+        }
         let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else {
             if self.run.tab == Tab::Problems {
                 self.places.put(self.run.problems.area, ());
             }
             return;
         };
+        if let Some(overview) = &self.order.overview {
+            let facts = self.job.and_then(|id| self.env.jobs.facts(id));
+            return overview.draw(&mut self.run, facts, frame, place, ui);
+        }
         let lines = self.overview(usize::from(place.width), ui);
         draw_page(&mut self.run, frame, place, lines, ui);
     }

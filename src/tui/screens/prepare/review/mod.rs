@@ -46,7 +46,7 @@ impl ReviewStep {
     /// Where the refused answer was given and how to get there: `Alt-1 goes to Source`.
     pub fn way_out(&self, answers: &Answers) -> Option<String> {
         let step = self.refused(answers).map(|p| answers.step_of(p))?;
-        let key = self.keymap.key_for(Context::PrepareReview, step.action()?)?;
+        let key = self.keymap.key_for(Context::PrepareReview, step.action())?;
         Some(format!("{} goes to {}", key.label_in(true), step.title()))
     }
 

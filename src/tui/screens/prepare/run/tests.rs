@@ -1,31 +1,50 @@
-use super::super::fixture::{act, facts, wizard};
-use super::super::state::Wizard;
-use super::super::step::Step;
+use super::super::fixture::{facts, facts_half_scanned, wizard};
 use super::*;
-use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Keymap, Meaning};
-use crate::tui::screens::run::Tab;
+use crate::tui::screen::{Effect, Input, Screen, UiEnv};
+use crate::tui::screens::run::{RunAsk, RunScreen, Tab};
+use crate::tui::testing;
 use gristmill_core::handles::ProgressReading;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
-use gristmill_ops::job::prepare::{PrepareReport, SplitSummary};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
+use gristmill_ops::job::prepare::{OutputFile, PrepareReport, SplitSummary};
 use gristmill_ops::job::{JobState, JobStatus, Phase};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::Duration;
 
-fn running() -> Wizard {
-    let mut wizard = wizard(facts());
-    wizard.show_run();
-    wizard.run.observe(status(JobState::Running), None);
-    wizard
+fn running() -> RunState {
+    let mut run = RunState::default();
+    run.begin();
+    run.observe(status(JobState::Running), None);
+    run
+}
+
+/// Returns the screen of a run in this state.
+fn screen_of(facts: DatasetFacts, run: RunState) -> RunScreen {
+    let env = UiEnv::new(RunOptions::default(), PathBuf::from("/nowhere"));
+    RunScreen::with_state(request(&wizard(facts).answers, None), env, run)
+}
+
+fn shown(run: RunState, size: (u16, u16, bool)) -> String {
+    draw(&mut screen_of(facts(), run), size)
+}
+
+fn draw(screen: &mut RunScreen, (columns, rows, ascii): (u16, u16, bool)) -> String {
+    // The title line and the bottom bar of the frame take a row each.
+    testing::shown((columns, rows - 2, ascii), |frame, area, ui| screen.draw(frame, area, ui))
+}
+
+fn compare(name: &str, facts: DatasetFacts, run: RunState) {
+    let mut screen = screen_of(facts, run);
+    testing::compare(&format!("prepare_{name}"), &testing::WINDOWS, |size| draw(&mut screen, size));
 }
 
 /// The end of a run that failed.
-pub(in super::super) fn without_report(failure: Failure) -> JobResult {
+fn without_report(failure: Failure) -> JobResult {
     let end: Outcome<PrepareReport> = Err(failure);
     end.into()
 }
 
-pub(in super::super) fn status(state: JobState) -> JobStatus {
+fn status(state: JobState) -> JobStatus {
     let gib = 1u64 << 30;
     JobStatus {
         item: "shard",
@@ -52,16 +71,16 @@ pub(in super::super) fn status(state: JobState) -> JobStatus {
 }
 
 #[test]
-fn stopping_asks_once_and_any_other_key_goes_on() {
-    let mut wizard = running();
-    assert_eq!(wizard.act(Action::CancelJob), []);
-    assert!(wizard.run.asks_cancel);
-    assert_eq!(wizard.act(Action::Down), []);
-    assert!(!wizard.run.asks_cancel && !wizard.run.is_stopping);
-    act(&mut wizard, &[Action::CancelJob]);
-    assert_eq!(wizard.act(Action::CancelJob), [Ask::Cancel]);
-    assert!(wizard.run.is_stopping);
-    assert_eq!(wizard.act(Action::CancelJob), [], "it is stopping already");
+fn stopping_is_confirmed_and_another_key_withdraws_the_question() {
+    let mut run = running();
+    assert_eq!(run.follow(Action::CancelJob), None);
+    assert!(run.asks_cancel);
+    assert_eq!(run.follow(Action::Down), None);
+    assert!(!run.asks_cancel && !run.is_stopping);
+    assert_eq!(run.follow(Action::CancelJob), None);
+    assert_eq!(run.follow(Action::CancelJob), Some(RunAsk::Cancel));
+    assert!(run.is_stopping);
+    assert_eq!(run.follow(Action::CancelJob), None, "it is stopping already");
 }
 
 fn with_problem(state: JobState) -> JobStatus {
@@ -71,94 +90,96 @@ fn with_problem(state: JobState) -> JobStatus {
 }
 
 #[test]
-fn while_it_runs_the_problems_have_no_keys_and_a_late_press_of_x_excludes_nothing() {
-    let key = |wizard: &Wizard, key: char| {
+fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_excludes_nothing() {
+    let key = |run: &RunState, key: char| {
         let pressed = [KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)];
-        Keymap::default().meaning(wizard.context(), &pressed)
+        Keymap::default().meaning(run.context(), &pressed)
     };
-    let mut wizard = running();
-    wizard.run.observe(with_problem(JobState::Running), None);
-    act(&mut wizard, &[Action::ShowProblems]);
-    assert_eq!(key(&wizard, 'x'), Meaning::Do(Action::CancelJob));
-    assert_eq!(key(&wizard, 'X'), Meaning::Nothing);
-    assert_eq!(key(&wizard, 'l'), Meaning::Do(Action::ShowLog));
-    assert_eq!(wizard.act(Action::ExcludeProblem), [], "not even by name");
-    assert!(wizard.why_disabled(Action::ExcludeProblem).is_some());
-    act(&mut wizard, &[Action::CancelJob]);
-    assert!(wizard.run.asks_cancel);
+    let mut run = running();
+    run.observe(with_problem(JobState::Running), None);
+    run.follow(Action::ShowProblems);
+    assert_eq!(key(&run, 'x'), Meaning::Do(Action::CancelJob));
+    assert_eq!(key(&run, 'X'), Meaning::Nothing);
+    assert_eq!(key(&run, 'l'), Meaning::Do(Action::ShowLog));
+    assert_eq!(run.follow(Action::ExcludeProblem), None, "not even by name");
+    assert!(run.why_disabled(Action::ExcludeProblem).is_some());
+    run.follow(Action::CancelJob);
+    assert!(run.asks_cancel);
     // It ends between the two presses of x.
     let failure = Failure::environment("writing the index", "no space left on the device");
-    wizard.run.observe(with_problem(JobState::Failed), Some(without_report(failure)));
-    assert_eq!(key(&wizard, 'x'), Meaning::Do(Action::ExcludeProblem));
-    assert_eq!(wizard.why_disabled(Action::ExcludeProblem), None);
-    assert_eq!(wizard.act(Action::ExcludeProblem), [Ask::TooLate]);
-    assert_eq!(wizard.act(Action::ExcludeProblem), [Ask::Problems(Action::ExcludeProblem)]);
-    assert!(wizard.why_disabled(Action::OpenProblem).unwrap().contains("still being looked up"));
+    run.observe(with_problem(JobState::Failed), Some(without_report(failure)));
+    assert_eq!(key(&run, 'x'), Meaning::Do(Action::ExcludeProblem));
+    assert_eq!(run.why_disabled(Action::ExcludeProblem), None);
+    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunAsk::TooLate));
+    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunAsk::Problems(Action::ExcludeProblem)));
+    assert!(run.why_disabled(Action::OpenProblem).unwrap().contains("still being looked up"));
 }
 
 #[test]
-fn esc_leaves_a_run_to_itself_and_b_does_the_same() {
-    let mut wizard = running();
-    assert_eq!(wizard.act(Action::Close), [Ask::Background]);
-    assert_eq!(wizard.act(Action::Background), [Ask::Background]);
+fn a_running_job_continues_in_the_background_and_closes_the_answers() {
+    for action in [Action::Close, Action::Background] {
+        let effects = screen_of(facts(), running()).handle(Input::Action(action));
+        assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Pop, Effect::Toast(_)]), "{action:?}");
+    }
 }
 
 #[test]
-fn a_failed_run_is_tried_again_or_gone_back_from() {
-    let mut wizard = running();
+fn a_failed_run_is_retried_or_returns_to_the_answers() {
+    let mut run = running();
     let failure = Failure::environment("writing the index", "no space left on the device");
-    wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
-    assert!(wizard.run.has_failed() && !wizard.run.is_running());
-    assert_eq!(wizard.why_disabled(Action::Retry), None);
-    assert_eq!(wizard.act(Action::Retry), [Ask::Start]);
-    assert_eq!(wizard.act(Action::Close), []);
-    assert_eq!(wizard.step, Step::Review);
+    run.observe(status(JobState::Failed), Some(without_report(failure)));
+    assert!(run.has_failed() && !run.is_running());
+    assert_eq!(run.why_disabled(Action::Retry), None);
+    assert_eq!(run.follow(Action::Retry), Some(RunAsk::Retry));
+    let effects = screen_of(facts(), run).handle(Input::Action(Action::Close));
+    assert!(matches!(effects.as_slice(), [Effect::Pop]));
 }
 
 #[test]
-fn duplicate_keys_that_only_a_run_finds_bring_their_question() {
-    let mut wizard = running();
-    let mut failed = status(JobState::Failed);
-    failed.counts = vec![(gristmill_core::Severity::Refusal, gristmill_core::ProblemKind::DuplicateKey, 72)];
-    wizard.run.observe(failed, Some(without_report(Failure::data("preparing", "72 duplicate keys"))));
-    wizard.learn_from_run();
-    act(&mut wizard, &[Action::Close]);
-    assert_eq!(wizard.step, Step::Source);
-    act(&mut wizard, &[Action::Down]);
+fn duplicate_keys_found_by_a_run_open_their_question() {
+    let mut wizard = wizard(facts());
+    wizard.step = super::super::step::Step::Review;
+    wizard.learn_from_run(&[(Severity::Refusal, ProblemKind::DuplicateKey, 72)]);
+    assert_eq!(wizard.step, super::super::step::Step::Source);
+    super::super::fixture::act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.answers.plan.duplicates, gristmill_core::Duplicates::KeepFirst);
 }
 
 #[test]
-fn problems_and_log_are_a_key_away() {
-    let mut wizard = running();
-    act(&mut wizard, &[Action::ShowProblems]);
-    assert_eq!(wizard.run.tab, Tab::Problems);
-    act(&mut wizard, &[Action::ShowLog]);
-    assert_eq!(wizard.run.tab, Tab::Log);
-    act(&mut wizard, &[Action::ShowLog]);
-    assert_eq!(wizard.run.tab, Tab::Problems, "the log goes back to what it took the place of");
+fn problems_and_log_have_a_key() {
+    let mut run = running();
+    run.follow(Action::ShowProblems);
+    assert_eq!(run.tab, Tab::Problems);
+    run.follow(Action::ShowLog);
+    assert_eq!(run.tab, Tab::Log);
+    run.follow(Action::ShowLog);
+    assert_eq!(run.tab, Tab::Problems, "closing the log returns to the tab before it");
     let tabs = [Action::NextPane, Action::NextPane, Action::PreviousPane].map(|action| {
-        act(&mut wizard, &[action]);
-        wizard.run.tab
+        run.follow(action);
+        run.tab
     });
     assert_eq!(tabs, [Tab::Log, Tab::Overview, Tab::Log]);
-    act(&mut wizard, &[Action::ShowLog]);
-    assert_eq!(wizard.run.tab, Tab::Overview);
+    run.follow(Action::ShowLog);
+    assert_eq!(run.tab, Tab::Overview);
 }
 
 #[test]
 fn the_loader_is_copied_with_an_absolute_path() {
-    let mut wizard = running();
-    let Some(Ask::Copy(python)) = wizard.act(Action::Copy).pop() else { panic!() };
+    let effects = screen_of(facts(), running()).handle(Input::Action(Action::Copy));
+    let [Effect::Copy(python), Effect::Toast(_)] = effects.as_slice() else { panic!() };
     assert!(python.contains("\"/data/coco\","), "{python}");
 }
 
 #[test]
+fn the_splits_are_edited_once_the_run_is_done() {
+    let screen = screen_of(facts(), running());
+    assert_eq!(screen.why_disabled(Action::Splits).as_deref(), Some("there are no splits yet"));
+}
+
+#[test]
 fn a_run_that_found_problems_does_not_end_as_simply_ready() {
-    use super::super::fixture::screen;
-    use gristmill_core::{ProblemKind, Severity};
     let end = |counts, splits: &[(&str, u64)]| {
-        let mut wizard = running();
+        let mut run = running();
         let split = |(name, samples): &(&str, u64)| SplitSummary { name: (*name).into(), shards: 2, samples: *samples };
         let report = PrepareReport {
             shards: 20,
@@ -174,8 +195,8 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
             counts,
             elapsed: Duration::from_secs(1),
         };
-        wizard.run.observe(status(JobState::Done), Some(Ok(report).into()));
-        screen(&mut wizard, 100, 30, false)
+        run.observe(status(JobState::Done), Some(Ok(report).into()));
+        shown(run, (100, 30, false))
     };
     let damaged =
         end(vec![(Severity::Problem, ProblemKind::CutShort, 3), (Severity::Note, ProblemKind::JunkAfterEnd, 4)], &[]);
@@ -191,24 +212,98 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
 }
 
 #[test]
-fn the_log_has_its_newest_line_last_and_follows_it_until_it_is_scrolled() {
-    use super::super::fixture::screen;
-    let mut wizard = running();
-    let with_lines = |n: usize| {
+fn the_log_follows_its_newest_line_until_it_is_scrolled() {
+    let mut screen = screen_of(facts(), running());
+    let mut with_lines = |n: usize, action: Action| {
         let log = (0..n).map(|i| format!("0:00  line {i};")).collect();
-        JobStatus { log, ..status(JobState::Running) }
+        screen.observe_status(JobStatus { log, ..status(JobState::Running) });
+        screen.handle(Input::Action(action));
+        draw(&mut screen, (80, 24, false))
     };
-    act(&mut wizard, &[Action::ShowLog]);
-    wizard.run.observe(with_lines(50), None);
-    let shown = screen(&mut wizard, 80, 24, false);
-    assert!(shown.contains("line 49;") && !shown.contains("line 0;"), "{shown}");
-    assert!(shown.find("line 48;") < shown.find("line 49;"));
-    wizard.run.observe(with_lines(60), None);
-    assert!(screen(&mut wizard, 80, 24, false).contains("line 59;"));
-    act(&mut wizard, &[Action::First]);
-    wizard.run.observe(with_lines(70), None);
-    assert!(screen(&mut wizard, 80, 24, false).contains("line 0;"));
-    act(&mut wizard, &[Action::Last]);
-    wizard.run.observe(with_lines(80), None);
-    assert!(screen(&mut wizard, 80, 24, false).contains("line 79;"));
+    let lines = with_lines(50, Action::ShowLog);
+    assert!(lines.contains("line 49;") && !lines.contains("line 0;"), "{lines}");
+    assert!(lines.find("line 48;") < lines.find("line 49;"));
+    assert!(with_lines(60, Action::Last).contains("line 59;"));
+    with_lines(60, Action::First);
+    // An action without a meaning here does not scroll.
+    assert!(with_lines(70, Action::Toggle).contains("line 0;"));
+    assert!(with_lines(80, Action::Last).contains("line 79;"));
+}
+
+#[test]
+fn a_running_job() {
+    let mut run = running();
+    run.asks_cancel = true;
+    compare("run", facts_half_scanned(), run);
+}
+
+#[test]
+fn a_run_that_is_done() {
+    let mut run = running();
+    let report = PrepareReport {
+        shards: 20,
+        samples: 201_330,
+        parts: Some(603_690),
+        bytes: 4 << 30,
+        splits: vec![
+            SplitSummary { name: "train".into(), shards: 16, samples: 160_840 },
+            SplitSummary { name: "val".into(), shards: 4, samples: 40_490 },
+        ],
+        media: None,
+        files: vec![OutputFile { name: ".nv-meta/index.sqlite".into(), bytes: 55 << 20, replaces: false }],
+        excludes: 0,
+        nothing_to_do: false,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::from_secs(11),
+    };
+    run.observe(status(JobState::Done), Some(Ok(report).into()));
+    compare("run_done", facts(), run);
+}
+
+#[test]
+fn a_run_that_failed() {
+    let mut run = running();
+    let failure = Failure::environment("writing the index", "no space left on the device")
+        .with_hint("free some space and run the same command again");
+    run.observe(status(JobState::Failed), Some(without_report(failure)));
+    compare("run_failed", facts(), run);
+}
+
+#[test]
+fn a_run_that_found_problems_lists_them() {
+    let mut run = running();
+    let broken = |shard: &str, key: &str| {
+        let subject = Subject::shard(shard).key(key);
+        Problem::problem(
+            ProblemKind::BrokenMedia,
+            subject,
+            "no row is written for it: the PNG file ends before its picture data",
+        )
+    };
+    let problems = vec![
+        broken("shard_0003.tar", "000032.jpg"),
+        broken("shard_0011.tar", "000109.jpg"),
+        Problem::problem(
+            ProblemKind::CutShort,
+            Subject::shard("shard_0019.tar").at(225_443_840),
+            "the file ends inside a header; the last sample may lack parts and is excluded",
+        ),
+    ];
+    let counts = vec![(Severity::Problem, ProblemKind::BrokenMedia, 2), (Severity::Problem, ProblemKind::CutShort, 1)];
+    let failed = JobStatus { problems, counts, ..status(JobState::Failed) };
+    let failure = Failure::environment("writing the index", "no space left on the device");
+    run.observe(failed, Some(without_report(failure)));
+    run.follow(Action::ShowProblems);
+    run.follow(Action::Down);
+    compare("run_problems", facts(), run);
+}
+
+#[test]
+fn no_run_is_too_large_for_a_small_window_and_no_name_reaches_the_terminal_unescaped() {
+    let names = ["a\u{1b}[31m.tar", "b\u{202e}.tar"];
+    for (width, height) in [(1, 3), (2, 4), (10, 5), (39, 10), (40, 10), (71, 12), (72, 9), (200, 60)] {
+        let shown = draw(&mut screen_of(super::super::fixture::facts_of(&names), running()), (width, height, false));
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+    }
 }

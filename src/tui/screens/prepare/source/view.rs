@@ -4,6 +4,7 @@ use super::super::draw::Look;
 use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::{SourceStep, Stop};
+use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
@@ -185,15 +186,14 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         let Some(shard) = shards.get(at) else { return Vec::new() };
         let out = left_out(at, shard);
         let style = if out { ui.theme.disabled } else { ui.theme.text };
-        let samples = if out { Cell::new("x left out", ui.theme.warn) } else { samples_cell(shard, spinner, look) };
+        let samples = if out { Cell::new("x left out", ui.theme.warn) } else { samples_cell(shard, spinner, ui) };
         vec![Cell::new(shard.name.clone(), style), Cell::new(bytes(shard.stamp.bytes), style), samples]
     });
     step.shards = state;
 }
 
-/// What is known of a shard's samples, in words where it is no number.
-pub(in super::super) fn samples_cell(shard: &ShardFacts, spinner: &str, look: &Look) -> Cell {
-    let ui = look.ui;
+/// Returns the number of samples of a shard, or its state if there is none.
+pub(in super::super) fn samples_cell(shard: &ShardFacts, spinner: &str, ui: &Ui) -> Cell {
     match shard.state {
         ShardState::Waiting => Cell::new("waiting", ui.theme.muted),
         ShardState::Scanning => Cell::new(format!("{spinner} {}", grouped(shard.samples)), ui.theme.muted),

@@ -26,10 +26,6 @@ fn the_run_starts_from_review_and_only_there() {
     assert_eq!(wizard.act(Action::Run), [Ask::Start]);
     assert_eq!(wizard.act(Action::DryRun), [], "a dry run starts nothing");
     assert!(wizard.review.dry_run);
-    assert!(wizard.why_not(Step::Run).is_some());
-    wizard.show_run();
-    assert_eq!(wizard.step, Step::Run);
-    assert!(wizard.why_not(Step::Splits).is_some(), "answers cannot change under a run");
 }
 
 #[test]
@@ -77,9 +73,7 @@ fn the_rail_is_reached_by_tab_and_jumps() {
     }
     assert_eq!(wizard.rail, Some(Step::SampleType));
     act(&mut wizard, &[Action::First, Action::Last]);
-    assert_eq!(wizard.rail, Some(Step::Run));
-    let asks = act(&mut wizard, &[Action::Accept]);
-    assert!(matches!(asks.as_slice(), [Ask::Say(..)]));
+    assert_eq!(wizard.rail, Some(Step::Review));
     act(&mut wizard, &[Action::Close]);
     assert_eq!(wizard.rail, None);
     act(&mut wizard, &[Action::PreviousField, Action::PreviousField, Action::PreviousField]);
@@ -318,7 +312,7 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     settle(&mut waiting);
     assert_ne!(waiting.sample_type.choice, shown);
     let plan = waiting.answers.plan.clone();
-    waiting.show_run();
+    waiting.accept_all();
     let mut less = facts();
     less.sketches.clear();
     less.parts.clear();
