@@ -1,5 +1,6 @@
 //! What is around a step: the list of steps on the left, the pane with its title, and what is said of a draft.
 
+use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_selection, panel, text};
 use gristmill_core::text::count;
@@ -12,6 +13,23 @@ use std::time::Duration;
 
 /// Below this width the list of steps makes room.
 const RAIL_FROM: u16 = 72;
+
+/// The actions that jump to a step, in the order of the steps.
+pub const JUMPS: [Action; 8] = [
+    Action::GoStep1,
+    Action::GoStep2,
+    Action::GoStep3,
+    Action::GoStep4,
+    Action::GoStep5,
+    Action::GoStep6,
+    Action::GoStep7,
+    Action::GoStep8,
+];
+
+/// Returns the index of the step that an action jumps to.
+pub fn jump_of(action: Action) -> Option<usize> {
+    JUMPS.iter().position(|jump| *jump == action)
+}
 
 /// How a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

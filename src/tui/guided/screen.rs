@@ -1,6 +1,7 @@
 //! The screen of a form: carries out keys and clicks, keeps drafts, and leads to the run.
 
 use super::field::{Field, FieldKind};
+use super::frame::jump_of;
 use super::guide::Guide;
 use super::state::Form;
 use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
@@ -25,18 +26,6 @@ use std::path::{Path, PathBuf};
 
 /// A larger draft was not written by this program.
 const MAX_DRAFT_BYTES: u64 = 1 << 20;
-/// The actions that jump to a step, in the order of the steps.
-const JUMPS: [Action; 8] = [
-    Action::GoStep1,
-    Action::GoStep2,
-    Action::GoStep3,
-    Action::GoStep4,
-    Action::GoStep5,
-    Action::GoStep6,
-    Action::GoStep7,
-    Action::GoStep8,
-];
-
 /// The screen.
 pub struct FormScreen {
     env: UiEnv,
@@ -232,7 +221,7 @@ impl FormScreen {
             }
             Action::StartAfresh => self.start_afresh(),
             Action::NextField if self.complete_path() => {}
-            action => match JUMPS.iter().position(|jump| *jump == action) {
+            action => match jump_of(action) {
                 Some(step) => self.form.go(step),
                 None => act(&mut self.form, &mut *self.guide, action),
             },
@@ -378,7 +367,7 @@ impl Screen for FormScreen {
     }
 
     fn label(&self, action: Action) -> &'static str {
-        let jump = JUMPS.iter().position(|jump| *jump == action);
+        let jump = jump_of(action);
         match action {
             Action::Run => "run",
             Action::Advanced if self.form.advanced => "fewer settings",
@@ -413,7 +402,7 @@ impl Screen for FormScreen {
             }
             Action::Next if form.is_review() => Some("this is the last step".into()),
             Action::StartAfresh if form.draft.is_none() => Some("there is no draft".into()),
-            action => match JUMPS.iter().position(|jump| *jump == action) {
+            action => match jump_of(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
                 _ => self.guide.why_disabled(action, form),
             },

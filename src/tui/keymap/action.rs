@@ -148,11 +148,6 @@ actions! {
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
     Retry, "retry", "retry", "Starts the same run again; after an interruption it goes on where it stopped.";
-    GoSource, "go-source", "step: source", "Jumps to the step Source.";
-    GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
-    GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
-    GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
-    GoMedia, "go-media", "step: media", "Jumps to the step Media.";
     Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
     GoStep1, "go-step-1", "step 1", "Jumps to the first step of a form.";
     GoStep2, "go-step-2", "step 2", "Jumps to the second step of a form.";
@@ -162,5 +157,4 @@ actions! {
     GoStep6, "go-step-6", "step 6", "Jumps to the sixth step of a form.";
     GoStep7, "go-step-7", "step 7", "Jumps to the seventh step of a form.";
     GoStep8, "go-step-8", "step 8", "Jumps to the eighth step of a form.";
-    GoReview, "go-review", "step: review", "Jumps to the step Review.";
 }

@@ -12,6 +12,12 @@ const CONTEXTS: &[(&str, Context)] = &[
 
 /// Command, earlier name, action.
 const ACTIONS: &[(&str, &str, Action)] = &[
+    ("prepare", "go-source", Action::GoStep1),
+    ("prepare", "go-splits", Action::GoStep2),
+    ("prepare", "go-sample-type", Action::GoStep3),
+    ("prepare", "go-field-map", Action::GoStep4),
+    ("prepare", "go-media", Action::GoStep5),
+    ("prepare", "go-review", Action::GoStep6),
     ("pack", "go-source", Action::GoStep1),
     ("pack", "go-text", Action::GoStep2),
     ("pack", "go-tokenizer", Action::GoStep3),

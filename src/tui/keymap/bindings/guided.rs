@@ -6,14 +6,18 @@ use crate::tui::keymap::{Action as A, Context, Context as C};
 
 /// The bindings; see the module.
 pub const GUIDED: &[&[Binding]] = &[
+    &going(C::PrepareRail),
     PREPARE,
+    &jumping(C::Prepare),
     &typing(C::PrepareText),
-    PREPARE_TEXT,
+    &jumping(C::PrepareText),
     &going(C::GuidedRail),
     &reviewing(C::GuidedReview),
     &answering(C::Guided),
-    STEPS,
+    &jumping(C::Guided),
     &typing(C::GuidedText),
+    &[key(C::GuidedText, A::Advanced, &["alt-a"])],
+    &jumping(C::GuidedText),
     WEIGHTS,
     DEDUP,
 ];
@@ -52,8 +56,18 @@ const fn typing(context: Context) -> [Binding; 11] {
 }
 
 /// Bindings in the list of steps.
-const fn going(context: Context) -> [Binding; 1] {
-    [bar(context, A::Accept, &["enter", "l", "right"])]
+const fn going(context: Context) -> [Binding; 9] {
+    [
+        bar(context, A::Accept, &["enter", "l", "right"]),
+        key(context, A::GoStep1, &["1", "alt-1"]),
+        key(context, A::GoStep2, &["2", "alt-2"]),
+        key(context, A::GoStep3, &["3", "alt-3"]),
+        key(context, A::GoStep4, &["4", "alt-4"]),
+        key(context, A::GoStep5, &["5", "alt-5"]),
+        key(context, A::GoStep6, &["6", "alt-6"]),
+        key(context, A::GoStep7, &["7", "alt-7"]),
+        key(context, A::GoStep8, &["8", "alt-8"]),
+    ]
 }
 
 /// Bindings in the review.
@@ -67,13 +81,6 @@ const fn reviewing(context: Context) -> [Binding; 4] {
 }
 
 const PREPARE: &[Binding] = &[
-    bar(C::PrepareRail, A::Accept, &["enter", "l", "right"]),
-    key(C::PrepareRail, A::GoSource, &["1", "alt-1"]),
-    key(C::PrepareRail, A::GoSplits, &["2", "alt-2"]),
-    key(C::PrepareRail, A::GoSampleType, &["3", "alt-3"]),
-    key(C::PrepareRail, A::GoFieldMap, &["4", "alt-4"]),
-    key(C::PrepareRail, A::GoMedia, &["5", "alt-5"]),
-    key(C::PrepareRail, A::GoReview, &["6", "alt-6"]),
     bar(C::PrepareShards, A::Exclude, &["x"]),
     bar(C::PrepareHand, A::MoveToNextSplit, &["m", ">"]),
     bar(C::PrepareHand, A::Mark, &["V", "v"]),
@@ -98,54 +105,25 @@ const PREPARE: &[Binding] = &[
     key(C::Prepare, A::Splits, &["s", "S"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
     key(C::Prepare, A::StartAfresh, &["N", "alt-n"]),
-    key(C::Prepare, A::GoSource, &["alt-1"]),
-    key(C::Prepare, A::GoSplits, &["alt-2"]),
-    key(C::Prepare, A::GoSampleType, &["alt-3"]),
-    key(C::Prepare, A::GoFieldMap, &["alt-4"]),
-    key(C::Prepare, A::GoMedia, &["alt-5"]),
-    key(C::Prepare, A::GoReview, &["alt-6"]),
     bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
-];
-
-const PREPARE_TEXT: &[Binding] = &[
-    key(C::PrepareText, A::GoSource, &["alt-1"]),
-    key(C::PrepareText, A::GoSplits, &["alt-2"]),
-    key(C::PrepareText, A::GoSampleType, &["alt-3"]),
-    key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
-    key(C::PrepareText, A::GoMedia, &["alt-5"]),
-    key(C::PrepareText, A::GoReview, &["alt-6"]),
 ];
 
 const WEIGHTS: &[Binding] =
     &[key(C::Weights, A::Left, &["-"]), key(C::Weights, A::Right, &["+", "="]), key(C::Weights, A::DropRow, &["D"])];
 
-const STEPS: &[Binding] = &[
-    key(C::GuidedRail, A::GoStep1, &["1", "alt-1"]),
-    key(C::GuidedRail, A::GoStep2, &["2", "alt-2"]),
-    key(C::GuidedRail, A::GoStep3, &["3", "alt-3"]),
-    key(C::GuidedRail, A::GoStep4, &["4", "alt-4"]),
-    key(C::GuidedRail, A::GoStep5, &["5", "alt-5"]),
-    key(C::GuidedRail, A::GoStep6, &["6", "alt-6"]),
-    key(C::GuidedRail, A::GoStep7, &["7", "alt-7"]),
-    key(C::GuidedRail, A::GoStep8, &["8", "alt-8"]),
-    key(C::Guided, A::GoStep1, &["alt-1"]),
-    key(C::Guided, A::GoStep2, &["alt-2"]),
-    key(C::Guided, A::GoStep3, &["alt-3"]),
-    key(C::Guided, A::GoStep4, &["alt-4"]),
-    key(C::Guided, A::GoStep5, &["alt-5"]),
-    key(C::Guided, A::GoStep6, &["alt-6"]),
-    key(C::Guided, A::GoStep7, &["alt-7"]),
-    key(C::Guided, A::GoStep8, &["alt-8"]),
-    key(C::GuidedText, A::Advanced, &["alt-a"]),
-    key(C::GuidedText, A::GoStep1, &["alt-1"]),
-    key(C::GuidedText, A::GoStep2, &["alt-2"]),
-    key(C::GuidedText, A::GoStep3, &["alt-3"]),
-    key(C::GuidedText, A::GoStep4, &["alt-4"]),
-    key(C::GuidedText, A::GoStep5, &["alt-5"]),
-    key(C::GuidedText, A::GoStep6, &["alt-6"]),
-    key(C::GuidedText, A::GoStep7, &["alt-7"]),
-    key(C::GuidedText, A::GoStep8, &["alt-8"]),
-];
+/// Bindings that jump to a step.
+const fn jumping(context: Context) -> [Binding; 8] {
+    [
+        key(context, A::GoStep1, &["alt-1"]),
+        key(context, A::GoStep2, &["alt-2"]),
+        key(context, A::GoStep3, &["alt-3"]),
+        key(context, A::GoStep4, &["alt-4"]),
+        key(context, A::GoStep5, &["alt-5"]),
+        key(context, A::GoStep6, &["alt-6"]),
+        key(context, A::GoStep7, &["alt-7"]),
+        key(context, A::GoStep8, &["alt-8"]),
+    ]
+}
 
 const DEDUP: &[Binding] =
     &[bar(C::Dedup, A::CancelJob, &["x"]), bar(C::Dedup, A::Repeats, &["D"]), key(C::Dedup, A::Reload, &["f5"])];

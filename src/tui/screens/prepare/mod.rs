@@ -33,6 +33,7 @@ use self::interrupted::Interrupted;
 use self::opening::failure_lines;
 use self::spots::Spots;
 use self::state::Wizard;
+use self::step::Step;
 use self::workers::Workers;
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
@@ -260,6 +261,10 @@ impl Screen for PrepareScreen {
 
     fn bar_right(&self) -> Option<String> {
         Some(self.wizard.flags()).filter(|f| self.is_open && !f.is_empty())
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        Step::of_action(action).map_or_else(|| action.label(), Step::title)
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {

@@ -198,7 +198,7 @@ fn the_review() {
 fn the_review_of_a_plan_that_cannot_run() {
     let mut wizard = at(Step::Splits);
     type_text(&mut wizard, ",1");
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     wizard.review.preview = None;
     compare("review_refused", &mut wizard);
 }

@@ -9,6 +9,7 @@ use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::{Alternatives, SplitsStep};
 use super::step::{Answers, Ask, Step, StepState};
+use crate::tui::guided::frame::jump_of;
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
 use crate::tui::widgets::Level;
 use gristmill_core::text::count;
@@ -493,7 +494,10 @@ impl Wizard {
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
             Action::Facts if self.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
-            other => Step::of_action(other).and_then(|step| self.why_not(step)),
+            other => match (Step::of_action(other), jump_of(other)) {
+                (Some(step), _) => self.why_not(step),
+                (None, jump) => jump.map(|_| "there is no such step".into()),
+            },
         }
     }
 }

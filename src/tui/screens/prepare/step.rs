@@ -2,6 +2,7 @@
 
 use super::derive::Derived;
 use super::spots::{Pointed, Spot};
+use crate::tui::guided::frame::{jump_of, JUMPS};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
@@ -62,27 +63,12 @@ impl Step {
 
     /// Returns the step that an action jumps to.
     pub fn of_action(action: Action) -> Option<Self> {
-        Some(match action {
-            Action::GoSource => Self::Source,
-            Action::GoSplits => Self::Splits,
-            Action::GoSampleType => Self::SampleType,
-            Action::GoFieldMap => Self::FieldMap,
-            Action::GoMedia => Self::Media,
-            Action::GoReview => Self::Review,
-            _ => return None,
-        })
+        Self::ALL.get(jump_of(action)?).copied()
     }
 
     /// Returns the action that jumps to it.
     pub fn action(self) -> Action {
-        match self {
-            Self::Source => Action::GoSource,
-            Self::Splits => Action::GoSplits,
-            Self::SampleType => Action::GoSampleType,
-            Self::FieldMap => Action::GoFieldMap,
-            Self::Media => Action::GoMedia,
-            Self::Review => Action::GoReview,
-        }
+        JUMPS[self.index()]
     }
 }
 

@@ -45,9 +45,9 @@ fn a_plan_file_needs_a_name() {
 #[test]
 fn nothing_is_started_while_something_stands_in_the_way() {
     let mut wizard = at_review();
-    act(&mut wizard, &[Action::GoSplits]);
+    act(&mut wizard, &[Action::GoStep2]);
     type_text(&mut wizard, ",2");
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     assert!(matches!(wizard.act(Action::Run).as_slice(), [Ask::Say(Level::Error, _)]));
     assert!(screen(&mut wizard, 80, 24, false).contains("cannot run as it is"));
 }
@@ -76,7 +76,7 @@ fn numbers_are_so_far_until_every_shard_is_counted() {
 fn what_is_recorded_about_media_is_on_the_page() {
     let mut wizard = at_review();
     assert!(!screen(&mut wizard, 100, 60, false).contains("Media metadata"));
-    act(&mut wizard, &[Action::GoMedia, Action::Down, Action::NextField, Action::Toggle, Action::Next]);
+    act(&mut wizard, &[Action::GoStep5, Action::Down, Action::NextField, Action::Toggle, Action::Next]);
     let shown = screen(&mut wizard, 100, 60, false);
     assert!(shown.contains("Media metadata") && shown.contains("each picture is decoded whole"), "{shown}");
 }

@@ -37,7 +37,7 @@ fn a_step_with_a_bad_answer_is_not_left_by_next_but_can_be_jumped_from() {
     let asks = act(&mut wizard, &[Action::Next]);
     assert!(matches!(asks.as_slice(), [Ask::Say(Level::Warn, _)]), "{asks:?}");
     assert_eq!(wizard.step, Step::Splits);
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     assert_eq!(wizard.step, Step::Review);
     assert!(wizard.why_disabled(Action::Run).is_some());
     let asks = wizard.act(Action::Run);
@@ -89,7 +89,7 @@ fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
     act(&mut wizard, &[Action::Next]);
     assert_eq!(wizard.step, Step::Media);
     assert!(matches!(wizard.answers.plan.loading, Loading::SampleLoader { .. }));
-    let asks = act(&mut wizard, &[Action::GoFieldMap]);
+    let asks = act(&mut wizard, &[Action::GoStep4]);
     assert!(matches!(asks.as_slice(), [Ask::Say(..)]));
     act(&mut wizard, &[Action::Close]);
     assert_eq!(wizard.step, Step::SampleType);
@@ -109,7 +109,7 @@ fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
     assert_eq!(second.answers.plan, plan);
     assert_eq!(second.step, Step::Splits);
     assert!(second.answered[0] && !second.is_dirty);
-    let asks = act(&mut second, &[Action::GoSource, Action::StartAfresh]);
+    let asks = act(&mut second, &[Action::GoStep1, Action::StartAfresh]);
     assert!(asks.contains(&Ask::ForgetDraft));
     assert_eq!(second.answers.plan, wizard(facts()).answers.plan);
 }
@@ -197,7 +197,7 @@ fn what_is_typed_on_the_list_of_steps_reaches_no_field() {
     type_text(&mut wizard, "xyz");
     wizard.paste("pasted");
     assert_eq!(wizard.source.pattern.value(), "0003");
-    act(&mut wizard, &[Action::GoSplits, Action::PreviousField]);
+    act(&mut wizard, &[Action::GoStep2, Action::PreviousField]);
     assert_eq!(wizard.rail, Some(Step::Splits));
     type_text(&mut wizard, "9");
     assert_eq!(wizard.splits.ratio.value(), "8,1,1");
@@ -216,11 +216,11 @@ fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() 
         assert!(matches!(asks.as_slice(), [Ask::Say(Level::Warn, words)] if words.contains(why)), "{asks:?}");
         assert_eq!((wizard.step, wizard.answered[0], wizard.is_broken(Step::Source)), (Step::Source, false, true));
         settle(&mut wizard);
-        act(&mut wizard, &[Action::GoReview]);
+        act(&mut wizard, &[Action::GoStep6]);
         assert!(wizard.is_broken(Step::Source));
         let why = wizard.review.refusal_and_way(&wizard.answers).unwrap_or_default();
         assert!(why.starts_with("Alt-1 goes to Source: "), "{why}");
-        act(&mut wizard, &[Action::GoSource, Action::DropRow]);
+        act(&mut wizard, &[Action::GoStep1, Action::DropRow]);
         assert!(!wizard.is_broken(Step::Source));
         act(&mut wizard, &[Action::Next]);
         assert_eq!((wizard.step, wizard.answered[0]), (Step::Splits, true));
@@ -233,7 +233,7 @@ fn a_refused_review_names_the_step_and_its_key() {
     act(&mut wizard, &[Action::Next]);
     clear(&mut wizard);
     type_text(&mut wizard, "8,1");
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     assert_eq!(wizard.review.way_out(&wizard.answers).as_deref(), Some("Alt-2 goes to Splits"));
 }
 
@@ -251,7 +251,7 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
     assert_eq!(wizard.answers.plan.splits, plan.splits);
     assert!(screen(&mut wizard, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
     assert_eq!(wizard.act(Action::Run), [Ask::Start]);
-    act(&mut wizard, &[Action::GoSplits]);
+    act(&mut wizard, &[Action::GoStep2]);
     clear(&mut wizard);
     type_text(&mut wizard, "1,1,1");
     let shown = screen(&mut wizard, 80, 24, false);
@@ -267,12 +267,12 @@ fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_fo
     let hash = interrupted::hash(&plan, None);
     wizard.interrupted = Some(Interrupted { plan, done: 12, hash });
     assert!(!screen(&mut wizard, 80, 24, false).contains("interrupted"));
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     assert!(screen(&mut wizard, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
-    act(&mut wizard, &[Action::GoSplits]);
+    act(&mut wizard, &[Action::GoStep2]);
     clear(&mut wizard);
     type_text(&mut wizard, "1,1,1");
-    act(&mut wizard, &[Action::GoReview]);
+    act(&mut wizard, &[Action::GoStep6]);
     assert!(!screen(&mut wizard, 80, 24, false).contains("interrupted"), "nobody asked for it");
 }
 
@@ -297,7 +297,7 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     unknown.samples_seen = 0;
     unknown.scan_complete = false;
     let mut early = wizard(unknown.clone());
-    act(&mut early, &[Action::GoSampleType]);
+    act(&mut early, &[Action::GoStep3]);
     let shown = early.sample_type.choice;
     act(&mut early, &[Action::Next]);
     early.see(Arc::new(known.clone()));
@@ -306,7 +306,7 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     assert_eq!(early.sample_type.rows[early.sample_type.list.selected], shown);
     // Not yet accepted, it follows what is found; and a run that was started keeps its answers.
     let mut waiting = wizard(unknown);
-    act(&mut waiting, &[Action::GoSampleType]);
+    act(&mut waiting, &[Action::GoStep3]);
     assert_eq!(waiting.sample_type.choice, shown);
     waiting.see(Arc::new(known));
     settle(&mut waiting);
@@ -354,6 +354,6 @@ fn digits_typed_on_an_answer_jump_nowhere() {
         settle(&mut wizard);
         assert_eq!(keymap.meaning(wizard.context(), &[digit]), Meaning::Nothing, "{step:?}");
         wizard.rail = Some(step);
-        assert_eq!(keymap.meaning(wizard.context(), &[digit]), Meaning::Do(Action::GoSampleType), "{step:?}");
+        assert_eq!(keymap.meaning(wizard.context(), &[digit]), Meaning::Do(Action::GoStep3), "{step:?}");
     }
 }
