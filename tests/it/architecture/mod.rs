@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_865),
+    ("tui", 32_719),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
