@@ -239,6 +239,8 @@ fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
         Start::new(&house).arguments(&["prepare", "coco", "--ascii"]).variable("NO_COLOR", "1").size(80, 24).run();
     story.wait_for("12 samples");
     next(&mut story, SPLITS);
+    // Enter is refused before the data have given a ratio.
+    story.wait_for("2,1,1");
     next(&mut story, TYPES);
     next(&mut story, FIELDS);
     next(&mut story, MEDIA);
