@@ -108,7 +108,7 @@ impl<S: Sink + ?Sized> Visit for Taking<'_, S> {
     fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
         // Earlier anchors are too far away now.
         self.rest.before.count = 0;
-        self.rest.record_removable((from, to - 1), period, self.sink)
+        self.rest.record((from, to - 1), period, self.sink)
     }
 }
 
@@ -192,7 +192,7 @@ impl AnchorOutput {
         let repeats = period > 0 && self.shift.holds(walk.tail(), period, owned.low, owned.high + self.min_length);
         self.period = if repeats && self.plain { period } else { 0 };
         match (repeats, self.plain) {
-            (true, true) => self.record_removable((owned.low, owned.high), period, sink),
+            (true, true) => self.record((owned.low, owned.high), period, sink),
             (false, true) => sink.anchor(anchor),
             (_, false) => self.hold(anchor, if repeats { period } else { 0 }, sink),
         }
@@ -201,18 +201,13 @@ impl AnchorOutput {
     fn take_tiny<S: Sink + ?Sized>(&mut self, low: u64, seen: WindowState, sink: &mut S) -> Outcome<()> {
         let at = self.base + low;
         match seen {
-            WindowState::Before(place) => self.record_removable((low, low), at - place, sink),
+            WindowState::Before(place) => self.record((low, low), at - place, sink),
             WindowState::Perhaps(key) => sink.anchor(Anchor { key, at, near: 0, far: 0, copies: 1, period: 0 }),
         }
     }
 
     /// Records that the windows from `low` to `high` are removable.
-    fn record_removable<S: Sink + ?Sized>(
-        &mut self,
-        (low, high): (u64, u64),
-        period: u64,
-        sink: &mut S,
-    ) -> Outcome<()> {
+    fn record<S: Sink + ?Sized>(&mut self, (low, high): (u64, u64), period: u64, sink: &mut S) -> Outcome<()> {
         let (start, end) = (self.base + low, self.base + high + self.min_length);
         match &mut self.open {
             Some(open) if start <= open.found.end && (open.period == period || self.is_tiny) => open.found.end = end,

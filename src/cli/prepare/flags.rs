@@ -80,7 +80,7 @@ mod tests {
         plan.tgz = Tgz::Rewrite;
         plan.media = Some(MediaPlan { filter: MediaFilter::Header, decode: false });
         let flags = meaningless_flags(&plan);
-        let expected = ["--split-ratio", "--exclude-sample", "--sample-type", "--media-metadata-by-header", "--tgz"];
+        let expected = ["--split-ratio", "--exclude-sample", "--sample-type", "--tgz", "--media-metadata-by-header"];
         assert_eq!(flags, expected);
     }
 }

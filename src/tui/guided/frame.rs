@@ -33,7 +33,7 @@ pub fn jump_of(action: Action) -> Option<usize> {
 
 /// How a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum StepMark {
     /// It is on the screen, and in order as far as one is.
     Here,
     /// It is on the screen, and something is wrong with it that is no news.
@@ -54,7 +54,7 @@ pub struct RailRow {
     /// The name of the step.
     pub title: &'static str,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: StepMark,
     /// It cannot be gone to now.
     pub is_disabled: bool,
 }
@@ -73,20 +73,20 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
     for ((y, row), number) in (inner.y..inner.bottom()).zip(rows).zip(0..) {
         let place = Rect { y, height: 1, ..inner };
         let (glyph, style) = match row.standing {
-            Standing::Here | Standing::HereBroken => (ui.glyphs.marker, ui.theme.accent),
-            Standing::Skipped => (ui.glyphs.dash, ui.theme.muted),
-            Standing::Broken => (ui.glyphs.cross, ui.theme.error),
-            Standing::Answered => (ui.glyphs.check, ui.theme.ok),
-            Standing::Open => (" ", ui.theme.text),
+            StepMark::Here | StepMark::HereBroken => (ui.glyphs.marker, ui.theme.accent),
+            StepMark::Skipped => (ui.glyphs.dash, ui.theme.muted),
+            StepMark::Broken => (ui.glyphs.cross, ui.theme.error),
+            StepMark::Answered => (ui.glyphs.check, ui.theme.ok),
+            StepMark::Open => (" ", ui.theme.text),
         };
         let name_style = match row.standing {
-            Standing::Here | Standing::HereBroken => ui.theme.title,
+            StepMark::Here | StepMark::HereBroken => ui.theme.title,
             _ if row.is_disabled => ui.theme.disabled,
             _ => ui.theme.text,
         };
         // The step on the screen keeps its marker and has the cross behind it.
         let (sign, second) = match row.standing {
-            Standing::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
+            StepMark::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
             _ => (format!(" {glyph} "), String::new()),
         };
         let name = text::fit_end(row.title, usize::from(place.width).saturating_sub(3), ui.glyphs);

@@ -21,7 +21,7 @@ pub use field::Field;
 use guide::draw_printed;
 pub use guide::{Columns, Contexts, Guide};
 pub use screen::FormScreen;
-pub use state::{Form, Place};
+pub use state::{Form, MouseTarget};
 pub use view::{draw_below, draw_fields, from_row, hidden_mistakes};
 
 use crate::tui::screen::{Screen, UiEnv};

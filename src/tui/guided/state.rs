@@ -15,7 +15,7 @@ const REVIEW: Step = Step { id: "review", title: "Review" };
 
 /// A place of the screen that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MouseTarget {
     /// A field; of a list its first row in view.
     Field(Field),
     /// The text below the fields.
@@ -43,7 +43,7 @@ pub struct Form {
     /// First line in view of the text below the fields.
     pub offset: usize,
     /// Where parts of the form were drawn last.
-    pub places: Places<Place>,
+    pub places: Places<MouseTarget>,
     /// Age of the draft that the answers come from.
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
@@ -201,6 +201,8 @@ impl Form {
     pub fn propose(&mut self, option: &'static str, answer: Answer) {
         if self.proposes && !self.is_given(option) && self.plan.get(option) != answer {
             self.set(option, &answer);
+            // Nothing is being typed: a number is shown as the plan has it.
+            self.update_inputs(None);
         }
     }
 
@@ -457,12 +459,12 @@ impl Form {
     }
 
     /// Does what a click on a place means; rows of lists are the guide's.
-    pub fn click(&mut self, on: Place, line: usize) {
+    pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
-            Place::Below => {}
-            Place::Rail if line < self.steps.len() => self.go(line),
-            Place::Rail => {}
-            Place::Field(field) => {
+            MouseTarget::Below => {}
+            MouseTarget::Rail if line < self.steps.len() => self.go(line),
+            MouseTarget::Rail => {}
+            MouseTarget::Field(field) => {
                 self.focus_on(field);
                 match self.kind(field) {
                     FieldKind::Switch => self.toggle(field),
@@ -474,8 +476,8 @@ impl Form {
     }
 
     /// Scrolls the text below the fields by the wheel.
-    pub fn wheel(&mut self, on: Place, lines: isize) {
-        if on == Place::Below {
+    pub fn wheel(&mut self, on: MouseTarget, lines: isize) {
+        if on == MouseTarget::Below {
             self.scroll(lines);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::guide::Guide;
-use super::state::{Form, Place};
+use super::state::{Form, MouseTarget};
 use crate::tui::keymap::Action;
 use gristmill_core::{Problem, ProblemKind, Severity};
 
@@ -25,12 +25,12 @@ pub(super) fn act(form: &mut Form, guide: &mut dyn Guide, action: Action) {
 pub(super) fn click(
     form: &mut Form,
     guide: &mut dyn Guide,
-    on: Place,
+    on: MouseTarget,
     (line, column): (usize, usize),
     is_double: bool,
 ) {
     form.click(on, line);
-    if let Place::Field(Field::List(name)) = on {
+    if let MouseTarget::Field(Field::List(name)) = on {
         let row = guide.list(name).and_then(|list| list.row_at(line).map(|row| list.select(row)));
         if row.is_some() {
             guide.select(form, name);
@@ -39,9 +39,9 @@ pub(super) fn click(
     }
 }
 
-pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: Place, rows: isize) {
+pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, rows: isize) {
     match on {
-        Place::Field(Field::List(name)) if guide.is_scrolled(name) => {
+        MouseTarget::Field(Field::List(name)) if guide.is_scrolled(name) => {
             if let Some(list) = guide.list(name) {
                 list.scroll(rows);
             }

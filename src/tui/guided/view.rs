@@ -1,9 +1,9 @@
 //! Draws a form: the list of steps, the fields of a step, and the review.
 
 use super::field::{Field, FieldKind};
-use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, Standing};
+use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark};
 use super::guide::Guide;
-use super::state::{Form, Place};
+use super::state::{Form, MouseTarget};
 use super::steps::{blocker, first_blocker, solution};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
@@ -36,7 +36,7 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
     if !rail.is_empty() {
         let rows = rail_rows(form, guide);
         let place = draw_rail(frame.buffer_mut(), rail, &rows, form.rail, ui);
-        form.places.put(place, Place::Rail);
+        form.places.put(place, MouseTarget::Rail);
     }
     let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
     if let Some(draft) = form.draft.filter(|_| !form.is_review()) {
@@ -58,11 +58,11 @@ fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
     let standing = |step: usize| {
         let is_broken = (step < form.step || form.is_answered(step)) && blocker(form, guide, step).is_some();
         match (step == form.step, is_broken) {
-            (true, true) => Standing::HereBroken,
-            (true, false) => Standing::Here,
-            (false, true) => Standing::Broken,
-            (false, false) if form.is_answered(step) => Standing::Answered,
-            (false, false) => Standing::Open,
+            (true, true) => StepMark::HereBroken,
+            (true, false) => StepMark::Here,
+            (false, true) => StepMark::Broken,
+            (false, false) if form.is_answered(step) => StepMark::Answered,
+            (false, false) => StepMark::Open,
         }
     };
     let rows = form.steps().iter().enumerate();
@@ -102,7 +102,7 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
 
 /// Draws lines below the fields; page keys and the wheel scroll them.
 pub fn draw_below(form: &mut Form, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
-    form.places.put(area, Place::Below);
+    form.places.put(area, MouseTarget::Below);
     draw_scrolled(frame, area, &mut form.offset, lines, ui);
 }
 
@@ -116,7 +116,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
     if place.is_empty() {
         return;
     }
-    form.places.put(place, Place::Field(field));
+    form.places.put(place, MouseTarget::Field(field));
     let focused = form.is_focused(field);
     let indent = if form.table.is_indented(field) { INDENT } else { 0 };
     let place = Rect { x: place.x + indent, width: place.width.saturating_sub(indent), ..place };

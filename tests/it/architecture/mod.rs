@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_350),
+    ("cli", 7_345),
     ("core", 2_730),
     ("dedup", 2_735),
-    ("engine", 28_185),
+    ("engine", 28_200),
     ("formats", 6_195),
-    ("job", 16_085),
+    ("job", 16_090),
     ("media", 13_530),
-    ("operations", 4_520),
+    ("operations", 4_525),
     ("preview", 3_530),
     ("prompt", 1_650),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_719),
+    ("tui", 32_205),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -83,7 +83,7 @@ const VAGUE_TYPES: &[&str] = &[
     "Standing", "Stop", "Stretch", "Taken", "Told", "Wanted", "Way", "Which", "Words", "Worked", "Written",
 ];
 const VAGUE_CONSTANTS: &[&str] = &["MOST", "LONGEST", "LARGEST", "KEPT", "NAMED", "LISTED", "SHOWN"];
-const VAGUE_NAMES: usize = 20;
+const VAGUE_NAMES: usize = 0;
 
 #[test]
 fn every_file_is_found() {

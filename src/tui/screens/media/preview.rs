@@ -1,6 +1,6 @@
 //! What `prepare-media` would record, in its form.
 
-use super::seen::{count_lines, probed_lines, Seen};
+use super::seen::{count_lines, probed_lines, MediaTally};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;
@@ -19,7 +19,7 @@ pub fn draw_preview(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'s
 }
 
 fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let seen = Seen::of_outlook(&preview.outlook, false);
+    let seen = MediaTally::of_outlook(&preview.outlook, false);
     let mut lines = Vec::new();
     if seen.candidates == 0 {
         let words = format!("{} nothing is picked like this: no row would be recorded", ui.glyphs.warn);

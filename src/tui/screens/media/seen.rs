@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 
 /// Entries that would be looked into, and a few that were.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct MediaTally {
     /// What they are (`jpg`, `by header: png`), their type, and how many.
     pub by_type: Vec<(String, MediaType, u64)>,
     /// Entry, and what would be recorded of it.
@@ -22,7 +22,7 @@ pub struct Seen {
     pub is_counting: bool,
 }
 
-impl Seen {
+impl MediaTally {
     /// What answers would record in a WebDataset, as far as its facts tell. Reads a few entries.
     pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
         Self::of_outlook(&outlook(facts, plan), !facts.scan_complete)
@@ -60,7 +60,7 @@ fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
 }
 
 /// How many rows of which type, with bars.
-pub fn count_lines(seen: &Seen, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub fn count_lines(seen: &MediaTally, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let about = if seen.is_counting { "~" } else { "" };
     let so_far = if seen.is_counting { ", so far" } else { "" };
     let title = format!("Would be looked into{so_far}: {about}{}", count(seen.candidates, "entry"));
@@ -84,7 +84,7 @@ pub fn count_lines(seen: &Seen, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
 }
 
 /// Real entries, and what would be recorded of each.
-pub fn probed_lines(seen: &Seen, columns: usize, with_rows: bool, ui: &Ui) -> Vec<Line<'static>> {
+pub fn probed_lines(seen: &MediaTally, columns: usize, with_rows: bool, ui: &Ui) -> Vec<Line<'static>> {
     if seen.probed.is_empty() {
         return Vec::new();
     }

@@ -1,7 +1,7 @@
 //! Draws the step of `mix new`: kinds, data sets, fields, and the mixture as bars.
 
 use super::guide::{MixGuide, Row, KINDS, MEMBERS};
-use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, Place};
+use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
@@ -49,7 +49,7 @@ pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut F
 }
 
 fn draw_kinds(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, Place::Field(KINDS));
+    form.places.put(area, MouseTarget::Field(KINDS));
     let selected = guide.kinds.selected;
     draw_list(frame.buffer_mut(), area, &mut guide.kinds, form.is_focused(KINDS), ui, |at, columns| {
         let (label, note) = KIND_NOTES.get(at).copied().unwrap_or_default();
@@ -84,7 +84,7 @@ fn draw_members(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: 
     if !lines.is_empty() {
         return draw_lines(frame.buffer_mut(), body, lines);
     }
-    form.places.put(body, Place::Field(MEMBERS));
+    form.places.put(body, MouseTarget::Field(MEMBERS));
     let aux = form.plan_of::<MixPlan>().map(aux_names).unwrap_or_default();
     let is_focused = form.is_focused(MEMBERS);
     let mut members = guide.members.clone();

@@ -1,7 +1,7 @@
 //! Draws the step of `mix index`: folders with their share, repeats and unread part, fields, and the mixture.
 
 use super::guide::{MixtureGuide, Row, ADD, FOLDERS};
-use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, Place};
+use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, MouseTarget};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, stack, Section};
 use crate::tui::widgets::list::draw_list;
@@ -9,6 +9,7 @@ use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
 use gristmill_core::text::{count, grouped};
+use gristmill_core::Severity;
 use gristmill_ops::engine::nanosets::mixture::{MixtureIndexPlan, Share};
 use gristmill_ops::job::nanosets::MixtureIndexReport;
 use gristmill_ops::job::report::Report;
@@ -55,7 +56,7 @@ fn draw_folders(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, ar
     }
     draw_lines(frame.buffer_mut(), area, [head(columns, ui)]);
     let body = below(area, 1);
-    form.places.put(body, Place::Field(FOLDERS));
+    form.places.put(body, MouseTarget::Field(FOLDERS));
     let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
     let shares = match report_of(guide, form) {
         Some(report) => report.outlook.members.clone(),
@@ -80,7 +81,7 @@ fn report_of<'a>(guide: &'a MixtureGuide, form: &Form) -> Option<&'a MixtureInde
 }
 
 fn head(columns: usize, ui: &Ui) -> Line<'static> {
-    let name = text::pad_end("      token folder", columns.saturating_sub(FIGURE_COLUMNS + 1));
+    let name = text::pad_end("       folder", columns.saturating_sub(FIGURE_COLUMNS));
     let figures = format!("{:>11} {:>7} {:>8} {:>8} {:>8}", "windows", "weight", "share", "repeats", "unread");
     Line::from(Span::styled(format!("{name}{figures}"), ui.theme.muted))
 }
@@ -88,7 +89,7 @@ fn head(columns: usize, ui: &Ui) -> Line<'static> {
 /// Returns the line of a folder; `share` is its share of this number of samples.
 fn folder_line(row: &Row, length: Option<u64>, share: Option<(&Share, u64)>, columns: usize, ui: &Ui) -> Line<'static> {
     let sign = if row.is_chosen { ui.glyphs.box_on } else { ui.glyphs.box_off };
-    let room = columns.saturating_sub(FIGURE_COLUMNS + 4).max(6);
+    let room = columns.saturating_sub(FIGURE_COLUMNS + 5).max(6);
     let name = text::pad_end(&text::fit_middle(&row.folder.name, room, ui.glyphs), room);
     if let Some(why) = &row.folder.trouble {
         let why = text::fit_end(&format!("{} {why}", ui.glyphs.cross), FIGURE_COLUMNS, ui.glyphs);
@@ -124,11 +125,12 @@ fn result_lines(guide: &MixtureGuide, form: &Form, columns: usize, ui: &Ui) -> V
     }
 }
 
-/// Returns the mixture as it is printed, with its bar and its problems.
+/// Returns the mixture as it is printed, with its bar and its refusals.
 pub(super) fn draw_report(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let bar = report.typed().map(|report| bar(report, columns, ui));
-    let problems = report.findings().0.iter().flat_map(|problem| problem_lines(problem, columns, ui));
-    bar.into_iter().chain(report_lines(report, true, columns, ui)).chain(problems).collect()
+    let refusals = report.findings().0.iter().filter(|problem| problem.severity == Severity::Refusal);
+    let refusals = refusals.flat_map(|problem| problem_lines(problem, columns, ui));
+    bar.into_iter().chain(report_lines(report, true, columns, ui)).chain(refusals).collect()
 }
 
 /// Returns the bar of all shares, the length of an epoch, and the problems.

@@ -1,10 +1,10 @@
 //! Draws the guided prepare: what is around the step, and the step.
 
-use super::spots::{Spot, Spots};
+use super::spots::{ClickTarget, ClickTargets};
 use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, media, review, sample_type, source, splits};
-use crate::tui::guided::frame::{self, RailRow, Standing};
+use crate::tui::guided::frame::{self, RailRow, StepMark};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::below;
@@ -18,7 +18,7 @@ const RAIL_WIDTH: u16 = 18;
 
 /// What drawing needs besides the state.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct DrawContext<'a> {
     /// Styles, glyphs, keys.
     pub ui: &'a Ui<'a>,
     /// The step has the focus, not the list of steps.
@@ -28,14 +28,14 @@ pub struct Look<'a> {
     /// How pictures become cells.
     pub depth: gristmill_ops::preview::cells::Depth,
     /// Where fields are drawn, for the mouse.
-    pub spots: &'a Spots,
+    pub spots: &'a ClickTargets,
 }
 
 /// Draws the whole guided prepare. Returns where the rows of the list of steps are, for the mouse.
-pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> Rect {
+pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &DrawContext) -> Rect {
     let ui = look.ui;
     let (mut rail, pane) = frame::divide(area, RAIL_WIDTH);
-    let look = Look { focused: wizard.rail.is_none(), is_scanning: wizard.is_scanning, ..*look };
+    let look = DrawContext { focused: wizard.rail.is_none(), is_scanning: wizard.is_scanning, ..*look };
     let title = match rail.is_empty() {
         false => wizard.step.title().to_owned(),
         true => {
@@ -55,7 +55,7 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
     }
     look.spots.clear();
     if wizard.step == Step::Review {
-        look.spots.put(inner, Spot::Page);
+        look.spots.put(inner, ClickTarget::Page);
     }
     match wizard.step {
         Step::Source => source::view::draw(&mut wizard.source, frame, inner, &wizard.answers, &look),
@@ -84,12 +84,12 @@ fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
 
 fn rail_row(wizard: &Wizard, step: Step) -> RailRow {
     let standing = match (step == wizard.step, wizard.is_broken(step)) {
-        (true, true) => Standing::HereBroken,
-        (true, false) => Standing::Here,
-        (false, _) if wizard.is_skipped(step) => Standing::Skipped,
-        (false, true) => Standing::Broken,
-        (false, false) if wizard.answered[step.index()] => Standing::Answered,
-        (false, false) => Standing::Open,
+        (true, true) => StepMark::HereBroken,
+        (true, false) => StepMark::Here,
+        (false, _) if wizard.is_skipped(step) => StepMark::Skipped,
+        (false, true) => StepMark::Broken,
+        (false, false) if wizard.answered[step.index()] => StepMark::Answered,
+        (false, false) => StepMark::Open,
     };
     RailRow { title: step.title(), standing, is_disabled: wizard.why_not(step).is_some() }
 }

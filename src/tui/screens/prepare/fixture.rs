@@ -1,13 +1,13 @@
 //! Data sets and screens for the tests of the guided prepare: fixed, without disk or clock.
 
 use super::derive::Derived;
-use super::draw::{self, Look};
+use super::draw::{self, DrawContext};
 use super::field_map::samples::{Results, SampleResult};
-use super::spots::Spots;
+use super::spots::ClickTargets;
 use super::state::Wizard;
 use super::step::{Ask, Step};
 use crate::tui::keymap::Action;
-use crate::tui::screens::media::seen::Seen;
+use crate::tui::screens::media::seen::MediaTally;
 use crate::tui::testing;
 use gristmill_core::{
     DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
@@ -158,18 +158,18 @@ pub fn settle(wizard: &mut Wizard) {
 }
 
 /// What answers about media would record of the fixture.
-fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> Seen {
+fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
     let picks = match &plan.filter {
         MediaFilter::Glob(patterns) => gristmill_media::kind::globs_match(patterns, "000000.jpg"),
         MediaFilter::Extension | MediaFilter::Header => true,
     };
     if !picks {
-        return Seen::default();
+        return MediaTally::default();
     }
     let rows = facts.parts.get("jpg").map_or(0, |p| p.samples);
     let image = ImageFacts { width: 640, height: 427, format: "JPEG", mode: "RGB" };
     let name = |i: usize| format!("{i:06}.jpg");
-    Seen {
+    MediaTally {
         by_type: vec![("jpg".into(), MediaType::Image, rows)],
         probed: vec![
             (name(0), Ok(MediaFacts::Image(image.clone()))),
@@ -238,7 +238,7 @@ pub fn screen(wizard: &mut Wizard, width: u16, height: u16, ascii: bool) -> Stri
     let depth = if ascii { Depth::Ascii } else { Depth::Shades };
     // The frame's title line and bottom bar take a row each.
     testing::shown((width, height - 2, ascii), |frame, area, ui| {
-        let look = Look { ui, focused: true, is_scanning: false, depth, spots: &Spots::default() };
+        let look = DrawContext { ui, focused: true, is_scanning: false, depth, spots: &ClickTargets::default() };
         draw::draw(wizard, frame, area, &look);
     })
 }

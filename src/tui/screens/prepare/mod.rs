@@ -31,7 +31,7 @@ mod workers;
 use self::draft::Draft;
 use self::interrupted::Interrupted;
 use self::opening::failure_lines;
-use self::spots::Spots;
+use self::spots::ClickTargets;
 use self::state::Wizard;
 use self::step::Step;
 use self::workers::Workers;
@@ -82,7 +82,7 @@ pub struct PrepareScreen {
     is_open: bool,
     depth: Depth,
     rail: Rect,
-    spots: Spots,
+    spots: ClickTargets,
     derived_at: Option<Instant>,
     derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
@@ -136,7 +136,7 @@ impl PrepareScreen {
             is_open: false,
             depth,
             rail: Rect::default(),
-            spots: Spots::default(),
+            spots: ClickTargets::default(),
             derived_at: None,
             derived_for: None,
             evaluated_for: None,
@@ -166,7 +166,8 @@ impl Screen for PrepareScreen {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if self.is_open {
-            let look = draw::Look { ui, focused: true, is_scanning: false, depth: self.depth, spots: &self.spots };
+            let look =
+                draw::DrawContext { ui, focused: true, is_scanning: false, depth: self.depth, spots: &self.spots };
             self.rail = draw::draw(&mut self.wizard, frame, area, &look);
             // Only drawing knows which pictures are wanted in which size.
             if !self.workers.is_encoding() {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 /// What lies at a place of a step. A field is named by its number in the order of the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum ClickTarget {
     /// A field that is typed into.
     Field(usize),
     /// One of the options of a field, by its number.
@@ -49,28 +49,28 @@ impl Pointed {
 
 /// The places of one frame. Views put into it while they draw.
 #[derive(Debug, Default)]
-pub struct Spots(RefCell<Places<Spot>>);
+pub struct ClickTargets(RefCell<Places<ClickTarget>>);
 
-impl Spots {
+impl ClickTargets {
     /// Forgets all: at the beginning of drawing, and below a popup.
     pub fn clear(&self) {
         self.0.borrow_mut().clear();
     }
 
     /// Says where a spot is drawn.
-    pub fn put(&self, area: Rect, spot: Spot) {
+    pub fn put(&self, area: Rect, spot: ClickTarget) {
         self.0.borrow_mut().put(area, spot);
     }
 
     /// What an event means.
-    pub fn gesture(&self, mouse: MouseEvent) -> Option<Gesture<Spot>> {
+    pub fn gesture(&self, mouse: MouseEvent) -> Option<Gesture<ClickTarget>> {
         self.0.borrow_mut().gesture(mouse)
     }
 }
 
 impl Wizard {
     /// Does what the mouse did to the step on the screen.
-    pub fn point(&mut self, gesture: Gesture<Spot>) {
+    pub fn point(&mut self, gesture: Gesture<ClickTarget>) {
         let before = self.answers.plan.clone();
         let (spot, line, wheel) = match gesture {
             Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, line, None),
@@ -81,20 +81,20 @@ impl Wizard {
         }
         let (state, answers) = self.current();
         match (spot, wheel) {
-            (Spot::Page, Some(rows)) => {
+            (ClickTarget::Page, Some(rows)) => {
                 let action = if rows < 0 { Action::Up } else { Action::Down };
                 for _ in 0..rows.unsigned_abs() {
                     state.act(action, answers);
                 }
             }
-            (Spot::Rows(..), Some(rows)) => state.point(spot, Pointed::Wheel(rows), answers),
-            (Spot::Page, None) | (_, Some(_)) => {}
-            (Spot::Field(stop), None) => state.set_focus(stop),
-            (Spot::Switch(stop), None) => {
+            (ClickTarget::Rows(..), Some(rows)) => state.point(spot, Pointed::Wheel(rows), answers),
+            (ClickTarget::Page, None) | (_, Some(_)) => {}
+            (ClickTarget::Field(stop), None) => state.set_focus(stop),
+            (ClickTarget::Switch(stop), None) => {
                 state.set_focus(stop);
                 state.act(Action::Toggle, answers);
             }
-            (Spot::Choice(stop, _) | Spot::Rows(stop, _), None) => {
+            (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), None) => {
                 state.set_focus(stop);
                 state.point(spot, Pointed::Line(line), answers);
             }

@@ -432,7 +432,7 @@ impl Wizard {
             self.seen[self.step.index()] = true;
             self.answered[self.step.index()] = false;
             if self.step == Step::Source && self.source.has_fault() {
-                self.source.focus_on(super::source::Stop::Pattern, &self.answers);
+                self.source.focus_on(super::source::FocusStop::Pattern, &self.answers);
             }
             return vec![Ask::Say(Level::Warn, why)];
         }
@@ -473,7 +473,7 @@ impl Wizard {
         self.refresh();
         if self.source.saw_duplicates {
             self.step = Step::Source;
-            self.source.focus_on(super::source::Stop::Duplicates, &self.answers);
+            self.source.focus_on(super::source::FocusStop::Duplicates, &self.answers);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
 
 use super::derive::Derived;
-use super::spots::{Pointed, Spot};
+use super::spots::{ClickTarget, Pointed};
 use crate::tui::guided::frame::{jump_of, JUMPS};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
@@ -172,7 +172,7 @@ pub trait StepState {
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocker(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
-    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
         let _ = (spot, pointed, answers);
     }
     /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.

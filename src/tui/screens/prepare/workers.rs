@@ -8,7 +8,7 @@ use super::splits::Alternatives;
 use super::step::Step;
 use crate::tui::graphics::encode::Graphics;
 use crate::tui::screen::UiEnv;
-use crate::tui::screens::media::seen::Seen;
+use crate::tui::screens::media::seen::MediaTally;
 use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
 use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
@@ -46,7 +46,7 @@ pub struct Workers {
     derive: Latest<Case, Arc<Derived>>,
     evaluate: Latest<Question, Arc<Results>>,
     preview: Latest<Case, Arc<Preview>>,
-    media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<Seen>)>,
+    media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
     draft: Latest<DraftWork, ()>,
     pixels: Latest<Vec<PictureRequest>, Vec<Encoded>>,
     plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
@@ -70,7 +70,7 @@ impl Workers {
             evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
             preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
             media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
-                let seen = Seen::of_facts(&facts, &plan);
+                let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
             draft: Latest::start("draft", wake(), keep_draft),
@@ -124,7 +124,7 @@ impl Workers {
         self.media.is_waiting()
     }
     /// What they would record, and which answers they are.
-    pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<Seen>)> {
+    pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
         self.media.take()
     }
     /// Encodes pictures for the terminal.

@@ -1,7 +1,7 @@
 //! Draws the steps with questions.
 
 use super::passage_lines;
-use crate::tui::guided::{draw_below, draw_fields, from_row, Form, Guide as _, Place};
+use crate::tui::guided::{draw_below, draw_fields, from_row, Form, Guide as _, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::guide::{plan_of, DedupGuide, LENGTHS, OWN_LENGTH};
@@ -97,7 +97,7 @@ fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'stat
 }
 
 fn draw_lengths(guide: &mut DedupGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, Place::Field(LENGTHS));
+    form.places.put(area, MouseTarget::Field(LENGTHS));
     let focused = form.is_focused(LENGTHS);
     let chosen = plan_of(form).min_length;
     let (known, is_own) = (&guide.known, guide.is_own);

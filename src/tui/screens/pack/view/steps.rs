@@ -1,6 +1,6 @@
 //! Draws the steps with questions.
 
-use crate::tui::guided::{draw_below, draw_fields, from_row, Field, Form, Guide as _, Place};
+use crate::tui::guided::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
 use crate::tui::screen::Ui;
 use crate::tui::screens::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
 use crate::tui::screens::pack::known::TokenizerLook;
@@ -132,7 +132,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
 }
 
 fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
-    form.places.put(area, Place::Field(KEYS));
+    form.places.put(area, MouseTarget::Field(KEYS));
     let focused = form.is_focused(KEYS);
     let keys = guide.known.keys.clone();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
@@ -191,7 +191,7 @@ pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame,
 }
 
 fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
-    form.places.put(area, Place::Field(FOUND));
+    form.places.put(area, MouseTarget::Field(FOUND));
     let focused = form.is_focused(FOUND);
     let names = guide.known.tokenizers.clone();
     let chosen = plan_of(form).tokenizer;

@@ -8,7 +8,7 @@ const MAX_CANDIDATES: usize = 64;
 
 /// What can be completed from.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct CompletionSource<'a> {
     /// Part names, most frequent first.
     pub parts: &'a [&'a str],
     /// JSON values seen, by part.
@@ -16,7 +16,7 @@ pub struct Known<'a> {
 }
 
 /// Every way to go on from `text`, as whole texts. The last option of the expression is the one that is completed.
-pub fn candidates(text: &str, known: &Known<'_>) -> Vec<String> {
+pub fn candidates(text: &str, known: &CompletionSource<'_>) -> Vec<String> {
     let start = text.rfind(',').map_or(0, |comma| comma + 1);
     let (before, option) = text.split_at(start);
     let found = match option.find('[') {
@@ -26,7 +26,7 @@ pub fn candidates(text: &str, known: &Known<'_>) -> Vec<String> {
     found.into_iter().filter(|f| f != option).take(MAX_CANDIDATES).map(|f| format!("{before}{f}")).collect()
 }
 
-fn parts(typed: &str, known: &Known<'_>) -> Vec<String> {
+fn parts(typed: &str, known: &CompletionSource<'_>) -> Vec<String> {
     let mut found: Vec<String> = known.parts.iter().filter(|p| p.starts_with(typed)).map(|p| (*p).to_owned()).collect();
     // A whole part name of JSON goes on with its keys.
     if known.json.contains_key(typed) {
@@ -35,7 +35,7 @@ fn parts(typed: &str, known: &Known<'_>) -> Vec<String> {
     found
 }
 
-fn steps(part: &str, path: &str, known: &Known<'_>) -> Vec<String> {
+fn steps(part: &str, path: &str, known: &CompletionSource<'_>) -> Vec<String> {
     let Some(values) = known.json.get(part) else { return Vec::new() };
     let (done, typed) = match path.rfind('[') {
         Some(open) if !path[open..].contains(']') => (&path[..open], &path[open + 1..]),
@@ -77,7 +77,7 @@ mod tests {
         let values =
             vec![json!({"id": 1, "caption": {"long": "a", "short": "b"}}), json!({"id": 2, "tags": ["x", "y"]})];
         let json = BTreeMap::from([("json".to_owned(), values)]);
-        candidates(text, &Known { parts: &["jpg", "json", "txt"], json: &json })
+        candidates(text, &CompletionSource { parts: &["jpg", "json", "txt"], json: &json })
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl FieldMapStep {
             }
             _ => {
                 let parts = answers.derived.parts_by_share(&answers.facts);
-                let known = complete::Known { parts: &parts, json: &self.results.json };
+                let known = complete::CompletionSource { parts: &parts, json: &self.results.json };
                 let candidates = complete::candidates(&typed, &known);
                 (!candidates.is_empty()).then_some(Cycle { candidates, at: 0 })
             }

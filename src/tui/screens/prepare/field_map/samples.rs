@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Samples that are shown.
-pub const SHOWN: usize = 3;
+pub const MAX_SHOWN_SAMPLES: usize = 3;
 /// Bytes of a picture file that are read at most.
 const PICTURE_FILE_BYTES: u64 = 64 << 20;
 
@@ -43,7 +43,7 @@ pub struct SampleResult {
 pub struct Results {
     /// The expressions that were evaluated.
     pub fields: Vec<FieldExpr>,
-    /// The samples to show, at most [`SHOWN`].
+    /// The samples to show, at most [`MAX_SHOWN_SAMPLES`].
     pub samples: Vec<SampleResult>,
     /// Share of the scanned samples that can resolve, one per expression.
     pub shares: Vec<Option<Share>>,
@@ -109,7 +109,7 @@ impl Bench {
         let class = sample_type::find(&question.class);
         let checks = fields::check_in(&question.fields, class, &samples, facts);
         let mut results = evaluated(&question.fields, &checks, &samples);
-        for (at, sketch) in facts.sketches.iter().enumerate().take(SHOWN) {
+        for (at, sketch) in facts.sketches.iter().enumerate().take(MAX_SHOWN_SAMPLES) {
             let fields = checks.iter().map(|check| self.drawable(facts, sketch, check, at)).collect();
             results.samples.push(SampleResult { key: sketch.key.clone(), fields });
         }

@@ -1,7 +1,7 @@
 //! Draws step Field map: the rows, and three real samples through them.
 
-use super::super::draw::Look;
-use super::super::spots::Spot;
+use super::super::draw::DrawContext;
+use super::super::spots::ClickTarget;
 use super::super::step::Answers;
 use super::samples::SampleResult;
 use super::FieldMapStep;
@@ -18,7 +18,7 @@ use ratatui::Frame;
 use std::sync::Arc;
 
 /// Draws the step.
-pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let Loading::FieldMap { sample_type, .. } = &answers.plan.loading else {
         let words = "The sample type chosen needs no field map.";
@@ -76,7 +76,14 @@ fn problem_words(step: &FieldMapStep, row: usize, answers: &Answers, columns: us
     (problem.severity, lines)
 }
 
-fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usize], answers: &Answers, look: &Look) {
+fn draw_rows(
+    step: &FieldMapStep,
+    frame: &mut Frame,
+    area: Rect,
+    heights: &[usize],
+    answers: &Answers,
+    look: &DrawContext,
+) {
     let ui = look.ui;
     let at = step.row_at_focus();
     // The row in focus stays in view.
@@ -121,7 +128,7 @@ fn draw_row(
     index: usize,
     name_width: u16,
     answers: &Answers,
-    look: &Look,
+    look: &DrawContext,
 ) {
     let ui = look.ui;
     let Some(row) = step.rows.get(index) else { return };
@@ -150,9 +157,9 @@ fn draw_row(
     };
     let stops = if step.is_own { 2 } else { 1 };
     if step.is_own {
-        look.spots.put(name, Spot::Field(index * stops));
+        look.spots.put(name, ClickTarget::Field(index * stops));
     }
-    look.spots.put(field, Spot::Field(index * stops + stops - 1));
+    look.spots.put(field, ClickTarget::Field(index * stops + stops - 1));
     row.expr.draw(frame, field, typing, &hint, ui);
     let end = Rect { x: place.right().saturating_sub(state_room), width: state_room, ..place };
     let words = text::fit_end(&state.0, usize::from(state_room), ui.glyphs);
@@ -160,7 +167,7 @@ fn draw_row(
 }
 
 /// What the right end of a row says: the share of samples that resolve, or that something is wrong.
-fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &Look) -> (String, Style) {
+fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &DrawContext) -> (String, Style) {
     let ui = look.ui;
     let Some(row) = step.rows.get(index) else { return (String::new(), ui.theme.muted) };
     if row.expr.is_empty() {
@@ -182,7 +189,7 @@ fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &Look) 
 }
 
 /// The candidates being cycled through, or what can be typed.
-fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look: &Look) -> Line<'static> {
+fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look: &DrawContext) -> Line<'static> {
     let ui = look.ui;
     if let Some(cycle) = &step.cycle {
         let mut spans = vec![Span::styled("   Tab: ", ui.theme.muted)];
@@ -206,7 +213,7 @@ fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look:
     Line::from(Span::styled(words, ui.theme.muted))
 }
 
-fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &Look) {
+fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     if area.height < 2 {
         return;
@@ -231,7 +238,7 @@ fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answer
 }
 
 /// One sample: its key, then its fields, pictures as high as there is room.
-fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &Look) {
+fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &DrawContext) {
     let ui = look.ui;
     let columns = usize::from(area.width);
     let key = text::fit_middle(&sample.key, columns, ui.glyphs);
@@ -274,7 +281,7 @@ fn draw_field(
     name: &str,
     result: &Result<Drawable, String>,
     focused: bool,
-    look: &Look,
+    look: &DrawContext,
 ) {
     let ui = look.ui;
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));

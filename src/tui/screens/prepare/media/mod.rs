@@ -2,11 +2,11 @@
 
 pub(super) mod view;
 
-use super::spots::{Pointed, Spot};
+use super::spots::{ClickTarget, Pointed};
 use super::step::{Answers, Ask, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::media::form::{is_typed, media_parts, MediaForm, Strategy};
-use crate::tui::screens::media::seen::Seen;
+use crate::tui::screens::media::seen::MediaTally;
 use gristmill_core::text::count;
 use gristmill_core::{MediaPlan, PreparePlan};
 use gristmill_ops::engine::plan::fields::Share;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum FocusStop {
     /// Which entries.
     Strategy,
     /// Shell patterns.
@@ -30,28 +30,28 @@ pub struct MediaStep {
     /// The answers.
     pub form: MediaForm,
     /// What they would record, and for which answers that was found out; lags behind by a moment.
-    pub seen: Option<(MediaPlan, Arc<Seen>)>,
+    pub seen: Option<(MediaPlan, Arc<MediaTally>)>,
     focus: usize,
 }
 
 impl MediaStep {
     /// The fields that are there now, in order.
-    pub fn stop_list(&self) -> Vec<Stop> {
+    pub fn stop_list(&self) -> Vec<FocusStop> {
         match self.form.strategy {
-            Strategy::None => vec![Stop::Strategy],
-            Strategy::Glob => vec![Stop::Strategy, Stop::Patterns, Stop::Decode],
-            Strategy::Extension | Strategy::Header => vec![Stop::Strategy, Stop::Decode],
+            Strategy::None => vec![FocusStop::Strategy],
+            Strategy::Glob => vec![FocusStop::Strategy, FocusStop::Patterns, FocusStop::Decode],
+            Strategy::Extension | Strategy::Header => vec![FocusStop::Strategy, FocusStop::Decode],
         }
     }
 
     /// The field in focus.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> FocusStop {
         let stops = self.stop_list();
-        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Strategy)
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Strategy)
     }
 
     /// What the answers would record, unless they were changed since it was looked at.
-    pub fn seen_now(&self) -> Option<&Seen> {
+    pub fn seen_now(&self) -> Option<&MediaTally> {
         let plan = self.form.plan()?;
         self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
     }
@@ -98,23 +98,23 @@ impl StepState for MediaStep {
 
     fn context(&self, _: &Answers) -> Context {
         match self.stop() {
-            Stop::Patterns => Context::PrepareText,
+            FocusStop::Patterns => Context::PrepareText,
             _ => Context::Prepare,
         }
     }
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
         match (self.stop(), action) {
-            (Stop::Strategy, Action::Up) => {
+            (FocusStop::Strategy, Action::Up) => {
                 self.form.step(false, Strategy::None);
             }
-            (Stop::Strategy, Action::Down) => self.next_strategy(|step| {
+            (FocusStop::Strategy, Action::Down) => self.next_strategy(|step| {
                 step.focus_next(answers);
             }),
-            (Stop::Strategy, Action::First) => self.form.strategy = Strategy::None,
-            (Stop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
-            (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
-            (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),
+            (FocusStop::Strategy, Action::First) => self.form.strategy = Strategy::None,
+            (FocusStop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
+            (FocusStop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
+            (FocusStop::Patterns, Action::DropRow) => self.form.patterns.clear(),
             (_, Action::Up) => {
                 self.focus_previous();
             }
@@ -126,24 +126,24 @@ impl StepState for MediaStep {
         Vec::new()
     }
 
-    fn point(&mut self, spot: Spot, _: Pointed, _: &Answers) {
-        if let Spot::Choice(_, option) = spot {
+    fn point(&mut self, spot: ClickTarget, _: Pointed, _: &Answers) {
+        if let ClickTarget::Choice(_, option) = spot {
             self.form.strategy = Strategy::ALL.get(option).copied().unwrap_or_default();
         }
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
         // Where patterns are wanted and none is there, what is typed is one.
-        if self.stop() == Stop::Strategy && self.form.blocker().is_some() && is_typed(&key) {
+        if self.stop() == FocusStop::Strategy && self.form.blocker().is_some() && is_typed(&key) {
             self.set_focus(1);
         }
-        if self.stop() == Stop::Patterns {
+        if self.stop() == FocusStop::Patterns {
             self.form.patterns.key(key);
         }
     }
 
     fn paste(&mut self, text: &str, _: &Answers) {
-        if self.stop() == Stop::Patterns {
+        if self.stop() == FocusStop::Patterns {
             self.form.patterns.paste(text);
         }
     }

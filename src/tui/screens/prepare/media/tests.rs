@@ -105,8 +105,8 @@ fn what_is_typed_where_a_pattern_is_wanted_is_a_pattern() {
     let mut step = MediaStep::default();
     let star = KeyEvent::new(KeyCode::Char('*'), KeyModifiers::NONE);
     step.key(star, answers);
-    assert_eq!(step.stop(), Stop::Strategy, "nothing is wanted yet");
+    assert_eq!(step.stop(), FocusStop::Strategy, "nothing is wanted yet");
     step.form.strategy = Strategy::Glob;
     step.key(star, answers);
-    assert_eq!((step.stop(), step.form.globs()), (Stop::Patterns, vec!["*".to_owned()]));
+    assert_eq!((step.stop(), step.form.globs()), (FocusStop::Patterns, vec!["*".to_owned()]));
 }

@@ -1,9 +1,9 @@
 //! Draws step Media.
 
-use super::super::draw::Look;
-use super::super::spots::Spot;
+use super::super::draw::DrawContext;
+use super::super::spots::ClickTarget;
 use super::super::step::Answers;
-use super::{MediaStep, Stop};
+use super::{FocusStop, MediaStep};
 use crate::tui::screens::media::form::Strategy;
 use crate::tui::screens::media::seen::{count_lines, probed_lines};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
@@ -16,7 +16,7 @@ use ratatui::Frame;
 const HEADING: usize = 2;
 
 /// Draws the step.
-pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let columns = usize::from(area.width);
     let counts = counts(step, answers, columns, look);
     let probed = probed(step, columns, usize::from(area.height), look);
@@ -43,15 +43,15 @@ fn option_rows(step: &MediaStep) -> usize {
     Strategy::ALL.len() + step.stop_list().len() - 1
 }
 
-fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
+fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &DrawContext) {
     let ui = look.ui;
     let at = step.stop();
     let mut line = 0;
     for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
-        look.spots.put(row(area, line), Spot::Choice(0, option));
+        look.spots.put(row(area, line), ClickTarget::Choice(0, option));
         let on = step.form.strategy == strategy;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        let focused = on && at == Stop::Strategy;
+        let focused = on && at == FocusStop::Strategy;
         OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -60,7 +60,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
         );
         line += 1;
         if strategy == Strategy::Glob && on {
-            look.spots.put(row(area, line), Spot::Field(1));
+            look.spots.put(row(area, line), ClickTarget::Field(1));
             draw_patterns(step, frame, row(area, line), look);
             line += 1;
         }
@@ -70,8 +70,8 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
     }
     let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let note = "read pictures whole: finds damage";
-    let focused = at == Stop::Decode;
-    look.spots.put(row(area, line), Spot::Switch(step.stop_list().len().saturating_sub(1)));
+    let focused = at == FocusStop::Decode;
+    look.spots.put(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
     OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
         frame.buffer_mut(),
         row(area, line),
@@ -80,8 +80,8 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
     );
 }
 
-fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &Look) {
-    let typing = look.focused && step.stop() == Stop::Patterns;
+fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &DrawContext) {
+    let typing = look.focused && step.stop() == FocusStop::Patterns;
     let style = if typing { look.ui.theme.accent } else { look.ui.theme.muted };
     draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled("     patterns", style))]);
     let field = Rect { x: place.x.saturating_add(20), width: place.width.saturating_sub(21), ..place };
@@ -89,7 +89,7 @@ fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &Look) 
 }
 
 /// What would be looked into, or what could be.
-fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));
     if step.form.strategy == Strategy::None {
@@ -116,7 +116,7 @@ fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &Look) -> V
     count_lines(seen, columns, ui)
 }
 
-fn probed(step: &MediaStep, columns: usize, height: usize, look: &Look) -> Vec<Line<'static>> {
+fn probed(step: &MediaStep, columns: usize, height: usize, look: &DrawContext) -> Vec<Line<'static>> {
     match step.seen_now() {
         Some(seen) => probed_lines(seen, columns, height > 24, look.ui),
         None => Vec::new(),

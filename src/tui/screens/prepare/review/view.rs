@@ -1,6 +1,6 @@
 //! Draws step Review: one page that scrolls.
 
-use super::super::draw::Look;
+use super::super::draw::DrawContext;
 use super::super::step::Answers;
 use super::ReviewStep;
 use crate::tui::keymap::{Action, Context};
@@ -20,7 +20,7 @@ use ratatui::Frame;
 const SHOWN_PROBLEMS: usize = 12;
 
 /// Draws the step.
-pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let lines = page(step, answers, usize::from(area.width), look);
     step.height = usize::from(area.height);
     step.last_offset = lines.len().saturating_sub(step.height);
@@ -38,7 +38,7 @@ pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answ
     }
 }
 
-fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let mut lines = verdict(step, answers, columns, look);
     let Some(preview) = &step.preview else {
         lines.push(Line::from(Span::styled("working out what will be written", look.ui.theme.muted)));
@@ -62,7 +62,7 @@ fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Ve
 }
 
 /// Whether it can run, and how long it takes.
-fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     if let Some(why) = step.refusal(answers) {
         let mut lines = Vec::new();
@@ -112,7 +112,7 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
 }
 
 /// What a dry run says: only once every shard was read it can say that the plan works.
-fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let facts = &answers.facts;
     let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
@@ -137,7 +137,7 @@ fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &
 }
 
 /// Files with sizes; the many `.tar.idx` as one line.
-fn files(files: &[OutputFile], columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn files(files: &[OutputFile], columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let mut lines = vec![Line::default(), heading("Files that will be written", ui)];
     let is_index = |f: &&OutputFile| f.name.ends_with(".tar.idx");
@@ -167,7 +167,7 @@ fn files(files: &[OutputFile], columns: usize, look: &Look) -> Vec<Line<'static>
     lines
 }
 
-fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let Some(preview) = step.preview.as_ref().filter(|p| !p.splits.is_empty()) else { return Vec::new() };
     let total: u64 = preview.splits.iter().map(|s| s.samples).sum();
@@ -187,7 +187,7 @@ fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> 
 }
 
 /// What is recorded about pictures, sounds and videos, where that was asked for.
-fn media(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn media(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let Some(plan) = &answers.plan.media else { return Vec::new() };
     let which = match &plan.filter {
         MediaFilter::Extension => "entries picked by the end of their names".to_owned(),
@@ -217,7 +217,7 @@ fn all_problems<'a>(step: &'a ReviewStep, answers: &'a Answers) -> Vec<&'a Probl
     all
 }
 
-fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let all = all_problems(step, answers);
     if all.is_empty() {
@@ -249,7 +249,7 @@ fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -
     lines
 }
 
-fn command(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn command(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let key = ui.key(Context::PrepareReview, Action::Copy);
     let mut head = heading("The same as a command", ui);
@@ -265,7 +265,7 @@ fn command(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>>
 }
 
 /// A command on several lines, broken only between a flag and the next so that it can still be pasted.
-fn command_lines(command: &CommandLine, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn command_lines(command: &CommandLine, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let mut groups: Vec<String> = Vec::new();
     for argument in &command.arguments {
         let quoted = text::safe(&shell_quote(argument));

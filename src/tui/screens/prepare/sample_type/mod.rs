@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{Pointed, Spot};
+use super::spots::{ClickTarget, Pointed};
 use super::step::{Answers, Ask, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
@@ -37,7 +37,7 @@ pub enum Filler {
 
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum FocusStop {
     /// The list of types.
     List,
     /// `module:Class`.
@@ -98,23 +98,23 @@ impl TypeStep {
     }
 
     /// The fields that are there now, in order.
-    pub fn stop_list(&self) -> Vec<Stop> {
+    pub fn stop_list(&self) -> Vec<FocusStop> {
         match self.choice {
-            Choice::Known(_) => vec![Stop::List, Stop::Filler],
-            Choice::Own => vec![Stop::List, Stop::OwnClass, Stop::Filler],
-            Choice::Crude => vec![Stop::List, Stop::Cooker],
-            Choice::NoYaml | Choice::Keep => vec![Stop::List],
+            Choice::Known(_) => vec![FocusStop::List, FocusStop::Filler],
+            Choice::Own => vec![FocusStop::List, FocusStop::OwnClass, FocusStop::Filler],
+            Choice::Crude => vec![FocusStop::List, FocusStop::Cooker],
+            Choice::NoYaml | Choice::Keep => vec![FocusStop::List],
         }
     }
 
     /// The field in focus.
-    pub fn stop(&self) -> Stop {
+    pub fn stop(&self) -> FocusStop {
         let stops = self.stop_list();
-        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::List)
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::List)
     }
 
     /// The number of a field in the order of the focus.
-    pub fn number_of(&self, stop: Stop) -> usize {
+    pub fn number_of(&self, stop: FocusStop) -> usize {
         self.stop_list().iter().position(|s| *s == stop).unwrap_or(0)
     }
 
@@ -190,7 +190,7 @@ impl StepState for TypeStep {
 
     fn context(&self, _: &Answers) -> Context {
         match self.stop() {
-            Stop::OwnClass => Context::PrepareText,
+            FocusStop::OwnClass => Context::PrepareText,
             _ => Context::Prepare,
         }
     }
@@ -198,12 +198,12 @@ impl StepState for TypeStep {
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
         match (self.stop(), action) {
             // The option at the cursor is the chosen one.
-            (Stop::List | Stop::Filler, Action::Toggle) => self.touched = true,
-            (Stop::List, moving) => self.move_in_list(moving, answers),
-            (Stop::Filler, Action::Down) if self.filler == Filler::FieldMap => self.filler = Filler::Loader,
-            (Stop::Filler, Action::Up) if self.filler == Filler::Loader => self.filler = Filler::FieldMap,
-            (Stop::Cooker, Action::Toggle) => self.cooker = !self.cooker,
-            (Stop::OwnClass, Action::DropRow) => self.own.clear(),
+            (FocusStop::List | FocusStop::Filler, Action::Toggle) => self.touched = true,
+            (FocusStop::List, moving) => self.move_in_list(moving, answers),
+            (FocusStop::Filler, Action::Down) if self.filler == Filler::FieldMap => self.filler = Filler::Loader,
+            (FocusStop::Filler, Action::Up) if self.filler == Filler::Loader => self.filler = Filler::FieldMap,
+            (FocusStop::Cooker, Action::Toggle) => self.cooker = !self.cooker,
+            (FocusStop::OwnClass, Action::DropRow) => self.own.clear(),
             (_, Action::Up) => {
                 self.focus_previous();
             }
@@ -215,10 +215,10 @@ impl StepState for TypeStep {
         Vec::new()
     }
 
-    fn point(&mut self, spot: Spot, pointed: Pointed, _: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: Pointed, _: &Answers) {
         match spot {
-            Spot::Choice(_, option) => self.filler = if option == 0 { Filler::FieldMap } else { Filler::Loader },
-            Spot::Rows(..) if pointed.apply(&mut self.list) => {
+            ClickTarget::Choice(_, option) => self.filler = if option == 0 { Filler::FieldMap } else { Filler::Loader },
+            ClickTarget::Rows(..) if pointed.apply(&mut self.list) => {
                 if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)).copied() {
                     self.touched |= choice != self.choice;
                     self.choice = choice;
@@ -229,13 +229,13 @@ impl StepState for TypeStep {
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
-        if self.stop() == Stop::OwnClass {
+        if self.stop() == FocusStop::OwnClass {
             self.own.key(key);
         }
     }
 
     fn paste(&mut self, text: &str, _: &Answers) {
-        if self.stop() == Stop::OwnClass {
+        if self.stop() == FocusStop::OwnClass {
             self.own.paste(text);
         }
     }

@@ -37,7 +37,7 @@ fn moving_in_the_list_chooses() {
     act(&mut wizard, &[Action::NextField, Action::Toggle]);
     assert_eq!(wizard.answers.plan.loading, Loading::Crude { cooker: false });
     act(&mut wizard, &[Action::Up]);
-    assert_eq!(wizard.sample_type.stop(), Stop::List);
+    assert_eq!(wizard.sample_type.stop(), FocusStop::List);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Draws step Sample type.
 
-use super::super::draw::Look;
-use super::super::spots::Spot;
+use super::super::draw::DrawContext;
+use super::super::spots::ClickTarget;
 use super::super::step::Answers;
-use super::{own_class_problem, Choice, Filler, Stop, TypeStep};
+use super::{own_class_problem, Choice, Filler, FocusStop, TypeStep};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
@@ -13,7 +13,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// Draws the step.
-pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let at = step.stop();
     let about = about(step, answers, usize::from(area.width), look);
@@ -26,16 +26,16 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let sections = [
         Section::fixed(1, 0),
-        Section::growing(5, step.rows.len(), focus(at == Stop::List, 5)),
+        Section::growing(5, step.rows.len(), focus(at == FocusStop::List, 5)),
         Section::fixed(1, 0),
         Section::growing(about.len().min(2) as u16, about.len(), 3),
-        Section::fixed(options, focus(at != Stop::List, 4)),
+        Section::fixed(options, focus(at != FocusStop::List, 4)),
     ];
     let places = stack(area, &sections);
     draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
     let rows = step.rows.clone();
-    let focused = look.focused && at == Stop::List;
-    look.spots.put(places[1], Spot::Rows(0, 0));
+    let focused = look.focused && at == FocusStop::List;
+    look.spots.put(places[1], ClickTarget::Rows(0, 0));
     let mut list = step.list.clone();
     draw_list(frame.buffer_mut(), places[1], &mut list, focused, ui, |row, columns| {
         rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, look)).unwrap_or_default()
@@ -45,7 +45,7 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     draw_options(step, frame, places[4], look);
 }
 
-fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, look: &Look) -> Line<'static> {
+fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, look: &DrawContext) -> Line<'static> {
     let ui = look.ui;
     let (name, what) = match choice {
         Choice::Known(t) => (t.class, t.what),
@@ -73,7 +73,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, lo
 }
 
 /// What the selected row means, with its fields.
-fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));
     let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();
@@ -124,14 +124,14 @@ fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec
     }
 }
 
-fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
+fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &DrawContext) {
     let ui = look.ui;
     let at = step.stop();
     let mut line = 0;
     if step.choice == Choice::Own {
         let place = row(area, line);
-        let typing = look.focused && at == Stop::OwnClass;
-        look.spots.put(place, Spot::Field(step.number_of(Stop::OwnClass)));
+        let typing = look.focused && at == FocusStop::OwnClass;
+        look.spots.put(place, ClickTarget::Field(step.number_of(FocusStop::OwnClass)));
         let label_style = if typing { ui.theme.accent } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(" class ", label_style))]);
         let field = Rect { x: place.x + 8, width: place.width.saturating_sub(8), ..place };
@@ -150,10 +150,10 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
-            look.spots.put(row(area, line), Spot::Choice(step.number_of(Stop::Filler), option));
+            look.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::Filler), option));
             let on = step.filler == value;
             let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-            let focused = at == Stop::Filler && on;
+            let focused = at == FocusStop::Filler && on;
             OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
                 frame.buffer_mut(),
                 row(area, line),
@@ -165,8 +165,8 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
     if step.choice == Choice::Crude {
         let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a skeleton with your parts, ready to be filled in";
-        let focused = at == Stop::Cooker;
-        look.spots.put(row(area, 1), Spot::Switch(step.number_of(Stop::Cooker)));
+        let focused = at == FocusStop::Cooker;
+        look.spots.put(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
         OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
             frame.buffer_mut(),
             row(area, 1),

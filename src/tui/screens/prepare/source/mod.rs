@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{Pointed, Spot};
+use super::spots::{ClickTarget, Pointed};
 use super::step::{Answers, Ask, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum FocusStop {
     /// What to do about an earlier preparation.
     Rerun,
     /// Forget the excludes of an earlier preparation.
@@ -65,45 +65,45 @@ pub struct SourceStep {
 
 impl SourceStep {
     /// The fields that are there for this data set, in order.
-    pub fn stop_list(&self, answers: &Answers) -> Vec<Stop> {
+    pub fn stop_list(&self, answers: &Answers) -> Vec<FocusStop> {
         let facts = &answers.facts;
         let mut stops = Vec::with_capacity(7);
         if let Some(prepared) = &facts.prepared {
-            stops.push(Stop::Rerun);
+            stops.push(FocusStop::Rerun);
             if self.rerun == Rerun::Overwrite && !prepared.excludes.is_empty() {
-                stops.push(Stop::ResetExcludes);
+                stops.push(FocusStop::ResetExcludes);
             }
         }
-        stops.push(Stop::Shards);
-        stops.push(Stop::Pattern);
+        stops.push(FocusStop::Shards);
+        stops.push(FocusStop::Pattern);
         if facts.shards.iter().any(|s| s.is_tgz) {
-            stops.push(Stop::Tgz);
+            stops.push(FocusStop::Tgz);
         }
         let asks =
             self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
         // Keeping the first of several pieces would keep a part of a sample.
         if asks && answers.derived.unusable_samples.is_none() {
-            stops.push(Stop::Duplicates);
+            stops.push(FocusStop::Duplicates);
         }
         if !facts.findings.is_empty() {
-            stops.push(Stop::Findings);
+            stops.push(FocusStop::Findings);
         }
         stops
     }
 
     /// The field in focus.
-    pub fn stop(&self, answers: &Answers) -> Stop {
+    pub fn stop(&self, answers: &Answers) -> FocusStop {
         let stops = self.stop_list(answers);
-        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Shards)
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Shards)
     }
 
     /// The number of a field in the order of the focus.
-    pub fn number_of(&self, stop: Stop, answers: &Answers) -> usize {
+    pub fn number_of(&self, stop: FocusStop, answers: &Answers) -> usize {
         self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
 
     /// Moves the focus to a field, if it is there.
-    pub fn focus_on(&mut self, stop: Stop, answers: &Answers) {
+    pub fn focus_on(&mut self, stop: FocusStop, answers: &Answers) {
         if let Some(at) = self.stop_list(answers).iter().position(|s| *s == stop) {
             self.focus = at;
         }
@@ -139,29 +139,29 @@ impl SourceStep {
         }
     }
 
-    fn choose(&mut self, stop: Stop, down: bool) {
+    fn choose(&mut self, stop: FocusStop, down: bool) {
         match stop {
-            Stop::Rerun => {
+            FocusStop::Rerun => {
                 self.rerun = if down { Rerun::Overwrite } else { Rerun::Update };
                 self.rerun_touched = true;
             }
-            Stop::Tgz => self.tgz = if down { Tgz::Rewrite } else { Tgz::Skip },
-            Stop::Duplicates => self.duplicates = if down { Duplicates::KeepFirst } else { Duplicates::Fail },
+            FocusStop::Tgz => self.tgz = if down { Tgz::Rewrite } else { Tgz::Skip },
+            FocusStop::Duplicates => self.duplicates = if down { Duplicates::KeepFirst } else { Duplicates::Fail },
             _ => {}
         }
     }
 
     /// Whether the second of a pair of options is chosen.
-    fn is_second(&self, stop: Stop) -> bool {
+    fn is_second(&self, stop: FocusStop) -> bool {
         match stop {
-            Stop::Rerun => self.rerun == Rerun::Overwrite,
-            Stop::Tgz => self.tgz == Tgz::Rewrite,
+            FocusStop::Rerun => self.rerun == Rerun::Overwrite,
+            FocusStop::Tgz => self.tgz == Tgz::Rewrite,
             _ => self.duplicates == Duplicates::KeepFirst,
         }
     }
 
     /// Moves inside a pair of options, and past its ends to the field beside.
-    fn choose_or_leave(&mut self, stop: Stop, down: bool, answers: &Answers) {
+    fn choose_or_leave(&mut self, stop: FocusStop, down: bool, answers: &Answers) {
         if self.is_second(stop) == down {
             if down {
                 self.focus_next(answers);
@@ -177,14 +177,14 @@ impl SourceStep {
         let stop = self.stop(answers);
         match stop {
             // A list that is at its end hands over to the field beside it.
-            Stop::Shards | Stop::Findings => {
-                let list = if stop == Stop::Shards { &mut self.shards } else { &mut self.findings };
+            FocusStop::Shards | FocusStop::Findings => {
+                let list = if stop == FocusStop::Shards { &mut self.shards } else { &mut self.findings };
                 if !list.act(action) {
                     self.leave_by(action, answers);
                 }
             }
-            Stop::Pattern | Stop::ResetExcludes => self.leave_by(action, answers),
-            Stop::Rerun | Stop::Tgz | Stop::Duplicates => match action {
+            FocusStop::Pattern | FocusStop::ResetExcludes => self.leave_by(action, answers),
+            FocusStop::Rerun | FocusStop::Tgz | FocusStop::Duplicates => match action {
                 Action::Up => self.choose_or_leave(stop, false, answers),
                 Action::Down => self.choose_or_leave(stop, true, answers),
                 _ => {}
@@ -223,8 +223,8 @@ impl StepState for SourceStep {
             return Context::Page;
         }
         match self.stop(answers) {
-            Stop::Shards => Context::PrepareShards,
-            Stop::Pattern => Context::PrepareText,
+            FocusStop::Shards => Context::PrepareShards,
+            FocusStop::Pattern => Context::PrepareText,
             _ => Context::Prepare,
         }
     }
@@ -241,13 +241,13 @@ impl StepState for SourceStep {
             return Vec::new();
         }
         match action {
-            Action::Exclude if stop == Stop::Shards => self.toggle_shard(answers),
-            Action::Toggle if stop == Stop::Shards => self.toggle_shard(answers),
-            Action::Toggle if stop == Stop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
+            Action::Exclude if stop == FocusStop::Shards => self.toggle_shard(answers),
+            Action::Toggle if stop == FocusStop::Shards => self.toggle_shard(answers),
+            Action::Toggle if stop == FocusStop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
             // Of a choice the option at the cursor is the chosen one.
             Action::Toggle => self.choose(stop, self.is_second(stop)),
             Action::Details if !answers.facts.findings.is_empty() => {
-                self.focus_on(Stop::Findings, answers);
+                self.focus_on(FocusStop::Findings, answers);
                 self.shows_detail = true;
             }
             Action::DropRow => self.pattern.clear(),
@@ -257,15 +257,15 @@ impl StepState for SourceStep {
         Vec::new()
     }
 
-    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
         match spot {
-            Spot::Choice(stop, option) => {
+            ClickTarget::Choice(stop, option) => {
                 if let Some(stop) = self.stop_list(answers).get(stop).copied() {
                     self.choose(stop, option == 1);
                 }
             }
-            Spot::Rows(stop, _) => {
-                let is_shards = self.stop_list(answers).get(stop) == Some(&Stop::Shards);
+            ClickTarget::Rows(stop, _) => {
+                let is_shards = self.stop_list(answers).get(stop) == Some(&FocusStop::Shards);
                 pointed.apply(if is_shards { &mut self.shards } else { &mut self.findings });
             }
             _ => {}
@@ -276,13 +276,13 @@ impl StepState for SourceStep {
         if std::mem::take(&mut self.shows_detail) {
             return;
         }
-        if self.stop(answers) == Stop::Pattern {
+        if self.stop(answers) == FocusStop::Pattern {
             self.pattern.key(key);
         }
     }
 
     fn paste(&mut self, text: &str, answers: &Answers) {
-        if self.stop(answers) == Stop::Pattern {
+        if self.stop(answers) == FocusStop::Pattern {
             self.pattern.paste(text);
         }
     }

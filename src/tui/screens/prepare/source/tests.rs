@@ -52,14 +52,14 @@ fn a_pattern_that_cannot_be_used_keeps_the_person_here() {
 fn lists_hand_the_focus_on_at_their_ends() {
     let mut wizard = wizard(facts_half_scanned());
     act(&mut wizard, &[Action::Last, Action::Down]);
-    assert_eq!(wizard.source.stop(&wizard.answers), Stop::Pattern);
+    assert_eq!(wizard.source.stop(&wizard.answers), FocusStop::Pattern);
     act(&mut wizard, &[Action::Down, Action::Down]);
-    assert_eq!(wizard.source.stop(&wizard.answers), Stop::Findings);
+    assert_eq!(wizard.source.stop(&wizard.answers), FocusStop::Findings);
     assert_eq!(wizard.source.findings.selected, 1);
     act(&mut wizard, &[Action::Up, Action::Up]);
-    assert_eq!(wizard.source.stop(&wizard.answers), Stop::Pattern);
+    assert_eq!(wizard.source.stop(&wizard.answers), FocusStop::Pattern);
     act(&mut wizard, &[Action::Up]);
-    assert_eq!(wizard.source.stop(&wizard.answers), Stop::Shards);
+    assert_eq!(wizard.source.stop(&wizard.answers), FocusStop::Shards);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn compressed_shards_and_duplicates_bring_their_questions() {
     facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 2], key: "000001".into(), keys: 1 }];
     let mut wizard = wizard(facts);
     let stops = wizard.source.stop_list(&wizard.answers);
-    assert_eq!(stops, [Stop::Shards, Stop::Pattern, Stop::Tgz, Stop::Duplicates]);
+    assert_eq!(stops, [FocusStop::Shards, FocusStop::Pattern, FocusStop::Tgz, FocusStop::Duplicates]);
     wizard.source.set_focus(2);
     act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.answers.plan.tgz, Tgz::Rewrite);
@@ -99,7 +99,7 @@ fn samples_in_several_pieces_bring_no_question() {
     facts.same_keys = vec![gristmill_core::DuplicateKeys { shards: vec![0, 0], key: "000001".into(), keys: 1 }];
     facts.scattered.clone_from(&facts.same_keys);
     let wizard = wizard(facts);
-    assert_eq!(wizard.source.stop_list(&wizard.answers), [Stop::Shards, Stop::Pattern]);
+    assert_eq!(wizard.source.stop_list(&wizard.answers), [FocusStop::Shards, FocusStop::Pattern]);
     let problem = wizard.answers.derived.unusable_samples.as_ref().unwrap();
     assert!(problem.message.contains("not next to each other") && problem.message.contains("a.tar"), "{problem}");
     assert!(wizard.answers.derived.problems.iter().any(|p| p.severity == gristmill_core::Severity::Refusal));
@@ -108,7 +108,7 @@ fn samples_in_several_pieces_bring_no_question() {
 #[test]
 fn excludes_are_forgotten_only_on_request_and_only_when_overwriting() {
     let mut wizard = wizard(facts_prepared());
-    assert!(!wizard.source.stop_list(&wizard.answers).contains(&Stop::ResetExcludes));
+    assert!(!wizard.source.stop_list(&wizard.answers).contains(&FocusStop::ResetExcludes));
     act(&mut wizard, &[Action::Down, Action::Down, Action::Toggle]);
     assert!(wizard.answers.plan.reset_excludes);
     assert_eq!(wizard.flags(), "--force-overwrite --reset-excludes");

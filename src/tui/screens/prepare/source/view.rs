@@ -1,9 +1,9 @@
 //! Draws step Source.
 
-use super::super::draw::Look;
-use super::super::spots::Spot;
+use super::super::draw::DrawContext;
+use super::super::spots::ClickTarget;
 use super::super::step::Answers;
-use super::{SourceStep, Stop};
+use super::{FocusStop, SourceStep};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
@@ -16,29 +16,29 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// Draws the step.
-pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let facts = &answers.facts;
     let at = step.stop(answers);
     let stops = step.stop_list(answers);
-    let rank = |of: &[Stop], otherwise: u8| if of.contains(&at) { Section::FOCUS } else { otherwise };
-    let has = |stop: Stop| stops.contains(&stop);
+    let rank = |of: &[FocusStop], otherwise: u8| if of.contains(&at) { Section::FOCUS } else { otherwise };
+    let has = |stop: FocusStop| stops.contains(&stop);
     let mut info = info_lines(facts, usize::from(area.width), look);
     info.extend(refusal_lines(answers.derived.no_access.as_ref(), usize::from(area.width), look));
-    let rerun_rows = if has(Stop::Rerun) { 4 + usize::from(has(Stop::ResetExcludes)) } else { 0 };
+    let rerun_rows = if has(FocusStop::Rerun) { 4 + usize::from(has(FocusStop::ResetExcludes)) } else { 0 };
     let findings = facts.findings.len();
     let wrong = pattern_lines(step, answers, usize::from(area.width), look);
     let doubled = duplicates_title(answers, usize::from(area.width), look);
     let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), look);
-    let key_lines = if has(Stop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
+    let key_lines = if has(FocusStop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
         // What keeps every run from writing is shown on the smallest screen, too.
         Section::fixed(info.len() + 1, if answers.derived.no_access.is_some() { Section::FOCUS } else { 3 }),
-        Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
-        Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
-        Section::fixed(1 + wrong.len().max(1), rank(&[Stop::Pattern], 2)),
-        Section::fixed(if has(Stop::Tgz) { 3 } else { 0 }, rank(&[Stop::Tgz], 1)),
-        Section::fixed(key_lines, rank(&[Stop::Duplicates], if unusable.is_empty() { 1 } else { 2 })),
-        Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[Stop::Findings], 1)),
+        Section::fixed(rerun_rows, rank(&[FocusStop::Rerun, FocusStop::ResetExcludes], 4)),
+        Section::growing(4, facts.shards.len() + 1, rank(&[FocusStop::Shards], 5)),
+        Section::fixed(1 + wrong.len().max(1), rank(&[FocusStop::Pattern], 2)),
+        Section::fixed(if has(FocusStop::Tgz) { 3 } else { 0 }, rank(&[FocusStop::Tgz], 1)),
+        Section::fixed(key_lines, rank(&[FocusStop::Duplicates], if unusable.is_empty() { 1 } else { 2 })),
+        Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[FocusStop::Findings], 1)),
     ];
     let places = stack(area, if findings > 0 { &sections } else { &sections[..6] });
     let buffer = frame.buffer_mut();
@@ -47,7 +47,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_shards(step, frame, places[2], answers, look);
     draw_pattern(step, frame, places[3], wrong, answers, look);
     draw_tgz(step, frame, places[4], answers, look);
-    if has(Stop::Duplicates) {
+    if has(FocusStop::Duplicates) {
         draw_duplicates(step, frame, places[5], doubled, answers, look);
     } else {
         draw_lines(frame.buffer_mut(), places[5], unusable);
@@ -61,7 +61,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
 }
 
 /// Kind, counts, and the parts with their shares.
-fn info_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn info_lines(facts: &DatasetFacts, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let dot = ui.glyphs.dot;
     let samples = if look.is_scanning { " so far" } else { "" };
@@ -74,7 +74,7 @@ fn info_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'st
     lines
 }
 
-fn part_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn part_lines(facts: &DatasetFacts, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     if facts.parts.is_empty() {
         let words = match facts.sketches.first() {
@@ -113,7 +113,7 @@ fn part_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'st
     lines.into_iter().map(Line::from).collect()
 }
 
-fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let Some(prepared) = answers.facts.prepared.as_ref().filter(|_| !area.is_empty()) else { return };
     let ui = look.ui;
     let by = if prepared.by_gristmill { "by gristmill" } else { "by another program" };
@@ -135,13 +135,13 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         0 => "answer everything anew; split.yaml is kept as a backup".to_owned(),
         n => format!("answer everything anew; {} kept unless you say so", count(n as u64, "exclude")),
     };
-    let focused = step.stop(answers) == Stop::Rerun;
+    let focused = step.stop(answers) == FocusStop::Rerun;
     let rows = [("update", changes.as_str(), Rerun::Update), ("overwrite", kept.as_str(), Rerun::Overwrite)];
     for (line, (label, note, value)) in rows.into_iter().enumerate() {
         let on = step.rerun == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(area, line + 1);
-        look.spots.put(place, Spot::Choice(step.number_of(Stop::Rerun, answers), line));
+        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
             buffer,
             place,
@@ -149,11 +149,11 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
             ui,
         );
     }
-    if step.stop_list(answers).contains(&Stop::ResetExcludes) {
+    if step.stop_list(answers).contains(&FocusStop::ResetExcludes) {
         let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
-        let focused = step.stop(answers) == Stop::ResetExcludes;
-        look.spots.put(row(area, 3), Spot::Switch(step.number_of(Stop::ResetExcludes, answers)));
+        let focused = step.stop(answers) == FocusStop::ResetExcludes;
+        look.spots.put(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
         OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
             buffer,
             row(area, 3),
@@ -163,9 +163,9 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
     }
 }
 
-fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == Stop::Shards;
+    let focused = look.focused && step.stop(answers) == FocusStop::Shards;
     let left_out = |at: usize, s: &ShardFacts| step.is_left_out(at, &s.name, answers);
     let shards = &answers.facts.shards;
     let columns = [
@@ -179,7 +179,7 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         return;
     }
     let heading_rows = u16::from(area.height > 1);
-    look.spots.put(below(area, heading_rows), Spot::Rows(step.number_of(Stop::Shards, answers), 0));
+    look.spots.put(below(area, heading_rows), ClickTarget::Rows(step.number_of(FocusStop::Shards, answers), 0));
     let mut state = step.shards.clone();
     let spinner = ui.spinner();
     draw_table(frame.buffer_mut(), area, &mut state, &columns, focused, ui, |at| {
@@ -209,16 +209,16 @@ fn draw_pattern(
     area: Rect,
     below_it: Vec<Line<'static>>,
     answers: &Answers,
-    look: &Look,
+    look: &DrawContext,
 ) {
     if area.is_empty() {
         return;
     }
     let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == Stop::Pattern;
+    let focused = look.focused && step.stop(answers) == FocusStop::Pattern;
     let label = "leave out, by pattern: ";
     let line = row(area, 0);
-    look.spots.put(line, Spot::Field(step.number_of(Stop::Pattern, answers)));
+    look.spots.put(line, ClickTarget::Field(step.number_of(FocusStop::Pattern, answers)));
     let label_style = if focused { ui.theme.accent } else { ui.theme.text };
     draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
@@ -228,7 +228,7 @@ fn draw_pattern(
 }
 
 /// What the pattern leaves out, or what is wrong with it.
-fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let shards = &answers.facts.shards;
     let wrong = |words: &str| {
@@ -264,7 +264,7 @@ fn draw_pair(
     title: Vec<String>,
     options: [(bool, &str, &str); 2],
     (stop, focused): (usize, bool),
-    look: &Look,
+    look: &DrawContext,
 ) {
     if area.is_empty() {
         return;
@@ -275,7 +275,7 @@ fn draw_pair(
     draw_lines(buffer, area, title.iter().map(|line| heading(line, ui)));
     for (line, (on, label, note)) in (below..).zip(options) {
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        look.spots.put(row(area, line), Spot::Choice(stop, line - below));
+        look.spots.put(row(area, line), ClickTarget::Choice(stop, line - below));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
             row(area, line),
@@ -285,19 +285,19 @@ fn draw_pair(
     }
 }
 
-fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let compressed = answers.facts.shards.iter().filter(|s| s.is_tgz).count();
     let title = format!("{} compressed (.tgz); the loader cannot read them", count(compressed as u64, "shard"));
     let options = [
         (step.tgz == Tgz::Skip, "skip", "index them and leave them out of the splits"),
         (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar next to each and use that"),
     ];
-    let focus = (step.number_of(Stop::Tgz, answers), step.stop(answers) == Stop::Tgz);
+    let focus = (step.number_of(FocusStop::Tgz, answers), step.stop(answers) == FocusStop::Tgz);
     draw_pair(frame, area, vec![title], options, focus, look);
 }
 
 /// What is wrong where no answer of this step changes it, and the way out.
-fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let Some(problem) = problem else { return Vec::new() };
     let message = text::wrap(&format!("{} {}", ui.glyphs.cross, problem.message), columns);
@@ -308,7 +308,7 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &Look) -> Vec<
 }
 
 /// What is known of keys that name two samples, in two lines at most.
-fn duplicates_title(answers: &Answers, columns: usize, look: &Look) -> Vec<String> {
+fn duplicates_title(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
     let words = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());
     let lines = text::wrap(&format!("{} {words}", look.ui.glyphs.warn), columns);
@@ -321,29 +321,29 @@ fn draw_duplicates(
     area: Rect,
     title: Vec<String>,
     answers: &Answers,
-    look: &Look,
+    look: &DrawContext,
 ) {
     let options = [
         (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out"),
         (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies are left out of the tables"),
     ];
-    let focus = (step.number_of(Stop::Duplicates, answers), step.stop(answers) == Stop::Duplicates);
+    let focus = (step.number_of(FocusStop::Duplicates, answers), step.stop(answers) == FocusStop::Duplicates);
     draw_pair(frame, area, title, options, focus, look);
 }
 
-fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     if area.is_empty() {
         return;
     }
     let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == Stop::Findings;
+    let focused = look.focused && step.stop(answers) == FocusStop::Findings;
     let findings = &answers.facts.findings;
     let title = count(findings.len() as u64, "finding");
     let mut line = heading(&title, ui);
     line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
     let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
     draw_lines(frame.buffer_mut(), area, [line]);
-    look.spots.put(list_area, Spot::Rows(step.number_of(Stop::Findings, answers), 0));
+    look.spots.put(list_area, ClickTarget::Rows(step.number_of(FocusStop::Findings, answers), 0));
     let mut state = step.findings.clone();
     draw_list(frame.buffer_mut(), list_area, &mut state, focused, ui, |at, columns| {
         let Some(problem) = findings.get(at) else { return Line::default() };
@@ -361,11 +361,11 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
     step.findings = state;
 }
 
-fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let Some(problem) = step.findings.get().and_then(|at| answers.facts.findings.get(at)) else { return };
     look.spots.clear();
-    look.spots.put(area, Spot::Page);
+    look.spots.put(area, ClickTarget::Page);
     let columns = usize::from(area.width.saturating_sub(8));
     let mut lines = vec![heading(problem.kind.title(), ui), Line::default()];
     if !problem.subject.is_empty() {

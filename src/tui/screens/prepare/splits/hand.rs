@@ -26,7 +26,7 @@ pub struct Column {
 }
 
 /// What undo restores.
-type Shape = Vec<(String, Vec<Arc<str>>)>;
+type SplitLists = Vec<(String, Vec<Arc<str>>)>;
 
 /// All columns; the last one holds the shards of no split.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +38,8 @@ pub struct Hand {
     /// Where a marked range begins, in the column in focus.
     pub mark: Option<usize>,
     order: HashMap<Arc<str>, usize>,
-    undo: Vec<Shape>,
-    redo: Vec<Shape>,
+    undo: Vec<SplitLists>,
+    redo: Vec<SplitLists>,
 }
 
 impl Hand {
@@ -216,7 +216,7 @@ impl Hand {
         self.mark = if self.mark.is_some() { None } else { row };
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> SplitLists {
         self.columns.iter().map(|c| (c.name.clone(), c.shards.clone())).collect()
     }
 
@@ -228,7 +228,7 @@ impl Hand {
         self.redo.clear();
     }
 
-    fn restore(&mut self, shape: Shape) {
+    fn restore(&mut self, shape: SplitLists) {
         self.columns = shape.into_iter().map(|(name, shards)| column(&name, shards)).collect();
         self.at = self.at.min(self.columns.len().saturating_sub(1));
         self.mark = None;

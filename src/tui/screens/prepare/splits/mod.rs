@@ -4,7 +4,7 @@ pub mod hand;
 mod recorded;
 pub(super) mod view;
 
-use super::spots::{Pointed, Spot};
+use super::spots::{ClickTarget, Pointed};
 use super::step::{Answers, Ask, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField};
@@ -35,7 +35,7 @@ impl Mode {
 
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum FocusStop {
     /// Which mode; the ratio is typed here.
     Mode,
     /// The name in a pattern row.
@@ -106,7 +106,7 @@ pub struct SplitsStep {
     /// The newest splits that had shards: what the columns begin with.
     last_full: Vec<(String, Vec<String>)>,
     /// The columns are wanted as soon as they can be filled, and then this field has the focus.
-    wants_hand: Option<Stop>,
+    wants_hand: Option<FocusStop>,
     touched: bool,
     /// What was proposed was accepted: another proposal changes nothing any more.
     accepted: bool,
@@ -115,44 +115,44 @@ pub struct SplitsStep {
 
 impl SplitsStep {
     /// The fields that are there now, in order.
-    pub fn stop_list(&self, answers: &Answers) -> Vec<Stop> {
+    pub fn stop_list(&self, answers: &Answers) -> Vec<FocusStop> {
         if answers.is_update() {
-            return vec![Stop::NewTo];
+            return vec![FocusStop::NewTo];
         }
-        let mut stops = vec![Stop::Mode];
+        let mut stops = vec![FocusStop::Mode];
         match self.mode {
-            Mode::Ratio => stops.push(Stop::Shuffle),
+            Mode::Ratio => stops.push(FocusStop::Shuffle),
             Mode::Patterns => {
-                stops.extend((0..self.rows.len()).flat_map(|row| [Stop::Name(row), Stop::Pattern(row)]));
-                stops.push(Stop::Shuffle);
+                stops.extend((0..self.rows.len()).flat_map(|row| [FocusStop::Name(row), FocusStop::Pattern(row)]));
+                stops.push(FocusStop::Shuffle);
                 if self.allow_empty || has_empty_pattern(answers) {
-                    stops.push(Stop::AllowEmpty);
+                    stops.push(FocusStop::AllowEmpty);
                 }
             }
-            Mode::Hand => stops.push(Stop::Columns),
+            Mode::Hand => stops.push(FocusStop::Columns),
         }
         stops
     }
 
     /// The field in focus.
-    pub fn stop(&self, answers: &Answers) -> Stop {
+    pub fn stop(&self, answers: &Answers) -> FocusStop {
         let stops = self.stop_list(answers);
-        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Mode)
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Mode)
     }
 
     /// The number of a field in the order of the focus.
-    pub fn number_of(&self, stop: Stop, answers: &Answers) -> usize {
+    pub fn number_of(&self, stop: FocusStop, answers: &Answers) -> usize {
         self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
 
-    fn text(&mut self, stop: Stop) -> Option<&mut TextField> {
+    fn text(&mut self, stop: FocusStop) -> Option<&mut TextField> {
         if let Some(naming) = &mut self.naming {
             return Some(naming);
         }
         match stop {
-            Stop::Mode if self.mode == Mode::Ratio => Some(&mut self.ratio),
-            Stop::Name(row) => self.rows.get_mut(row).map(|r| &mut r.name),
-            Stop::Pattern(row) => self.rows.get_mut(row).map(|r| &mut r.pattern),
+            FocusStop::Mode if self.mode == Mode::Ratio => Some(&mut self.ratio),
+            FocusStop::Name(row) => self.rows.get_mut(row).map(|r| &mut r.name),
+            FocusStop::Pattern(row) => self.rows.get_mut(row).map(|r| &mut r.pattern),
             _ => None,
         }
     }
@@ -160,7 +160,7 @@ impl SplitsStep {
     fn set_mode(&mut self, mode: Mode, answers: &Answers) {
         if mode == Mode::Hand && self.hand.is_empty() {
             if self.awaits_splits(answers) {
-                self.wants_hand = Some(Stop::Mode);
+                self.wants_hand = Some(FocusStop::Mode);
                 return;
             }
             self.fill_hand(answers);
@@ -176,10 +176,10 @@ impl SplitsStep {
     ///
     /// The columns begin with the splits as they are: while these are being worked out, that is waited for.
     pub fn by_hand(&mut self, answers: &Answers) {
-        self.take_columns(Stop::Columns, answers);
+        self.take_columns(FocusStop::Columns, answers);
     }
 
-    fn take_columns(&mut self, focus: Stop, answers: &Answers) {
+    fn take_columns(&mut self, focus: FocusStop, answers: &Answers) {
         self.wants_hand = None;
         self.set_mode(Mode::Hand, answers);
         match self.wants_hand {
@@ -218,7 +218,7 @@ impl SplitsStep {
 
     fn move_vertically(&mut self, down: bool, answers: &Answers) {
         match self.stop(answers) {
-            Stop::Mode => {
+            FocusStop::Mode => {
                 let at = Mode::ALL.iter().position(|m| *m == self.mode).unwrap_or(0);
                 let next = if down { at.checked_add(1) } else { at.checked_sub(1) };
                 match next.and_then(|n| Mode::ALL.get(n)) {
@@ -230,7 +230,7 @@ impl SplitsStep {
                 }
             }
             // Up and down stay in their column of the rows; the mode comes before the first row.
-            Stop::Name(row) | Stop::Pattern(row) => {
+            FocusStop::Name(row) | FocusStop::Pattern(row) => {
                 self.focus = match (down, row) {
                     (true, _) if row + 1 == self.rows.len() => 1 + 2 * self.rows.len(),
                     (true, _) => self.focus + 2,
@@ -239,7 +239,7 @@ impl SplitsStep {
                 };
                 self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
             }
-            Stop::NewTo => self.choose_new_to(down, answers),
+            FocusStop::NewTo => self.choose_new_to(down, answers),
             _ if down => {
                 self.focus_next(answers);
             }
@@ -327,9 +327,9 @@ impl StepState for SplitsStep {
             return Context::PrepareText;
         }
         match self.stop(answers) {
-            Stop::Mode if self.mode == Mode::Ratio => Context::PrepareText,
-            Stop::Name(_) | Stop::Pattern(_) => Context::PrepareText,
-            Stop::Columns => Context::PrepareHand,
+            FocusStop::Mode if self.mode == Mode::Ratio => Context::PrepareText,
+            FocusStop::Name(_) | FocusStop::Pattern(_) => Context::PrepareText,
+            FocusStop::Columns => Context::PrepareHand,
             _ => Context::Prepare,
         }
     }
@@ -341,13 +341,13 @@ impl StepState for SplitsStep {
         }
         let stop = self.stop(answers);
         match (stop, action) {
-            (Stop::Columns, action) => return self.act_in_columns(action),
-            (Stop::Shuffle, Action::Toggle) => {
+            (FocusStop::Columns, action) => return self.act_in_columns(action),
+            (FocusStop::Shuffle, Action::Toggle) => {
                 self.shuffle = !self.shuffle;
                 self.touched = true;
             }
-            (Stop::AllowEmpty, Action::Toggle) => self.allow_empty = !self.allow_empty,
-            (Stop::Name(row) | Stop::Pattern(row), Action::DropRow) => {
+            (FocusStop::AllowEmpty, Action::Toggle) => self.allow_empty = !self.allow_empty,
+            (FocusStop::Name(row) | FocusStop::Pattern(row), Action::DropRow) => {
                 if let Some(row) = self.rows.get_mut(row) {
                     *row = PatternRow::default();
                 }
@@ -355,38 +355,38 @@ impl StepState for SplitsStep {
                 self.touched = true;
                 self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
             }
-            (Stop::Mode, Action::DropRow) => self.ratio.clear(),
+            (FocusStop::Mode, Action::DropRow) => self.ratio.clear(),
             (_, Action::Up) => self.move_vertically(false, answers),
             (_, Action::Down) => self.move_vertically(true, answers),
             // The option at the cursor is the chosen one.
-            (Stop::Mode, Action::Toggle) => self.touched = true,
+            (FocusStop::Mode, Action::Toggle) => self.touched = true,
             _ => {}
         }
         Vec::new()
     }
 
-    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
         match spot {
-            Spot::Choice(_, option) if answers.is_update() => {
+            ClickTarget::Choice(_, option) if answers.is_update() => {
                 let names = recorded_splits(answers);
                 let name = option.checked_sub(1).and_then(|at| names.get(at).cloned());
                 if name.is_some() || has_rule(answers) {
                     self.new_to = name;
                 }
             }
-            Spot::Choice(_, option) => {
+            ClickTarget::Choice(_, option) => {
                 if let Some(mode) = Mode::ALL.get(option).filter(|mode| **mode != self.mode) {
                     self.set_mode(*mode, answers);
                 }
             }
-            Spot::Rows(_, column) => self.hand.point(column, pointed),
+            ClickTarget::Rows(_, column) => self.hand.point(column, pointed),
             _ => {}
         }
     }
 
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let stop = self.stop(answers);
-        if stop == Stop::Mode && self.naming.is_none() {
+        if stop == FocusStop::Mode && self.naming.is_none() {
             // A ratio holds no letters: those that mean something are commands, the others nothing.
             if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
                 return;
@@ -499,7 +499,7 @@ impl StepState for SplitsStep {
 impl SplitsStep {
     /// Whether the ratio has the focus.
     pub fn is_typing_ratio(&self, answers: &Answers) -> bool {
-        self.naming.is_none() && self.mode == Mode::Ratio && self.stop(answers) == Stop::Mode
+        self.naming.is_none() && self.mode == Mode::Ratio && self.stop(answers) == FocusStop::Mode
     }
 
     /// Whether the reason of the proposal is still the reason of the answer.

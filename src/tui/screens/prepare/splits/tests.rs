@@ -64,7 +64,7 @@ fn folders_named_like_splits_are_proposed_as_patterns() {
 fn a_glob_is_answered_with_the_pattern_that_was_meant() {
     let mut wizard = at_splits(facts());
     act(&mut wizard, &[Action::Down, Action::NextField]);
-    assert_eq!(wizard.splits.stop(&wizard.answers), Stop::Name(0));
+    assert_eq!(wizard.splits.stop(&wizard.answers), FocusStop::Name(0));
     type_text(&mut wizard, "val");
     act(&mut wizard, &[Action::NextField]);
     type_text(&mut wizard, "*001*");
@@ -73,7 +73,7 @@ fn a_glob_is_answered_with_the_pattern_that_was_meant() {
     clear(&mut wizard);
     type_text(&mut wizard, "shard-001*");
     assert!(matches!(&wizard.answers.derived.patterns[0], Ok(m) if m.shards.is_empty()));
-    assert!(wizard.splits.stop_list(&wizard.answers).contains(&Stop::AllowEmpty));
+    assert!(wizard.splits.stop_list(&wizard.answers).contains(&FocusStop::AllowEmpty));
     clear(&mut wizard);
     type_text(&mut wizard, "shard_001.*");
     assert_eq!(counts(&wizard), [("val".into(), 10)]);
@@ -88,15 +88,15 @@ fn arrows_stay_in_their_column_of_the_pattern_rows() {
     let mut wizard = at_splits(facts_of(&["train/a.tar", "val/a.tar"]));
     let stop = |w: &Wizard| w.splits.stop(&w.answers);
     act(&mut wizard, &[Action::NextField, Action::NextField]);
-    assert_eq!(stop(&wizard), Stop::Pattern(0));
+    assert_eq!(stop(&wizard), FocusStop::Pattern(0));
     act(&mut wizard, &[Action::Down]);
-    assert_eq!(stop(&wizard), Stop::Pattern(1));
+    assert_eq!(stop(&wizard), FocusStop::Pattern(1));
     act(&mut wizard, &[Action::Down, Action::Down]);
-    assert_eq!(stop(&wizard), Stop::Shuffle);
+    assert_eq!(stop(&wizard), FocusStop::Shuffle);
     act(&mut wizard, &[Action::Toggle]);
     assert!(wizard.answers.plan.shuffle_tars);
     act(&mut wizard, &[Action::Up, Action::Up, Action::Up, Action::Up]);
-    assert_eq!(stop(&wizard), Stop::Mode);
+    assert_eq!(stop(&wizard), FocusStop::Mode);
 }
 
 #[test]
@@ -125,7 +125,9 @@ fn splits_by_hand_begin_as_they_are_and_moves_reach_the_plan() {
 #[test]
 fn by_hand_chosen_before_splits_are_worked_out_begins_with_what_is_proposed() {
     let whole = facts();
-    for (keys, focus) in [([Action::Down, Action::Down].as_slice(), Stop::Mode), (&[Action::Splits], Stop::Columns)] {
+    for (keys, focus) in
+        [([Action::Down, Action::Down].as_slice(), FocusStop::Mode), (&[Action::Splits], FocusStop::Columns)]
+    {
         let mut wizard = wizard(DatasetFacts::new(whole.root.clone(), whole.kind));
         wizard.see(std::sync::Arc::new(whole.clone()));
         for key in [&[Action::Next], keys].concat() {
@@ -172,7 +174,7 @@ fn changing_the_way_back_and_forth_keeps_every_answer() {
 #[test]
 fn in_an_update_only_new_shards_need_a_split() {
     let mut wizard = at_splits(facts_prepared());
-    assert_eq!(wizard.splits.stop_list(&wizard.answers), [Stop::NewTo]);
+    assert_eq!(wizard.splits.stop_list(&wizard.answers), [FocusStop::NewTo]);
     act(&mut wizard, &[Action::Down, Action::Down]);
     assert_eq!(wizard.answers.plan.new_to.as_deref(), Some("val"));
     assert_eq!(wizard.flags(), "--update --new-to val");

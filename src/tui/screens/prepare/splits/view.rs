@@ -1,11 +1,11 @@
 //! Draws step Splits.
 
 use super::super::derive::written_name;
-use super::super::draw::Look;
-use super::super::spots::Spot;
+use super::super::draw::DrawContext;
+use super::super::spots::ClickTarget;
 use super::super::step::Answers;
 use super::recorded::{has_rule, recorded_rule, recorded_splits};
-use super::{Mode, SplitsStep, Stop};
+use super::{FocusStop, Mode, SplitsStep};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::{popup, split_bar, text};
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Draws the step.
-pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     if answers.is_update() {
         return draw_update(step, frame, area, answers, look);
     }
@@ -28,19 +28,19 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     let problems: Vec<Line<'static>> =
         answers.derived.split_problems().flat_map(|p| split_problem(p, columns, look)).take(8).collect();
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
-    let in_rows = matches!(at, Stop::Name(_) | Stop::Pattern(_));
+    let in_rows = matches!(at, FocusStop::Name(_) | FocusStop::Pattern(_));
     let details = match step.mode {
         Mode::Ratio => Section::fixed(0, 0),
         Mode::Patterns => Section::growing(3, step.rows.len() + 1 + broken_rows(answers), focus(in_rows, 4)),
-        Mode::Hand => Section::growing(6, 1000, focus(at == Stop::Columns, 4)),
+        Mode::Hand => Section::growing(6, 1000, focus(at == FocusStop::Columns, 4)),
     };
     let switches =
-        usize::from(step.mode != Mode::Hand) + usize::from(step.stop_list(answers).contains(&Stop::AllowEmpty));
-    let on_switch = matches!(at, Stop::Shuffle | Stop::AllowEmpty);
+        usize::from(step.mode != Mode::Hand) + usize::from(step.stop_list(answers).contains(&FocusStop::AllowEmpty));
+    let on_switch = matches!(at, FocusStop::Shuffle | FocusStop::AllowEmpty);
     let bars = answers.derived.resolved.splits.len() + usize::from(!answers.derived.resolved.unassigned.is_empty());
     let sections = [
         Section::fixed(1, 1),
-        Section::fixed(3, focus(at == Stop::Mode, 3)),
+        Section::fixed(3, focus(at == FocusStop::Mode, 3)),
         Section::fixed(usize::from(step.shows_why()), 0),
         Section::fixed(1, 0),
         details,
@@ -81,7 +81,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
 }
 
 /// A split without shards is the worst surprise of all: it is shown as an error even where it is allowed.
-fn split_problem(problem: &Problem, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn split_problem(problem: &Problem, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let mut lines = problem_lines(problem, columns, look.ui);
     if problem.kind == ProblemKind::EmptySplit {
         let error = look.ui.theme.error;
@@ -96,9 +96,9 @@ fn split_problem(problem: &Problem, columns: usize, look: &Look) -> Vec<Line<'st
     lines
 }
 
-fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
-    let focused = step.stop(answers) == Stop::Mode && step.naming.is_none();
+    let focused = step.stop(answers) == FocusStop::Mode && step.naming.is_none();
     for (line, mode) in Mode::ALL.into_iter().enumerate() {
         let on = step.mode == mode;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
@@ -109,7 +109,7 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
         };
         let place = row(area, line);
         let marks = focused && on && mode != Mode::Ratio;
-        look.spots.put(place, Spot::Choice(step.number_of(Stop::Mode, answers), line));
+        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
         OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
             frame.buffer_mut(),
             place,
@@ -133,7 +133,7 @@ fn broken_rows(answers: &Answers) -> usize {
     answers.derived.patterns.iter().filter(|p| p.as_ref().map_or(true, |m| m.shards.is_empty())).count()
 }
 
-fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let at = step.stop(answers);
     let name_width = 10u16;
@@ -147,7 +147,7 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
     let mut known = answers.derived.patterns.iter();
     // The row in focus stays in view when there are more rows than room.
     let first = match at {
-        Stop::Name(r) | Stop::Pattern(r) => (r + 3).saturating_sub(usize::from(area.height)),
+        FocusStop::Name(r) | FocusStop::Pattern(r) => (r + 3).saturating_sub(usize::from(area.height)),
         _ => 0,
     };
     for (index, pattern_row) in step.rows.iter().enumerate() {
@@ -159,16 +159,18 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
         if place.is_empty() {
             break;
         }
-        let marker = if matches!(at, Stop::Name(r) | Stop::Pattern(r) if r == index) { ui.glyphs.marker } else { " " };
+        let marker =
+            if matches!(at, FocusStop::Name(r) | FocusStop::Pattern(r) if r == index) { ui.glyphs.marker } else { " " };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(format!(" {marker}"), ui.theme.accent))]);
         let name = Rect { x: place.x + 3, width: name_width, ..place };
         let pattern = Rect { x: name.right() + 2, width: pattern_width, ..place };
         let figure = Rect { x: pattern.right() + 1, width: figure_width, ..place };
-        look.spots.put(name.intersection(place), Spot::Field(step.number_of(Stop::Name(index), answers)));
-        look.spots.put(pattern.intersection(place), Spot::Field(step.number_of(Stop::Pattern(index), answers)));
+        look.spots.put(name.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Name(index), answers)));
+        look.spots
+            .put(pattern.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Pattern(index), answers)));
         let hint = if index + 1 == step.rows.len() { "one more" } else { "name" };
-        pattern_row.name.draw(frame, name.intersection(place), look.focused && at == Stop::Name(index), hint, ui);
-        let typing = look.focused && at == Stop::Pattern(index);
+        pattern_row.name.draw(frame, name.intersection(place), look.focused && at == FocusStop::Name(index), hint, ui);
+        let typing = look.focused && at == FocusStop::Pattern(index);
         pattern_row.pattern.draw(frame, pattern.intersection(place), typing, "train/.*", ui);
         let (words, style, below) = match result {
             None => (String::new(), ui.theme.muted, None),
@@ -191,11 +193,11 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
     }
 }
 
-fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     use crate::tui::widgets::{list::draw_list, panel};
     let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == Stop::Columns && step.naming.is_none();
-    let stop = step.number_of(Stop::Columns, answers);
+    let focused = look.focused && step.stop(answers) == FocusStop::Columns && step.naming.is_none();
+    let stop = step.number_of(FocusStop::Columns, answers);
     let hand = &mut step.hand;
     let fit = usize::from((area.width / 18).max(1)).min(hand.columns.len().max(1));
     let first = (hand.at + 1).saturating_sub(fit);
@@ -223,7 +225,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let block = panel(&title, is_focused, ui);
         let inner = block.inner(rect);
         frame.render_widget(block, rect);
-        look.spots.put(inner, Spot::Rows(stop, index));
+        look.spots.put(inner, ClickTarget::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
             draw_lines(frame.buffer_mut(), inner, [Line::from(words)]);
@@ -249,15 +251,15 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     }
 }
 
-fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let at = step.stop(answers);
     let mut line = 0;
     if step.mode != Mode::Hand {
         let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "with a fixed seed, before they are divided";
-        let focused = at == Stop::Shuffle;
-        look.spots.put(row(area, line), Spot::Switch(step.number_of(Stop::Shuffle, answers)));
+        let focused = at == FocusStop::Shuffle;
+        look.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
         OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -266,11 +268,11 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         );
         line += 1;
     }
-    if step.stop_list(answers).contains(&Stop::AllowEmpty) {
+    if step.stop_list(answers).contains(&FocusStop::AllowEmpty) {
         let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a pattern without shards is meant so";
-        let focused = at == Stop::AllowEmpty;
-        look.spots.put(row(area, line), Spot::Switch(step.number_of(Stop::AllowEmpty, answers)));
+        let focused = at == FocusStop::AllowEmpty;
+        look.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
         OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -290,7 +292,7 @@ struct Bar {
 }
 
 /// One bar per split, by samples once all are counted, by bytes before.
-pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let facts = &answers.facts;
     let resolved = &answers.derived.resolved;
@@ -319,7 +321,7 @@ pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answe
     draw_lines(frame.buffer_mut(), area, lines);
 }
 
-fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, look: &Look) -> Line<'static> {
+fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, look: &DrawContext) -> Line<'static> {
     let ui = look.ui;
     let about = if is_counted { "" } else { "~" };
     let share = text::pad_start(&format!("{about}{} %", percent(bar.share)), 8);
@@ -343,7 +345,7 @@ fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, lo
 }
 
 /// In an update the splits stay; only the new shards need a place.
-fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
     let ui = look.ui;
     let names = recorded_splits(answers);
     let new = answers.facts.prepared.as_ref().map_or(0, |p| p.new_shards.len());
@@ -377,7 +379,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
-        look.spots.put(place, Spot::Choice(step.number_of(Stop::NewTo, answers), line));
+        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
         OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
             frame.buffer_mut(),
             place,
