@@ -155,7 +155,7 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
     copied(&house, "nanosets/05_modern_loss/expected", "b");
     let mut story = Start::new(&house).size(100, 30).run();
     story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
-    story.wait_for("token folder").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
+    story.wait_for("windows").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
     story.keys("tab tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab backtab").keys("+");
     story
         .wait_for("epochs")
@@ -178,7 +178,7 @@ fn an_incomplete_mixture_opens_the_form() {
     copied(&house, "nanosets/05_modern_loss/expected", "b");
     let arguments = ["mix", "index", "b", "a", "--weights", "3,1", "--sequence-length", "31", "--output", "made"];
     let mut story = Start::new(&house).arguments(&arguments).size(100, 30).run();
-    story.wait_for("token folder").wait_for("[x] b").wait_for("[x] a").wait_for("made").wait_for("epochs");
+    story.wait_for("windows").wait_for("[x] b").wait_for("[x] a").wait_for("made").wait_for("epochs");
     story.keys("enter").wait_for("everything is answered").keys("enter").wait_for("made is ready to train on");
     story.keys("esc").wait_for("Nanosets, packed").keys("q");
     assert_eq!(story.exit_code(), 0);
