@@ -109,14 +109,14 @@ pub enum Command {
     },
     /// List running and interrupted jobs
     Jobs {
-        /// Data sets to look at, in addition to recent ones
+        /// Data sets to inspect, in addition to recent ones
         paths: Vec<PathBuf>,
     },
     /// Print which key does what
     Keys,
     /// Check terminal, disk space and limits, and the state of a data set
     Doctor {
-        /// A data set to look at too
+        /// A data set to inspect too
         path: Option<PathBuf>,
     },
     /// Print versions and terminal capabilities for a bug report; no data
@@ -286,7 +286,7 @@ pub struct Globals {
     /// A drop-in name was used: its model's ways count.
     #[arg(skip)]
     pub drop_in: bool,
-    /// A drop-in name was told to show no progress.
+    /// Whether a drop-in command has a flag that hides progress.
     #[arg(skip)]
     pub no_progress: bool,
 }

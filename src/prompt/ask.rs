@@ -14,7 +14,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Refuses when nobody could answer.
+    /// Refuses if there is no terminal to answer on.
     pub fn new() -> Outcome<Self> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return Err(Failure::usage("asking questions", "this is not a terminal")
@@ -37,7 +37,7 @@ impl Ask {
         }
     }
 
-    /// What was found out; `None` where it cannot be, which is told. Only an interruption is a failure.
+    /// Returns the result; `None` after an error, which is printed. Only an interruption is a failure.
     pub fn or_refuse<T>(&self, found: Outcome<T>) -> Outcome<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),

@@ -7,7 +7,7 @@ use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::path::Path;
 
-/// What can be chosen beside writing and leaving.
+/// A choice in addition to writing and leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice<C> {
     /// Save the plan into a file.
@@ -25,18 +25,18 @@ pub(super) trait LastLook {
 
     /// Who is asked.
     fn ask(&self) -> &Ask;
-    /// What stands in the way by the answers alone.
+    /// Returns the problems of the answers alone.
     fn wrong(&self) -> Vec<Problem> {
         Vec::new()
     }
-    /// Shows what a run comes to; `false` when something stands in the way.
+    /// Shows the preview; returns `false` if a problem prevents the run.
     fn show(&self) -> Outcome<bool>;
     /// The text of a plan file.
     fn to_yaml(&self) -> Outcome<String>;
     /// Asks for something again.
     fn change(&mut self, what: Self::Change) -> Outcome<()>;
 
-    /// Shows what a run comes to and asks what to do; `false` when nothing shall be written.
+    /// Shows the preview and asks what to do; returns `false` if nothing is to be written.
     fn review(&mut self) -> Outcome<bool> {
         loop {
             let wrong = self.wrong();
@@ -60,7 +60,7 @@ pub(super) trait LastLook {
     }
 }
 
-/// Tells problems. Returns whether one of them stands in the way.
+/// Prints problems. Returns whether one of them prevents the run.
 pub(super) fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
     for problem in problems {
         let word = match problem.severity {

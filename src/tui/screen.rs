@@ -35,7 +35,7 @@ impl Ui<'_> {
     /// Returns the current spinner character.
     pub fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
-        // Half the tick rate: one step per 0.2 s is calm to look at.
+        // Half the tick rate: one step per 0.2 s does not distract.
         frames[(self.frame_count / 2) as usize % frames.len()]
     }
     /// Returns the display form of the key for `action` in `context`: `Ctrl-d`.

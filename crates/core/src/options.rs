@@ -547,7 +547,7 @@ pub fn one_of_groups(rows: &[OptionRow]) -> Vec<Vec<OptionRow>> {
 }
 
 impl OptionRow {
-    /// Returns the answer that a typed text stands for; none if it is empty.
+    /// Returns the answer of a typed text; none if it is empty.
     pub fn answer(&self, text: &str) -> Answer {
         match self.kind {
             _ if text.is_empty() => Answer::Unset,

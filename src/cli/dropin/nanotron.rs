@@ -74,7 +74,7 @@ struct JsonlArgs {
     glob_pattern: Option<String>,
 }
 
-/// What stands after `hf`.
+/// Arguments of `hf`.
 #[derive(Args, Debug)]
 struct HubArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]

@@ -31,7 +31,7 @@ pub fn jump_of(action: Action) -> Option<usize> {
     JUMPS.iter().position(|jump| *jump == action)
 }
 
-/// How a step stands.
+/// The state of a step in the list of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepMark {
     /// It is on the screen, and in order as far as one is.
@@ -53,7 +53,7 @@ pub enum StepMark {
 pub struct RailRow {
     /// The name of the step.
     pub title: &'static str,
-    /// How it stands.
+    /// Its state.
     pub standing: StepMark,
     /// It cannot be gone to now.
     pub is_disabled: bool,
@@ -84,7 +84,7 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
             _ if row.is_disabled => ui.theme.disabled,
             _ => ui.theme.text,
         };
-        // The step on the screen keeps its marker and has the cross behind it.
+        // The step on the screen keeps its marker and has the cross after it.
         let (sign, second) = match row.standing {
             StepMark::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
             _ => (format!(" {glyph} "), String::new()),

@@ -143,7 +143,7 @@ impl Workers {
         self.files.take()
     }
 
-    /// What lengths came to since the last call, for the answers that were asked last, and whether that is a first look at them.
+    /// Returns the estimates of lengths since the last call, for the newest answers, and whether each is the first one.
     pub fn take_lengths(&mut self) -> Vec<(u64, Estimated, bool)> {
         let mut taken = Vec::new();
         for (plan, found, look) in self.lengths.take() {

@@ -23,7 +23,7 @@ pub struct MediaTally {
 }
 
 impl MediaTally {
-    /// What answers would record in a WebDataset, as far as its facts tell. Reads a few entries.
+    /// Returns what the answers would record in a WebDataset, by its facts and a few entries that are read.
     pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
         Self::of_outlook(&outlook(facts, plan), !facts.scan_complete)
     }

@@ -38,7 +38,7 @@ pub struct KeySeen {
     pub name: String,
     /// Documents that have it, of those that were looked at.
     pub documents: usize,
-    /// What stands there in the first of them: raw, its beginning.
+    /// The beginning of its value in the first of them, raw.
     pub example: String,
     /// It is text there.
     pub is_text: bool,

@@ -24,7 +24,7 @@ const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 const SHOWN_TEXT: usize = 20_000;
 /// Characters of an example.
 const EXAMPLE: usize = 200;
-/// Special tokens that are told.
+/// Maximum number of special tokens that are listed.
 const MAX_SPECIALS: usize = 12;
 /// Tokenizers that are offered.
 const MAX_TOKENIZERS: usize = 50;
@@ -108,7 +108,7 @@ fn documents_of(file: &TextFile, found: &mut Documents, cancel: &Cancel) -> Outc
     Ok(())
 }
 
-/// What stands at a key, and whether it is text.
+/// Returns the value of a key, and whether it is text.
 fn example(line: &[u8], name: &str) -> (String, bool) {
     match text::value_of(line, &[name]) {
         Some(serde_json::Value::String(words)) => (words.chars().take(EXAMPLE).collect(), true),
@@ -239,7 +239,7 @@ pub fn look_at(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -
     Ok(look)
 }
 
-/// A document as text whose tokens are told apart, and as their ids.
+/// Returns a document as text with alternating tokens, and as ids.
 fn drawn(
     document: &str,
     spans: &[TokenSpan],
@@ -255,7 +255,7 @@ fn drawn(
     let mut shown = 0;
     for (at, span) in spans.iter().enumerate() {
         let tone = if at.is_multiple_of(2) { TokenTone::Even } else { TokenTone::Odd };
-        // A character of several tokens is shown once, and what no token covers with the token behind it.
+        // A character of several tokens is shown once, and text that no token covers together with the next token.
         let piece = document.get(shown..span.bytes.end.max(shown)).unwrap_or_default();
         shown = shown.max(span.bytes.end);
         let lines: Vec<String> = piece.split('\n').map(|line| display_safe(line).into_owned()).collect();

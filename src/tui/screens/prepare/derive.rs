@@ -128,14 +128,14 @@ impl Derived {
         names_of(&self.resolved, facts)
     }
 
-    /// What is wrong or odd about the splits, the worst first.
+    /// Returns the problems of the splits, the most severe first.
     pub fn split_problems(&self) -> impl Iterator<Item = &Problem> {
         let mut all: Vec<&Problem> = self.resolved.problems.iter().collect();
         all.sort_by_key(|p| Reverse(p.severity));
         all.into_iter()
     }
 
-    /// What is wrong or odd about the field map.
+    /// Returns the problems of the field map.
     pub fn field_problems(&self) -> impl Iterator<Item = &Problem> {
         use ProblemKind::{FieldFails, MissingField, NoSuchPart, UnknownField};
         self.problems.iter().filter(|p| matches!(p.kind, FieldFails | MissingField | NoSuchPart | UnknownField))
@@ -154,7 +154,7 @@ fn names_of(resolved: &Resolved, facts: &DatasetFacts) -> Vec<(String, Vec<Strin
     resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
 }
 
-/// The best way, and beside it the ratio that would do: whoever changes from patterns to a ratio finds one typed.
+/// Returns the best way, and a suitable ratio, which is already typed when the way is changed from patterns to a ratio.
 fn suggested_splits(facts: &DatasetFacts) -> SuggestedSplits {
     let mut found = SuggestedSplits::default();
     for suggestion in suggest::splits(facts) {

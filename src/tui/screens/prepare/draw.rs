@@ -16,7 +16,7 @@ use ratatui::Frame;
 /// Columns of the list of steps.
 const RAIL_WIDTH: u16 = 18;
 
-/// What drawing needs besides the state.
+/// Values that drawing needs in addition to the state.
 #[derive(Clone, Copy)]
 pub struct DrawContext<'a> {
     /// Styles, glyphs, keys.

@@ -57,7 +57,7 @@ fn shard(name: &str, samples: u64) -> ShardFacts {
     }
 }
 
-/// Half scanned, with odd things found.
+/// Half scanned, with unusual properties found.
 pub fn facts_half_scanned() -> DatasetFacts {
     let mut facts = facts();
     for (at, shard) in facts.shards.iter_mut().enumerate() {

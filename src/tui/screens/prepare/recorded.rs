@@ -4,7 +4,7 @@ use gristmill_core::{DatasetFacts, ShardState};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The facts with recorded counts in the place of those that nobody will take before the run.
+/// Returns the facts with recorded counts in place of those that are not taken before the run.
 pub fn with_recorded_counts(facts: Arc<DatasetFacts>) -> Arc<DatasetFacts> {
     let Some(prepared) = &facts.prepared else { return facts };
     let waits = |state| state == ShardState::Waiting;

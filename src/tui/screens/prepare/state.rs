@@ -54,7 +54,7 @@ pub struct Wizard {
     pub is_scanning: bool,
     /// The interrupted run that was found.
     pub interrupted: Option<Interrupted>,
-    /// Its answers were taken over, because somebody asked for it.
+    /// Whether its answers were restored on request.
     is_continued: bool,
     /// A draft was found and taken over.
     pub draft: Option<DraftFound>,
@@ -93,7 +93,7 @@ impl Wizard {
     pub fn adopt(&mut self, plan: &PreparePlan) {
         let rerun = plan.rerun.clone();
         self.source.adopt(plan, &self.answers);
-        // Later steps look at whether this is an update.
+        // Later steps depend on whether this is an update.
         self.answers.plan.rerun = rerun;
         self.splits.adopt(plan, &self.answers);
         self.sample_type.adopt(plan, &self.answers);
@@ -149,7 +149,7 @@ impl Wizard {
         let interrupted = self.interrupted.as_ref().filter(is_told)?;
         let same = interrupted::hash(&self.answers.plan, self.answers.facts.prepared.as_ref()) == interrupted.hash;
         match (same, interrupted.done) {
-            // Whoever came without asking for it is told where it makes a difference.
+            // If it was not requested, a notice says where it makes a difference.
             (true, 0) if !self.is_continued => None,
             (true, 1) => Some("an interrupted run is continued: 1 shard is done".into()),
             (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
@@ -166,7 +166,7 @@ impl Wizard {
     /// Forgets every answer and begins with what the data suggests.
     pub fn start_afresh(&mut self) {
         let answers = self.answers.clone();
-        // What was read from the data is not an answer, and nobody would ask for it again.
+        // What was read from the data is not an answer, and is not read again.
         let is_scanning = self.is_scanning;
         let (pixels, results) = (std::mem::take(&mut self.field_map.pixels), Arc::clone(&self.field_map.results));
         *self = Self::new(&answers.plan.path, Arc::clone(&answers.facts));
@@ -194,7 +194,7 @@ impl Wizard {
 
     /// Lets every step take notice of the others and makes the plan of all answers again.
     fn refresh(&mut self) {
-        // Each step looks at the plan as the steps before it left it.
+        // Each step reads the plan with the answers of the steps before it.
         self.source.refresh(&self.answers);
         self.rebuild_plan();
         self.splits.refresh(&self.answers);

@@ -72,14 +72,14 @@ impl Step {
     }
 }
 
-/// What every step may look at: the plan made of all answers, the data, and what the one does to the other.
+/// The data that every step can read: the plan of all answers, the facts of the data set, and the plan applied to them.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// All answers together.
     pub plan: PreparePlan,
     /// What is known of the data set right now.
     pub facts: Arc<DatasetFacts>,
-    /// The plan checked against the data; lags behind typing by a moment.
+    /// The plan checked against the data; follows typing after a moment.
     pub derived: Arc<Derived>,
     /// The plan of the last run, when it was ours: what an untouched answer stays at.
     pub earlier: Option<Arc<PreparePlan>>,

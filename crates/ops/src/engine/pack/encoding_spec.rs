@@ -69,25 +69,25 @@ pub struct EncodingSpec {
     pub wants_chars: bool,
 }
 
-/// Returns the recipes of a plan, in the order of its formats. Fails if an end token is missing from the plan or the vocabulary, or does
+/// Returns the specs of a plan, in the order of its formats. Fails if an end token is missing from the plan or the vocabulary, or does
 /// not fit into a token.
-pub fn recipes(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
-    let mut recipes = Vec::new();
+pub fn specs(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
+    let mut specs = Vec::new();
     if let Some(target) = &plan.modalities {
-        recipes.push(of_modalities(plan, target, tokenizer)?);
+        specs.push(of_modalities(plan, target, tokenizer)?);
     }
     if let Some(target) = &plan.nanosets {
-        recipes.push(of_nanosets(plan, target, tokenizer)?);
+        specs.push(of_nanosets(plan, target, tokenizer)?);
     }
     if let Some(target) = &plan.forager {
-        recipes.push(of_forager(plan, target, tokenizer)?);
+        specs.push(of_forager(plan, target, tokenizer)?);
     }
-    if recipes.is_empty() {
+    if specs.is_empty() {
         return Err(
             Failure::usage("packing", "no format is chosen").with_hint("--format modalities, nanosets or forager")
         );
     }
-    Ok(recipes)
+    Ok(specs)
 }
 
 fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
@@ -125,7 +125,7 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
         TokenizerKind::SentencePiece => Template::default(),
         TokenizerKind::Json => tokenizer.template()?,
     };
-    let recipe = EncodingSpec {
+    let spec = EncodingSpec {
         truncation,
         fill,
         end: End::UnlessThere(end),
@@ -133,7 +133,7 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
         wants_lines: plan.compat,
         ..EncodingSpec::new(PackFormat::Modalities, template, token, tokenizer)
     };
-    recipe.checked()
+    spec.checked()
 }
 
 /// Returns the unknown token, which the reference program uses for an end token that is not in the vocabulary; `None` if the token exists
@@ -181,13 +181,13 @@ fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) 
         return Err(Failure::usage("loss masks", "the tokenizer file fills texts up, and masks say nothing of that")
             .with_hint("take the padding out of the tokenizer file: set \"padding\" to null"));
     }
-    let recipe = EncodingSpec {
+    let spec = EncodingSpec {
         truncation: tokenizer.truncation(),
         kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
         wants_chars: target.logging_dir.is_some(),
         ..EncodingSpec::new(PackFormat::Nanosets, template, token, tokenizer)
     };
-    recipe.checked()
+    spec.checked()
 }
 
 fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
@@ -214,14 +214,14 @@ fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) ->
         // The longest of one document adds nothing.
         PaddingLength::Longest => None,
     });
-    let recipe = EncodingSpec {
+    let spec = EncodingSpec {
         truncation: tokenizer.truncation(),
         fill,
         end,
         kind: target.masks.clone().map_or(Kind::Plain, Kind::Parts),
         ..EncodingSpec::new(PackFormat::Forager, template, target.token_type(), tokenizer)
     };
-    recipe.checked()
+    spec.checked()
 }
 
 fn no_end(why: &str) -> Failure {
@@ -272,7 +272,7 @@ impl EncodingSpec {
         (lost as u64, added as u64)
     }
 
-    /// Refuses a recipe that no document could be packed with.
+    /// Refuses a spec that no document could be packed with.
     fn checked(self) -> Outcome<Self> {
         let end = match self.end {
             End::Never => None,

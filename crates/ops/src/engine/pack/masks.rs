@@ -16,12 +16,12 @@ const BAD_RANGES: &str = "its no_loss_ranges are not a list of [start, end]";
 
 /// Adds a document with its mask of ones and zeros. Only a document with ranges takes the slow path.
 pub(super) fn loss(
-    recipe: &EncodingSpec,
+    spec: &EncodingSpec,
     text: &str,
     line: &[u8],
     ids: &[u32],
     encoder: &mut Encoder,
-    lot: &mut EncodedBlock,
+    encoded: &mut EncodedBlock,
     whole: &mut Vec<u32>,
 ) -> Outcome<Result<(), &'static str>> {
     let ranges = match ranges_of(line) {
@@ -29,18 +29,18 @@ pub(super) fn loss(
         Err(reason) => return Ok(Err(reason)),
     };
     if ranges.is_empty() {
-        let before = lot.lengths.len();
-        let added = lot.add(recipe, ids, whole)?;
-        let tokens: u64 = lot.lengths.iter().skip(before).sum();
-        lot.mask.resize(lot.mask.len() + usize::try_from(tokens).unwrap_or(0), 1);
+        let before = encoded.lengths.len();
+        let added = encoded.add(spec, ids, whole)?;
+        let tokens: u64 = encoded.lengths.iter().skip(before).sum();
+        encoded.mask.resize(encoded.mask.len() + usize::try_from(tokens).unwrap_or(0), 1);
         return Ok(added);
     }
-    let spans = spans(recipe, text, encoder)?;
+    let spans = spans(spec, text, encoder)?;
     let mask = mask(&spans, &ranges);
     whole.clear();
     whole.extend(spans.iter().map(|span| span.id));
     whole.truncate(mask.len());
-    Ok(lot.add_masked(recipe, whole, &mask, recipe.length_change(ids.len())))
+    Ok(encoded.add_masked(spec, whole, &mask, spec.length_change(ids.len())))
 }
 
 /// Returns the ranges of a document, at its top level or in its `metadata`; empty if it has none.
@@ -65,15 +65,15 @@ fn ranges_of(line: &[u8]) -> Result<Vec<(usize, usize)>, &'static str> {
 }
 
 /// Returns all tokens of a document, after template and truncation.
-fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
-    let is_own_template = recipe.template.suffix.is_empty() || !recipe.template.prefix.is_empty();
-    if recipe.truncation.is_none() && is_own_template && !recipe.template.is_empty() {
+fn spans(spec: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
+    let is_own_template = spec.template.suffix.is_empty() || !spec.template.prefix.is_empty();
+    if spec.truncation.is_none() && is_own_template && !spec.template.is_empty() {
         return encoder.encode_spans_with_template(text);
     }
     let mut spans = encoder.encode_spans(text)?;
-    if let Some(truncation) = &recipe.truncation {
+    if let Some(truncation) = &spec.truncation {
         let ids: Vec<u32> = spans.iter().map(|span| span.id).collect();
-        let around = recipe.template.prefix.len() + recipe.template.suffix.len();
+        let around = spec.template.prefix.len() + spec.template.suffix.len();
         let kept = truncation.truncate(&ids, around)?.len();
         match truncation.side {
             gristmill_tokenizer::Side::Left => drop(spans.drain(..ids.len() - kept)),
@@ -81,8 +81,8 @@ fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Ve
         }
     }
     let added = |id: &u32| TokenSpan { id: *id, chars: 0..0, bytes: 0..0, is_template: true };
-    spans.splice(..0, recipe.template.prefix.iter().map(added));
-    spans.extend(recipe.template.suffix.iter().map(added));
+    spans.splice(..0, spec.template.prefix.iter().map(added));
+    spans.extend(spec.template.suffix.iter().map(added));
     Ok(spans)
 }
 
@@ -117,12 +117,12 @@ pub(super) struct PartTokens {
 
 /// Adds a document that is a list of parts.
 pub(super) fn parts(
-    recipe: &EncodingSpec,
+    spec: &EncodingSpec,
     masked: &MaskedParts,
     line: &[u8],
     document: &Document<'_>,
     (encoder, finder): (&mut Encoder, &SpecialTokenFinder),
-    lot: Option<&mut EncodedBlock>,
+    encoded: Option<&mut EncodedBlock>,
 ) -> Outcome<Result<PartTokens, &'static str>> {
     match document.text {
         Text::Blank => return Ok(Err("the line is blank")),
@@ -143,7 +143,7 @@ pub(super) fn parts(
         };
         raw.clear();
         encoder.encode(text, &mut raw)?;
-        let (lost, filled) = recipe.length_change(raw.len());
+        let (lost, filled) = spec.length_change(raw.len());
         changed = (changed.0 + lost, changed.1 + filled);
         found.tokens += raw.len() as u64;
         for id in finder.find(text, &raw) {
@@ -151,17 +151,17 @@ pub(super) fn parts(
                 found.special.push(id);
             }
         }
-        let shaped = shape(recipe, &raw, &mut whole)?;
+        let shaped = shape(spec, &raw, &mut whole)?;
         let is_masked = masked.parts.iter().any(|masked| masked == kind);
         shaped.iter().for_each(|part| ids.extend_from_slice(part));
         mask.resize(ids.len(), u8::from(is_masked));
     }
-    if let End::Always(id) | End::UnlessThere(id) = recipe.end {
+    if let End::Always(id) | End::UnlessThere(id) = spec.end {
         ids.push(id);
         mask.push(u8::from(masked.mask_end));
     }
-    Ok(match lot {
-        Some(lot) => lot.add_masked(recipe, &ids, &mask, changed).map(|()| found),
+    Ok(match encoded {
+        Some(encoded) => encoded.add_masked(spec, &ids, &mask, changed).map(|()| found),
         None => Ok(found),
     })
 }

@@ -1,7 +1,7 @@
 //! Packing tokens: lines of text become documents of ids, and each format encodes them in its own bytes.
 //!
 //! An [`EncodingSpec`] describes how one format transforms the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`]
-//! of a file into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend only on
+//! of a file into a [`PackedPiece`]: for each spec the tokens as the file will hold them, and what was left out. Pieces depend only on
 //! their own lines, so any thread may take any of them; the caller joins them in the order of the text.
 
 mod encoding_spec;
@@ -11,7 +11,7 @@ mod packed;
 mod packer;
 mod places;
 
-pub use encoding_spec::{recipes, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};
+pub use encoding_spec::{specs, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{FileBlock, Packer};

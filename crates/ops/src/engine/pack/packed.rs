@@ -24,8 +24,8 @@ pub struct SkipCount {
 /// A document that a format leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The recipes, one bit for each.
-    pub recipes: u8,
+    /// The specs, one bit for each.
+    pub specs: u8,
     /// Its line, counted from 0.
     pub line: u64,
     /// Offset of the line in the unpacked text, in bytes.
@@ -43,17 +43,17 @@ pub struct Finding {
 pub struct EncodedBlock {
     /// The tokens of all documents, as the file holds them.
     pub bytes: Vec<u8>,
-    /// One byte per token, if the recipe has masks.
+    /// One byte per token, if the spec has masks.
     pub mask: Vec<u8>,
     /// Tokens of each document.
     pub lengths: Vec<u64>,
-    /// The line of each document, if the recipe needs it.
+    /// The line of each document, if the spec needs it.
     pub lines: Vec<u64>,
-    /// Characters of each document's text, if the recipe needs them.
+    /// Characters of each document's text, if the spec needs them.
     pub chars: Vec<u64>,
-    /// Tokens of each document cut off by the recipe's truncation; empty if it has none.
+    /// Tokens of each document cut off by the spec's truncation; empty if it has none.
     pub lost: Vec<u64>,
-    /// Tokens of each document added by the recipe's padding; empty if it has none.
+    /// Tokens of each document added by the spec's padding; empty if it has none.
     pub filled: Vec<u64>,
     /// Documents left out.
     pub skipped: Vec<SkipCount>,
@@ -97,8 +97,8 @@ impl SpecialTokenCounts {
 /// The result of packing a piece. Its memory is reused.
 #[derive(Debug, Default)]
 pub struct PackedPiece {
-    /// One for each recipe.
-    pub lots: Vec<EncodedBlock>,
+    /// One for each spec.
+    pub encoded_blocks: Vec<EncodedBlock>,
     /// Documents that at least one format took.
     pub documents: u64,
     /// Raw tokens of these documents.
@@ -167,50 +167,50 @@ impl EncodedBlock {
     /// added then. `whole` is scratch memory.
     pub(super) fn add(
         &mut self,
-        recipe: &EncodingSpec,
+        spec: &EncodingSpec,
         ids: &[u32],
         whole: &mut Vec<u32>,
     ) -> Outcome<Result<(), &'static str>> {
-        let shaped = shape(recipe, ids, whole)?;
-        let end = match recipe.end {
+        let shaped = shape(spec, ids, whole)?;
+        let end = match spec.end {
             End::Always(id) => Some(id),
             End::UnlessThere(id) if shaped.iter().rev().find_map(|part| part.last()) != Some(&id) => Some(id),
             End::UnlessThere(_) | End::Never => None,
         };
         let tokens: usize = shaped.iter().map(|part| part.len()).sum();
-        if tokens == 0 && recipe.needs_tokens {
+        if tokens == 0 && spec.needs_tokens {
             return Ok(Err("the tokenizer makes no token of its text"));
         }
-        if recipe.may_overflow && !shaped.iter().all(|part| fits(recipe.token, part)) {
+        if spec.may_overflow && !shaped.iter().all(|part| fits(spec.token, part)) {
             return Ok(Err(TOO_LARGE));
         }
-        shaped.iter().for_each(|part| put(recipe.token, part, &mut self.bytes));
-        put(recipe.token, end.as_slice(), &mut self.bytes);
+        shaped.iter().for_each(|part| put(spec.token, part, &mut self.bytes));
+        put(spec.token, end.as_slice(), &mut self.bytes);
         self.lengths.push((tokens + usize::from(end.is_some())) as u64);
-        self.note_lengths(recipe, recipe.length_change(ids.len()));
+        self.note_lengths(spec, spec.length_change(ids.len()));
         Ok(Ok(()))
     }
 
-    fn note_lengths(&mut self, recipe: &EncodingSpec, (lost, filled): (u64, u64)) {
-        self.lost.extend(recipe.truncation.is_some().then_some(lost));
-        self.filled.extend(recipe.fill.is_some().then_some(filled));
+    fn note_lengths(&mut self, spec: &EncodingSpec, (lost, filled): (u64, u64)) {
+        self.lost.extend(spec.truncation.is_some().then_some(lost));
+        self.filled.extend(spec.fill.is_some().then_some(filled));
     }
 
     /// Adds a document unchanged, with its mask. `changed` is the result of [`EncodingSpec::length_change`] for its texts.
     pub(super) fn add_masked(
         &mut self,
-        recipe: &EncodingSpec,
+        spec: &EncodingSpec,
         ids: &[u32],
         mask: &[u8],
         changed: (u64, u64),
     ) -> Result<(), &'static str> {
-        if recipe.may_overflow && !fits(recipe.token, ids) {
+        if spec.may_overflow && !fits(spec.token, ids) {
             return Err(TOO_LARGE);
         }
-        put(recipe.token, ids, &mut self.bytes);
+        put(spec.token, ids, &mut self.bytes);
         self.mask.extend_from_slice(mask);
         self.lengths.push(ids.len() as u64);
-        self.note_lengths(recipe, changed);
+        self.note_lengths(spec, changed);
         Ok(())
     }
 }
@@ -218,10 +218,10 @@ impl EncodedBlock {
 const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
 /// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
-pub(super) fn shape<'a>(recipe: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
-    let Some(fill) = recipe.fill else { return recipe.template.around(ids, recipe.truncation.as_ref()) };
+pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
+    let Some(fill) = spec.fill else { return spec.template.around(ids, spec.truncation.as_ref()) };
     whole.clear();
-    recipe.template.apply(ids, recipe.truncation.as_ref(), whole)?;
+    spec.template.apply(ids, spec.truncation.as_ref(), whole)?;
     let missing = fill.length.saturating_sub(whole.len());
     match fill.side {
         Side::Right => whole.resize(whole.len() + missing, fill.id),
@@ -262,10 +262,10 @@ fn put_each<const BYTES: usize>(ids: &[u32], out: &mut Vec<u8>, bytes: impl Fn(u
 }
 
 impl PackedPiece {
-    /// Clears the piece for `recipes` recipes.
-    pub fn clear(&mut self, recipes: usize) {
-        self.lots.resize_with(recipes, EncodedBlock::default);
-        self.lots.iter_mut().for_each(EncodedBlock::clear);
+    /// Clears the piece for `specs` specs.
+    pub fn clear(&mut self, specs: usize) {
+        self.encoded_blocks.resize_with(specs, EncodedBlock::default);
+        self.encoded_blocks.iter_mut().for_each(EncodedBlock::clear);
         self.documents = 0;
         self.tokens = 0;
         self.special = SpecialTokenCounts::default();
@@ -277,8 +277,10 @@ impl PackedPiece {
 
     /// Returns the approximate memory held, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let lot = |lot: &EncodedBlock| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
-        self.lots.iter().map(lot).sum()
+        let encoded = |encoded: &EncodedBlock| {
+            encoded.bytes.capacity() + encoded.mask.capacity() + encoded.lengths.capacity() * 8
+        };
+        self.encoded_blocks.iter().map(encoded).sum()
     }
 
     pub(super) fn find(&mut self, finding: Finding) {
@@ -288,9 +290,9 @@ impl PackedPiece {
                 && last.start == finding.start
                 && last.reason == finding.reason
                 && last.is_by_design == finding.is_by_design
-                && last.recipes & finding.recipes == 0
+                && last.specs & finding.specs == 0
             {
-                last.recipes |= finding.recipes;
+                last.specs |= finding.specs;
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Runs a piece of a file through tokenizer and recipes.
+//! Runs a piece of a file through tokenizer and specs.
 
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
@@ -36,7 +36,7 @@ struct Unit<'a> {
     bytes: &'a [u8],
 }
 
-/// The recipes that a text is for.
+/// The specs that a text is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewlineMode {
     All,
@@ -50,7 +50,7 @@ struct PendingDocument<'p> {
     unit: Unit<'p>,
     reading: NewlineMode,
     held: ParsedLine<'p>,
-    /// Its position among the encoded texts; `None` if no recipe takes it.
+    /// Its position among the encoded texts; `None` if no spec takes it.
     text: Option<usize>,
 }
 
@@ -65,8 +65,8 @@ struct PendingBatch<'p> {
 
 /// Turns pieces into tokens; one for each thread.
 pub struct Packer<'a> {
-    recipes: &'a [EncodingSpec],
-    /// Whether documents are looked up by the text field for at least one recipe.
+    specs: &'a [EncodingSpec],
+    /// Whether documents are looked up by the text field for at least one spec.
     wants_text: bool,
     extractor: Extractor,
     encoder: Encoder,
@@ -78,16 +78,11 @@ pub struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    /// Returns a packer for these recipes. A jq program that does not compile is a usage error.
-    pub fn new(
-        recipes: &'a [EncodingSpec],
-        field: &TextField,
-        tokenizer: &Tokenizer,
-        cancel: &Cancel,
-    ) -> Outcome<Self> {
+    /// Returns a packer for these specs. A jq program that does not compile is a usage error.
+    pub fn new(specs: &'a [EncodingSpec], field: &TextField, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
         Ok(Self {
-            recipes,
-            wants_text: recipes.iter().any(|recipe| !matches!(recipe.kind, Kind::Parts(_))),
+            specs,
+            wants_text: specs.iter().any(|spec| !matches!(spec.kind, Kind::Parts(_))),
             extractor: Extractor::new(field)?,
             encoder: tokenizer.encoder(),
             finder: tokenizer.special_token_finder(),
@@ -106,8 +101,8 @@ impl<'a> Packer<'a> {
 
     /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
     pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
-        out.clear(self.recipes.len());
-        let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
+        out.clear(self.specs.len());
+        let has_cr = self.specs.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
         let mut queue = PendingBatch::default();
         match &piece.spans {
             None => {
@@ -150,7 +145,7 @@ impl<'a> Packer<'a> {
     }
 
     fn skip_all(&self, line: u64, start: u64, reason: &'static str, out: &mut PackedPiece) {
-        for number in 0..self.recipes.len() {
+        for number in 0..self.specs.len() {
             skip(number, Unit { number: line, start, bytes: b"" }, reason, false, ProblemKind::BadDocument, out);
         }
     }
@@ -172,7 +167,7 @@ impl<'a> Packer<'a> {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes };
             self.hold(file, part, NewlineMode::CrReaders, queue, out)?;
         }
-        if self.recipes.iter().all(ends_lines_at_cr) {
+        if self.specs.iter().all(ends_lines_at_cr) {
             return Ok(());
         }
         self.hold(file, line, NewlineMode::Others, queue, out)
@@ -192,8 +187,8 @@ impl<'a> Packer<'a> {
         }
         let held = self.extractor.hold(unit.bytes);
         let document = held.document(&self.extractor);
-        let is_for_text = |recipe: &&EncodingSpec| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
-        let mut verdicts = self.recipes.iter().filter(is_for_text).map(|recipe| verdict(recipe, &document));
+        let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && !matches!(spec.kind, Kind::Parts(_));
+        let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document));
         let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
             Some(Verdict::Take(text)) => {
                 queue.texts += 1;
@@ -209,7 +204,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// Encodes the texts of all waiting documents, and passes each to the recipes.
+    /// Encodes the texts of all waiting documents, and passes each to the specs.
     fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
@@ -227,18 +222,18 @@ impl<'a> Packer<'a> {
     }
 
     fn document(&mut self, file: usize, waiting: &PendingDocument<'_>, out: &mut PackedPiece) -> Outcome<()> {
-        let Self { recipes, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
+        let Self { specs, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
         let PendingDocument { unit, reading, held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
         let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());
-        for (number, recipe) in recipes.iter().enumerate() {
-            if !reading.wants(recipe) {
+        for (number, spec) in specs.iter().enumerate() {
+            if !reading.wants(spec) {
                 continue;
             }
-            if let Kind::Parts(parts) = &recipe.kind {
-                let lot = out.lots.get_mut(number);
-                match masks::parts(recipe, parts, unit.bytes, &document, (encoder, finder), lot)? {
+            if let Kind::Parts(parts) = &spec.kind {
+                let encoded = out.encoded_blocks.get_mut(number);
+                match masks::parts(spec, parts, unit.bytes, &document, (encoder, finder), encoded)? {
                     Ok(found) => {
                         is_taken = true;
                         special.extend(found.special);
@@ -250,7 +245,7 @@ impl<'a> Packer<'a> {
                 }
                 continue;
             }
-            let text = match verdict(recipe, &document) {
+            let text = match verdict(spec, &document) {
                 Verdict::Take(text) => text,
                 Verdict::Skip(reason) => {
                     report_keys(&document, unit, out);
@@ -276,10 +271,10 @@ impl<'a> Packer<'a> {
                     }
                 }
             }
-            let Some(lot) = out.lots.get_mut(number) else { continue };
-            let added = match recipe.kind {
-                Kind::LossMask => masks::loss(recipe, text, unit.bytes, ids, encoder, lot, whole)?,
-                Kind::Plain | Kind::Parts(_) => lot.add(recipe, ids, whole)?,
+            let Some(encoded) = out.encoded_blocks.get_mut(number) else { continue };
+            let added = match spec.kind {
+                Kind::LossMask => masks::loss(spec, text, unit.bytes, ids, encoder, encoded, whole)?,
+                Kind::Plain | Kind::Parts(_) => encoded.add(spec, ids, whole)?,
             };
             match added {
                 Ok(()) => {
@@ -287,11 +282,11 @@ impl<'a> Packer<'a> {
                         special.extend(finder.find(text, ids));
                     }
                     is_taken = true;
-                    if recipe.wants_lines {
-                        lot.lines.push(unit.number);
+                    if spec.wants_lines {
+                        encoded.lines.push(unit.number);
                     }
-                    if recipe.wants_chars {
-                        lot.chars.push(bytecount(text));
+                    if spec.wants_chars {
+                        encoded.chars.push(bytecount(text));
                     }
                 }
                 Err(reason) => skip(number, unit, reason, false, ProblemKind::BadDocument, out),
@@ -314,21 +309,21 @@ impl PendingBatch<'_> {
 }
 
 impl NewlineMode {
-    fn wants(self, recipe: &EncodingSpec) -> bool {
+    fn wants(self, spec: &EncodingSpec) -> bool {
         match self {
             Self::All => true,
-            Self::CrReaders => ends_lines_at_cr(recipe),
-            Self::Others => !ends_lines_at_cr(recipe),
+            Self::CrReaders => ends_lines_at_cr(spec),
+            Self::Others => !ends_lines_at_cr(spec),
         }
     }
 }
 
 /// Returns the verdict on a document; all accepted texts are the same.
-fn verdict<'t>(recipe: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
+fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
-        // The recipe decides whether an empty text has tokens, at least those of a template.
-        Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.format) => Verdict::Take(""),
-        _ => document.verdict(recipe.format),
+        // The spec decides whether an empty text has tokens, at least those of a template.
+        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(spec.format) => Verdict::Take(""),
+        _ => document.verdict(spec.format),
     }
 }
 
@@ -342,8 +337,8 @@ fn document_number(file: usize, line: u64) -> u64 {
     (file as u64).wrapping_mul(1_000_003).wrapping_add(line)
 }
 
-fn ends_lines_at_cr(recipe: &EncodingSpec) -> bool {
-    recipe.format == PackFormat::Nanosets
+fn ends_lines_at_cr(spec: &EncodingSpec) -> bool {
+    spec.format == PackFormat::Nanosets
 }
 
 fn kind_of(document: &Document<'_>) -> ProblemKind {
@@ -364,16 +359,16 @@ fn report_keys(document: &Document<'_>, unit: Unit<'_>, out: &mut PackedPiece) {
 }
 
 fn skip(
-    recipe: usize,
+    spec: usize,
     unit: Unit<'_>,
     reason: &'static str,
     is_by_design: bool,
     kind: ProblemKind,
     out: &mut PackedPiece,
 ) {
-    if let Some(lot) = out.lots.get_mut(recipe) {
-        lot.skip(unit.number, reason, is_by_design);
+    if let Some(encoded) = out.encoded_blocks.get_mut(spec) {
+        encoded.skip(unit.number, reason, is_by_design);
     }
-    let recipes = 1_u8.checked_shl(u32::try_from(recipe).unwrap_or(0)).unwrap_or(0);
-    out.find(Finding { recipes, line: unit.number, start: unit.start, reason, is_by_design, kind });
+    let specs = 1_u8.checked_shl(u32::try_from(spec).unwrap_or(0)).unwrap_or(0);
+    out.find(Finding { specs, line: unit.number, start: unit.start, reason, is_by_design, kind });
 }

@@ -56,12 +56,12 @@ pub(super) fn head_of(name: &str) -> usize {
 }
 
 /// Whether this run reads parts of a spool again; other spools become files unchanged.
-fn is_read_again(name: &str, plan: &PackPlan, recipes: &[EncodingSpec]) -> bool {
+fn is_read_again(name: &str, plan: &PackPlan, specs: &[EncodingSpec]) -> bool {
     match Path::new(name).extension().and_then(|end| end.to_str()) {
         Some("pbin") => false,
         Some("ds") => plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled),
         // Masks are interleaved with the tokens.
-        Some("tokens") => recipes.iter().any(|recipe| matches!(recipe.kind, Kind::Parts(_))),
+        Some("tokens") => specs.iter().any(|spec| matches!(spec.kind, Kind::Parts(_))),
         _ => true,
     }
 }
@@ -70,11 +70,11 @@ fn is_read_again(name: &str, plan: &PackPlan, recipes: &[EncodingSpec]) -> bool 
 pub(super) struct Assembler<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
-    recipes: &'a [EncodingSpec],
+    specs: &'a [EncodingSpec],
     dir: PathBuf,
     journal: Journal,
     commit_bytes: u64,
-    /// The current pass and its recipes.
+    /// The current pass and its specs.
     pass: Option<&'a Pass>,
     place: ResumePosition,
     /// The file that is being assembled.
@@ -111,7 +111,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn new(
         context: &'a TaskContext,
         plan: &'a PackPlan,
-        recipes: &'a [EncodingSpec],
+        specs: &'a [EncodingSpec],
         dir: &Path,
         journal: Journal,
         record: Option<Record>,
@@ -122,7 +122,7 @@ impl<'a> Assembler<'a> {
         for (name, mark) in &record.marks {
             context.cancel.check()?;
             match Spool::resume(&dir.join(name), *mark, head_of(name))? {
-                Some(spool) => spools.insert(name.clone(), spool.read_again(is_read_again(name, plan, recipes))),
+                Some(spool) => spools.insert(name.clone(), spool.read_again(is_read_again(name, plan, specs))),
                 None => return Ok(None),
             };
         }
@@ -130,11 +130,11 @@ impl<'a> Assembler<'a> {
         for problem in &record.problems {
             *kept.entry(problem.severity).or_default() += 1;
         }
-        record.totals.targets.resize_with(recipes.len(), Default::default);
+        record.totals.targets.resize_with(specs.len(), Default::default);
         Ok(Some(Self {
             context,
             plan,
-            recipes,
+            specs,
             dir: dir.to_owned(),
             journal,
             commit_bytes,
@@ -186,15 +186,15 @@ impl<'a> Assembler<'a> {
 
     /// Ends a pass; the next one begins at its first file.
     pub(super) fn leave(&mut self, pass: &Pass, ranks: &[u32]) -> Outcome<()> {
-        let recipes = self.recipes;
-        for recipe in pass.recipes.iter().filter_map(|number| recipes.get(*number)) {
-            match recipe.format {
+        let specs = self.specs;
+        for spec in pass.specs.iter().filter_map(|number| specs.get(*number)) {
+            match spec.format {
                 PackFormat::Forager => {
                     let last = pass.files.len().saturating_sub(1);
-                    for (name, sample_bytes) in self.sample_spools(recipe) {
+                    for (name, sample_bytes) in self.sample_spools(spec) {
                         let begun = self.spools.get(&name(last)).map_or(0, |spool| spool.bytes() % sample_bytes);
                         if name(last) == name::samples(last) {
-                            self.totals.dropped_samples = begun / recipe.token.bytes() as u64;
+                            self.totals.dropped_samples = begun / spec.token.bytes() as u64;
                         }
                         self.end_samples(&name(last), sample_bytes)?;
                     }
@@ -202,7 +202,7 @@ impl<'a> Assembler<'a> {
                 PackFormat::Nanosets => {
                     // A task without input files also has output files.
                     let ends: &[&str] =
-                        if recipe.kind == Kind::LossMask { &["ds", "index", "loss"] } else { &["ds", "index"] };
+                        if spec.kind == Kind::LossMask { &["ds", "index", "loss"] } else { &["ds", "index"] };
                     for name in ranks.iter().flat_map(|rank| ends.iter().map(|end| name::task(*rank, end))) {
                         if !self.spools.contains_key(&name) {
                             self.fresh(&name)?;
@@ -227,34 +227,34 @@ impl<'a> Assembler<'a> {
             self.begin(pass, file)?;
         }
         let Some((input, role)) = pass.files.get(file).zip(pass.roles.get(file)) else { return Err(missing_file()) };
-        let recipes = self.recipes;
+        let specs = self.specs;
         let is_past_limit = self.is_full();
         // Without a limit, the texts of all documents; with one, what the format with most of them keeps.
         let mut most = (packed.documents, packed.tokens);
         if self.plan.limit_tokens.is_some() {
             most = (0, 0);
         }
-        for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
-            let Some(recipe) = recipes.get(*number) else { continue };
-            let lot = &*self.within_limit(*number, recipe, lot)?;
+        for (number, encoded) in pass.specs.iter().zip(&packed.encoded_blocks) {
+            let Some(spec) = specs.get(*number) else { continue };
+            let encoded = &*self.within_limit(*number, spec, encoded)?;
             let kept = match self.plan.limit_tokens {
-                Some(_) => (lot.lengths.len() as u64, lot.lengths.iter().sum()),
+                Some(_) => (encoded.lengths.len() as u64, encoded.lengths.iter().sum()),
                 None => most,
             };
             most = most.max(kept);
-            let all = 0..lot.lengths.len();
-            let wanted = match recipe.format {
-                PackFormat::Modalities if recipe.wants_lines => self.add_by_batch(role.pbin, lot).map(|()| all)?,
-                PackFormat::Modalities => self.add_pbin(role.pbin, lot).map(|()| all)?,
-                PackFormat::Nanosets => self.add_task(role.rank, recipe, lot)?,
-                PackFormat::Forager => self.add_samples(role.samples, recipe, lot, input).map(|()| all)?,
+            let all = 0..encoded.lengths.len();
+            let wanted = match spec.format {
+                PackFormat::Modalities if spec.wants_lines => self.add_by_batch(role.pbin, encoded).map(|()| all)?,
+                PackFormat::Modalities => self.add_pbin(role.pbin, encoded).map(|()| all)?,
+                PackFormat::Nanosets => self.add_task(role.rank, spec, encoded)?,
+                PackFormat::Forager => self.add_samples(role.samples, spec, encoded, input).map(|()| all)?,
             };
             if let Some(totals) = self.totals.targets.get_mut(*number) {
                 totals.documents += kept.0;
-                totals.tokens += kept.1.saturating_sub(lot.lost.iter().sum());
-                totals.truncated.add(lot.lost.get(wanted.clone()).unwrap_or_default());
-                totals.padded.add(lot.filled.get(wanted).unwrap_or_default());
-                for skipped in &lot.skipped {
+                totals.tokens += kept.1.saturating_sub(encoded.lost.iter().sum());
+                totals.truncated.add(encoded.lost.get(wanted.clone()).unwrap_or_default());
+                totals.padded.add(encoded.filled.get(wanted).unwrap_or_default());
+                for skipped in &encoded.skipped {
                     totals.skip(skipped.reason, skipped.is_by_design, skipped.documents);
                 }
             }
@@ -282,10 +282,10 @@ impl<'a> Assembler<'a> {
         }
         if fed.is_last {
             let is_dealt = pass
-                .recipes
+                .specs
                 .iter()
-                .filter_map(|number| recipes.get(*number))
-                .any(|recipe| recipe.format == PackFormat::Nanosets);
+                .filter_map(|number| specs.get(*number))
+                .any(|spec| spec.format == PackFormat::Nanosets);
             if let Some(counts) = self.tasks.get_mut(&role.rank).filter(|_| is_dealt) {
                 counts.documents.add(std::mem::take(&mut counts.in_file));
             }
@@ -299,7 +299,7 @@ impl<'a> Assembler<'a> {
         self.since += fed.piece.block.bytes.len() as u64;
         let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
         // The documents lost with a batch are only known at its end.
-        let may = fed.is_last || !recipes.iter().any(|recipe| recipe.wants_lines);
+        let may = fed.is_last || !specs.iter().any(|spec| spec.wants_lines);
         if is_due && may {
             self.commit()?;
         }
@@ -347,8 +347,7 @@ impl<'a> Assembler<'a> {
     fn is_open(&self, name: &str) -> bool {
         let Some(pass) = self.pass.filter(|_| self.spools.contains_key(name)) else { return false };
         let role = self.begun.and_then(|file| pass.roles.get(file));
-        let mut formats =
-            pass.recipes.iter().filter_map(|number| self.recipes.get(*number)).map(|recipe| recipe.format);
+        let mut formats = pass.specs.iter().filter_map(|number| self.specs.get(*number)).map(|spec| spec.format);
         formats.any(|format| match format {
             PackFormat::Modalities => role.is_some_and(|role| name == name::pbin(role.pbin)),
             PackFormat::Nanosets => name.starts_with('n'),
@@ -365,14 +364,14 @@ impl<'a> Assembler<'a> {
         self.begun = Some(file);
         self.batch = Batch::default();
         let Some(role) = pass.roles.get(file) else { return Err(missing_file()) };
-        for recipe in pass.recipes.iter().filter_map(|number| self.recipes.get(*number)) {
-            match recipe.format {
+        for spec in pass.specs.iter().filter_map(|number| self.specs.get(*number)) {
+            match spec.format {
                 PackFormat::Modalities => {
                     self.fresh(&name::pbin(role.pbin))?;
                     self.fresh(&name::pbin_lengths(role.pbin))?;
                 }
                 PackFormat::Nanosets => self.tasks.entry(role.rank).or_default().files += 1,
-                PackFormat::Forager => self.begin_samples(recipe, role.samples)?,
+                PackFormat::Forager => self.begin_samples(spec, role.samples)?,
             }
         }
         Ok(())
@@ -401,7 +400,7 @@ impl<'a> Assembler<'a> {
 
     fn fresh(&mut self, name: &str) -> Outcome<()> {
         let spool = Spool::create(&*self.context.fs, &self.dir.join(name), head_of(name))?;
-        let spool = spool.read_again(is_read_again(name, self.plan, self.recipes));
+        let spool = spool.read_again(is_read_again(name, self.plan, self.specs));
         self.spools.insert(name.to_owned(), spool);
         self.grown.insert(name.to_owned());
         self.show_output(name);

@@ -14,14 +14,14 @@ const MAX_NAMED: usize = 3;
 /// itself are not problems, as with Modalities, which ignores those of the tokenizer file.
 pub(super) fn length_changes(
     plan: &PackPlan,
-    recipe: &EncodingSpec,
+    spec: &EncodingSpec,
     truncated: LengthChange,
     padded: LengthChange,
 ) -> Vec<Problem> {
-    if recipe.format == PackFormat::Modalities {
+    if spec.format == PackFormat::Modalities {
         return Vec::new();
     }
-    let of = if plan.formats().len() > 1 { format!(" of {}", recipe.format.word()) } else { String::new() };
+    let of = if plan.formats().len() > 1 { format!(" of {}", spec.format.word()) } else { String::new() };
     let are = |change: LengthChange| {
         format!("{}{of} {}", count(change.documents, "document"), agree(change.documents, "is", "are"))
     };
@@ -31,7 +31,7 @@ pub(super) fn length_changes(
     };
     let mut problems = Vec::new();
     if truncated.documents > 0 {
-        let most = recipe.truncation.as_ref().map_or(0, |truncation| truncation.max_length);
+        let most = spec.truncation.as_ref().map_or(0, |truncation| truncation.max_length);
         let why = format!(
             "{} truncated to {} by the tokenizer file, {} lost",
             are(truncated),

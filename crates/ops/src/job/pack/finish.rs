@@ -54,11 +54,11 @@ pub(super) struct Finishing<'a> {
 
 impl Finishing<'_> {
     /// Finishes the files of a format.
-    pub(super) fn run(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
-        match recipe.format {
-            PackFormat::Modalities => self.pbins(recipe),
-            PackFormat::Nanosets => tasks::finish(self, recipe),
-            PackFormat::Forager => self.samples(recipe),
+    pub(super) fn run(&self, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
+        match spec.format {
+            PackFormat::Modalities => self.pbins(spec),
+            PackFormat::Nanosets => tasks::finish(self, spec),
+            PackFormat::Forager => self.samples(spec),
         }
     }
 
@@ -70,10 +70,10 @@ impl Finishing<'_> {
         self.marks.get(name).map_or(0, |mark| mark.bytes)
     }
 
-    fn pbins(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
+    fn pbins(&self, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let numbers: Vec<usize> = (0..self.inputs.pbins.len()).collect();
         let context = self.context;
-        let width = recipe.token.bytes() as u64;
+        let width = spec.token.bytes() as u64;
         let done = run_units(&numbers, context.options.threads, &context.cancel, |number| {
             let (tokens, lengths) = (name::pbin(*number), name::pbin_lengths(*number));
             let path = self.spool(&tokens);
@@ -97,7 +97,7 @@ impl Finishing<'_> {
                 Ok(())
             })?;
             index.finish(&mut |piece| file.write_all(piece))?;
-            let token_bytes = u8::try_from(recipe.token.bytes()).unwrap_or(4);
+            let token_bytes = u8::try_from(spec.token.bytes()).unwrap_or(4);
             file.overwrite(&Header { data_bytes: data, token_bytes }.to_bytes(), 0)?;
             file.close()?;
             context.progress.add(1, 0);
@@ -113,7 +113,7 @@ impl Finishing<'_> {
         Ok((made, sums))
     }
 
-    fn samples(&self, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
+    fn samples(&self, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let size = self.plan.forager.as_ref().map(|target| target.sample_size);
         let dir = self.layout.finished();
         let mut made = Vec::new();
@@ -125,24 +125,24 @@ impl Finishing<'_> {
         for (number, sample_file) in self.inputs.samples.iter().enumerate() {
             self.context.cancel.check()?;
             let tokens = self.bytes(&name::samples(number));
-            sums.tokens += tokens / recipe.token.bytes() as u64;
+            sums.tokens += tokens / spec.token.bytes() as u64;
             let mut written = self.spool(&name::samples(number));
             self.context.fs.reopen_file(&written, tokens)?.close()?;
             let mut row = Row { file: listed, offset: 0, rows: &mut rows };
             let before = row.rows.len();
-            match (size, &recipe.kind) {
+            match (size, &spec.kind) {
                 (Some(SampleSize::Fixed(size)), Kind::Parts(_)) => {
-                    written = self.interleave(number, size, recipe.token.bytes() as u64)?;
-                    let bytes = size * (recipe.token.bytes() as u64 + 1);
+                    written = self.interleave(number, size, spec.token.bytes() as u64)?;
+                    let bytes = size * (spec.token.bytes() as u64 + 1);
                     row.repeat(bytes, self.bytes(&name::samples_mask(number)) / size)?;
                 }
                 (Some(SampleSize::Fixed(size)), _) => {
-                    let bytes = size * recipe.token.bytes() as u64;
+                    let bytes = size * spec.token.bytes() as u64;
                     row.repeat(bytes, tokens / bytes)?;
                 }
                 _ => {
                     let lengths = name::samples_lengths(number);
-                    let width = recipe.token.bytes() as u64;
+                    let width = spec.token.bytes() as u64;
                     let mut left = Vec::new();
                     each_chunk(&self.spool(&lengths), 0, self.bytes(&lengths), &mut |bytes| {
                         left.extend_from_slice(bytes);
@@ -168,8 +168,8 @@ impl Finishing<'_> {
             target: self.layout.index(self.plan, "sample_locations.bin"),
             completes: true,
         });
-        if let (Some(SampleSize::Fixed(size)), Kind::Parts(_)) = (size, &recipe.kind) {
-            let written = self.write("sample_schema.json", schema(size, recipe).as_bytes())?;
+        if let (Some(SampleSize::Fixed(size)), Kind::Parts(_)) = (size, &spec.kind) {
+            let written = self.write("sample_schema.json", schema(size, spec).as_bytes())?;
             let target = self.layout.index(self.plan, "sample_schema.json");
             made.push(FinishedFile { written, target, completes: true });
         }
@@ -241,9 +241,9 @@ fn listed_name(sample_file: &str) -> Outcome<String> {
 }
 
 /// `sample_schema.json` (docs/formats/forager.md §1.3).
-fn schema(size: u64, recipe: &EncodingSpec) -> String {
-    let tokens = recipe.token.numpy_name();
-    let mask_at = size * recipe.token.bytes() as u64;
+fn schema(size: u64, spec: &EncodingSpec) -> String {
+    let tokens = spec.token.numpy_name();
+    let mask_at = size * spec.token.bytes() as u64;
     let total = mask_at + size;
     format!(
         "{{\n  \"sample_size\": {size},\n  \"arrays\": [\n    {{\n      \"name\": \"tokens\",\n      \"dtype\": \"{tokens}\",\n      \"offset\": 0\n    }},\n    {{\n      \"name\": \"loss_mask\",\n      \"dtype\": \"uint8\",\n      \"offset\": {mask_at}\n    }}\n  ],\n  \"total_bytes_per_sample\": {total}\n}}"

@@ -19,8 +19,8 @@ const MAX_TASKS: usize = 64;
 pub(super) struct Pass {
     /// In reading order.
     pub(super) files: Vec<TextFile>,
-    /// Indexes of the recipes.
-    pub(super) recipes: Vec<usize>,
+    /// Indexes of the specs.
+    pub(super) specs: Vec<usize>,
     /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
     /// Outputs of each file for each format; parallel to `files`.
@@ -78,7 +78,7 @@ pub(super) fn find(
                 .with_hint("without --compat they get the names of their folders in front")
         })?;
         let roles = (0..files.len()).map(|samples| Role { samples, ..Role::default() }).collect();
-        inputs.passes.push(Pass { files, recipes: vec![position(PackFormat::Forager)], index: None, roles });
+        inputs.passes.push(Pass { files, specs: vec![position(PackFormat::Forager)], index: None, roles });
     }
     if let Some(target) = &plan.nanosets {
         let files = inputs.listed(plan, PackFormat::Nanosets, cancel)?;
@@ -125,7 +125,7 @@ pub(super) fn find(
                     )
                     .on(Subject::path(&file.path)));
                 }
-                inputs.passes.push(Pass { files, recipes: vec![number], index: Some(PathBuf::from(index)), roles });
+                inputs.passes.push(Pass { files, specs: vec![number], index: Some(PathBuf::from(index)), roles });
             }
             None => inputs.add(number, files, roles, &|role, new| role.pbin = new.pbin, &|_, _| true),
         }
@@ -165,7 +165,7 @@ impl Inputs {
     /// Adds a format to a pass that reads the same files in a suitable order, or otherwise to a new pass.
     fn add(
         &mut self,
-        recipe: usize,
+        spec: usize,
         files: Vec<TextFile>,
         roles: Vec<Role>,
         take: &dyn Fn(&mut Role, &Role),
@@ -184,11 +184,11 @@ impl Inputs {
                     take(known, role);
                 }
             }
-            pass.recipes.push(recipe);
-            pass.recipes.sort_unstable();
+            pass.specs.push(spec);
+            pass.specs.sort_unstable();
             return;
         }
-        self.passes.push(Pass { files, recipes: vec![recipe], index: None, roles });
+        self.passes.push(Pass { files, specs: vec![spec], index: None, roles });
     }
 
     /// Returns every file once.
@@ -206,8 +206,8 @@ impl Inputs {
 
     /// Returns the relative names of the files of a task of Nanosets, in its order.
     pub(super) fn files_of_rank(&self, plan: &PackPlan, rank: u32) -> Vec<&str> {
-        let recipe = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
-        let pass = recipe.and_then(|recipe| self.passes.iter().find(|pass| pass.recipes.contains(&recipe)));
+        let spec = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
+        let pass = spec.and_then(|spec| self.passes.iter().find(|pass| pass.specs.contains(&spec)));
         let files = pass.into_iter().flat_map(|pass| pass.files.iter().zip(&pass.roles));
         files.filter(|(_, role)| role.rank == rank).map(|(file, _)| file.name.as_str()).collect()
     }
@@ -221,7 +221,7 @@ impl Inputs {
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
-            text.push_str(&format!("{:?} {:?}\n", pass.recipes, pass.index.as_deref().map(whole)));
+            text.push_str(&format!("{:?} {:?}\n", pass.specs, pass.index.as_deref().map(whole)));
             for (file, role) in pass.files.iter().zip(&pass.roles) {
                 text.push_str(&format!("{:?} {:?} {:?} {role:?}\n", whole(&file.path), file.name, file.stamp));
             }

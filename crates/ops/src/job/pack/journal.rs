@@ -39,7 +39,7 @@ pub(super) struct Totals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
     pub(super) bytes: u64,
-    /// One entry per recipe.
+    /// One entry per spec.
     pub(super) targets: Vec<TargetTotals>,
     /// Forager: tokens after the last whole sample.
     pub(super) dropped_samples: u64,
@@ -68,7 +68,7 @@ impl LengthChange {
     }
 }
 
-/// Counts of a recipe: documents with text, and the tokens of their texts.
+/// Counts of a spec: documents with text, and the tokens of their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TargetTotals {
     pub(super) documents: u64,

@@ -14,14 +14,14 @@ use walkdir::WalkDir;
 
 /// Lists the files that a plan writes, by the spools that they are made of. The number of files of a shuffled task is only known at its
 /// end.
-pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inputs: &Inputs, recipes: &[EncodingSpec]) {
-    let files = recipes.iter().flat_map(|recipe| match (recipe.format, &plan.nanosets) {
+pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
+    let files = specs.iter().flat_map(|spec| match (spec.format, &plan.nanosets) {
         (PackFormat::Modalities, _) => {
             let pbin = |(number, name): (usize, &String)| (name::pbin(number), shown(layout, &layout.pbin(name)));
             inputs.pbins.iter().enumerate().map(pbin).collect()
         }
         (PackFormat::Nanosets, Some(target)) => {
-            inputs.ranks.iter().flat_map(|rank| task(layout, recipe, target, *rank)).collect()
+            inputs.ranks.iter().flat_map(|rank| task(layout, spec, target, *rank)).collect()
         }
         (PackFormat::Nanosets, None) => Vec::new(),
         (PackFormat::Forager, _) => {
@@ -35,7 +35,7 @@ pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inpu
     board.expect(files);
 }
 
-fn task(layout: &Layout, recipe: &EncodingSpec, target: &NanosetsTarget, rank: u32) -> Vec<(String, String)> {
+fn task(layout: &Layout, spec: &EncodingSpec, target: &NanosetsTarget, rank: u32) -> Vec<(String, String)> {
     let prefix = target.prefix.as_deref();
     let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
     let data = layout.task(&match target.is_shuffled() {
@@ -43,7 +43,7 @@ fn task(layout: &Layout, recipe: &EncodingSpec, target: &NanosetsTarget, rank: u
         false => names::unshuffled(prefix, rank),
     });
     let mut files = vec![("ds", data.clone()), ("index", index_path(&data))];
-    if recipe.kind == Kind::LossMask {
+    if spec.kind == Kind::LossMask {
         files.push(("loss", loss_path(&data)));
     }
     files.push(("metadata", metadata_path(&data)));

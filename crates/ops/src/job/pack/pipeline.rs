@@ -43,7 +43,7 @@ pub(super) enum PassEnd {
 pub(super) fn run(
     feed: Feed<'_>,
     assembler: &mut Assembler<'_>,
-    recipes: &[EncodingSpec],
+    specs: &[EncodingSpec],
     field: &TextField,
     tokenizer: &Tokenizer,
     limits: Limits,
@@ -71,7 +71,7 @@ pub(super) fn run(
     };
     let mut pack = || {
         result = run_units(&workers, limits.threads, &stop, |_| {
-            let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
+            let mut packer = Packer::new(specs, field, tokenizer, cancel)?.within(limits.words);
             pipeline.work(&mut packer, cancel, &stop)
         })
     };

@@ -10,7 +10,7 @@ use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use super::stats;
-use crate::engine::pack::{plan_hash, recipes, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
+use crate::engine::pack::{plan_hash, specs, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
@@ -35,7 +35,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     let mut layout = Layout::of(plan)?;
     let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
     tokenizer.verify_against_reference();
-    let recipes = recipes(plan, &tokenizer)?;
+    let specs = specs(plan, &tokenizer)?;
     let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
     check_tasks(plan, inputs.tasks)?;
     layout.settle(plan, &inputs)?;
@@ -56,9 +56,9 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         problems.extend(layouts::preview(&inputs.line_files(), "packing", options.threads, cancel)?);
     }
     problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
-    let mut sampling = Sampling::new(recipes.len());
+    let mut sampling = Sampling::new(specs.len());
     for pass in &inputs.passes {
-        sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
+        sampling.pass(plan, pass, &specs, &tokenizer, cancel)?;
     }
     if !problems.iter().any(|problem| problem.severity == Severity::Refusal) {
         match sampling.refusal(plan, &inputs) {
@@ -67,7 +67,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         }
     }
     let targets: Vec<TargetPreview> =
-        recipes.iter().enumerate().map(|(at, recipe)| sampling.target(at, recipe, plan, &layout, &inputs)).collect();
+        specs.iter().enumerate().map(|(at, spec)| sampling.target(at, spec, plan, &layout, &inputs)).collect();
     let (needed_bytes, free_bytes) = (needed(plan, &targets), space::free_bytes(&layout.output)?);
     if free_bytes < needed_bytes && !nothing_to_do {
         let why = format!("about {} are needed, and {} are free", text::bytes(needed_bytes), text::bytes(free_bytes));
@@ -116,7 +116,7 @@ fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
     targets.iter().map(one).sum()
 }
 
-/// Results of a recipe in the sample.
+/// Results of a spec in the sample.
 #[derive(Clone, Debug, Default)]
 struct Row {
     documents: u64,
@@ -137,11 +137,11 @@ impl Row {
         (figure as f64 * self.text as f64 / self.seen as f64).round() as u64
     }
 
-    fn add(&mut self, lot: &EncodedBlock) {
-        self.documents += lot.lengths.len() as u64;
-        self.tokens += lot.tokens();
-        self.mask += lot.mask.len() as u64;
-        for skip in &lot.skipped {
+    fn add(&mut self, encoded: &EncodedBlock) {
+        self.documents += encoded.lengths.len() as u64;
+        self.tokens += encoded.tokens();
+        self.mask += encoded.mask.len() as u64;
+        for skip in &encoded.skipped {
             match self.skipped.iter_mut().find(|known| known.reason == skip.reason) {
                 Some(known) => known.documents += skip.documents,
                 None => self.skipped.push(Skipped {
@@ -192,13 +192,13 @@ struct Sampling {
 }
 
 impl Sampling {
-    fn new(recipes: usize) -> Self {
+    fn new(specs: usize) -> Self {
         Self {
             sample: PackSample::default(),
             looked: HashMap::new(),
             looked_at: ReadTotals::default(),
             took: Duration::ZERO,
-            rows: vec![Row::default(); recipes],
+            rows: vec![Row::default(); specs],
             text_bytes: 0.0,
             keys: Vec::new(),
             left_out: Vec::new(),
@@ -235,8 +235,8 @@ impl Sampling {
         tokenizer: &Tokenizer,
         cancel: &Cancel,
     ) -> Outcome<()> {
-        let recipes: Vec<EncodingSpec> = pass.recipes.iter().filter_map(|number| all.get(*number)).cloned().collect();
-        let mut packer = Packer::new(&recipes, &plan.text, tokenizer, cancel)?;
+        let specs: Vec<EncodingSpec> = pass.specs.iter().filter_map(|number| all.get(*number)).cloned().collect();
+        let mut packer = Packer::new(&specs, &plan.text, tokenizer, cancel)?;
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
         let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
@@ -277,9 +277,9 @@ impl Sampling {
             if self.keys.is_empty() {
                 self.keys.clone_from(&packed.keys);
             }
-            for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
+            for (number, encoded) in pass.specs.iter().zip(&packed.encoded_blocks) {
                 if let Some(row) = self.rows.get_mut(*number) {
-                    row.add(lot);
+                    row.add(encoded);
                 }
             }
         }
@@ -294,7 +294,7 @@ impl Sampling {
         }
         let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
         self.text_bytes += text;
-        for number in &pass.recipes {
+        for number in &pass.specs {
             if let Some(row) = self.rows.get_mut(*number) {
                 (row.seen, row.text) = (seen, text.round() as u64);
             }
@@ -344,14 +344,14 @@ impl Sampling {
     fn target(
         &self,
         number: usize,
-        recipe: &EncodingSpec,
+        spec: &EncodingSpec,
         plan: &PackPlan,
         layout: &Layout,
         inputs: &Inputs,
     ) -> TargetPreview {
         let row = self.rows.get(number).cloned().unwrap_or_default();
         let (all, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
-        let documents = match (&plan.nanosets, recipe.format) {
+        let documents = match (&plan.nanosets, spec.format) {
             (Some(target), PackFormat::Nanosets) if wants_some(plan) => {
                 packed_documents(all, inputs.ranks.len() as u64, target.skip, target.limit)
             }
@@ -361,13 +361,13 @@ impl Sampling {
             Some(limit) if limit < tokens => (share(documents, limit, tokens), limit),
             _ => (documents, share(tokens, documents, all)),
         };
-        let width = recipe.token.bytes() as u64;
+        let width = spec.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
         let documents = match plan.forager.as_ref().map(|target| target.sample_size) {
-            Some(SampleSize::Fixed(size)) if recipe.format == PackFormat::Forager => tokens / size.max(1),
+            Some(SampleSize::Fixed(size)) if spec.format == PackFormat::Forager => tokens / size.max(1),
             _ => documents,
         };
-        let (names, rest): (Vec<Vec<String>>, u64) = match recipe.format {
+        let (names, rest): (Vec<Vec<String>>, u64) = match spec.format {
             // Two numbers and their opcodes.
             PackFormat::Modalities => {
                 (inputs.pbins.iter().map(|name| vec![shown(&layout.pbin(name))]).collect(), documents * 10)
@@ -378,14 +378,14 @@ impl Sampling {
             }
         };
         let bytes = data + rest;
-        let outputs = outputs(names, &expected(number, recipe.format, inputs, &|file| self.expected(file)), bytes);
-        let place = match (recipe.format, inputs.pbins.as_slice()) {
+        let outputs = outputs(names, &expected(number, spec.format, inputs, &|file| self.expected(file)), bytes);
+        let place = match (spec.format, inputs.pbins.as_slice()) {
             (PackFormat::Modalities, [one]) => layout.pbin(one),
             (format, _) => layout.place(format),
         };
-        debug_assert!(recipe.kind == Kind::Plain || row.mask <= row.tokens);
+        debug_assert!(spec.kind == Kind::Plain || row.mask <= row.tokens);
         TargetPreview {
-            format: recipe.format,
+            format: spec.format,
             path: shown(&place),
             outputs,
             documents,

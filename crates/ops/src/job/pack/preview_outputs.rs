@@ -23,7 +23,7 @@ pub(super) fn outputs(names: Vec<Vec<String>>, tokens: &[u64], bytes: u64) -> Ve
     files.take(MAX_LISTED).map(file).collect()
 }
 
-/// Returns the tokens of each output of a recipe, in the order of the outputs, from the expected tokens of each of its input files.
+/// Returns the tokens of each output of a spec, in the order of the outputs, from the expected tokens of each of its input files.
 pub(super) fn expected(number: usize, format: PackFormat, inputs: &Inputs, of: &dyn Fn(&TextFile) -> u64) -> Vec<u64> {
     let count = match format {
         PackFormat::Modalities => inputs.pbins.len(),
@@ -31,7 +31,7 @@ pub(super) fn expected(number: usize, format: PackFormat, inputs: &Inputs, of: &
         PackFormat::Forager => inputs.samples.len(),
     };
     let mut tokens = vec![0; count];
-    for pass in inputs.passes.iter().filter(|pass| pass.recipes.contains(&number)) {
+    for pass in inputs.passes.iter().filter(|pass| pass.specs.contains(&number)) {
         for (file, role) in pass.files.iter().zip(&pass.roles) {
             let place = match format {
                 PackFormat::Modalities => Some(role.pbin),

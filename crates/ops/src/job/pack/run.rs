@@ -11,7 +11,7 @@ use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
 use super::{disk_space, findings, outputs, stats, PackReport, Skipped, TargetReport, Tuning};
-use crate::engine::pack::{plan_hash, recipes, EncodingSpec};
+use crate::engine::pack::{plan_hash, specs, EncodingSpec};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -44,7 +44,7 @@ struct Job<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
     tokenizer: Tokenizer,
-    recipes: Vec<EncodingSpec>,
+    specs: Vec<EncodingSpec>,
     layout: Layout,
     inputs: Inputs,
     hash: String,
@@ -84,7 +84,7 @@ impl<'a> Job<'a> {
         recover(context, &layout)?;
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
-        let recipes = recipes(plan, &tokenizer)?;
+        let specs = specs(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;
         check_tasks(plan, inputs.tasks)?;
@@ -96,7 +96,7 @@ impl<'a> Job<'a> {
             context.problems.report(note)?;
         }
         let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
-        Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
+        Ok(Self { context, plan, tokenizer, specs, layout, inputs, hash, tuning })
     }
 
     /// Refuses files that do not contain lines of JSON, and reports empty ones.
@@ -173,14 +173,14 @@ impl<'a> Job<'a> {
             }
             let dir = self.layout.spools();
             let commit_bytes = self.tuning.commit_bytes.unwrap_or(COMMIT_BYTES);
-            let opened = Assembler::new(context, self.plan, &self.recipes, &dir, journal, record.take(), commit_bytes)?;
+            let opened = Assembler::new(context, self.plan, &self.specs, &dir, journal, record.take(), commit_bytes)?;
             let Some(mut assembler) = opened else {
                 context.log("what a stopped run left is damaged: it is begun again");
                 journal = self.begin_again(&begin)?;
                 continue;
             };
             assembler.suppress_problems_before(told);
-            outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.recipes);
+            outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.specs);
             match self.passes(&mut assembler)? {
                 PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
                 PassEnd::Mismatch(mismatch) => {
@@ -251,14 +251,14 @@ impl<'a> Job<'a> {
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
             assembler.show_outputs();
-            let recipes: Vec<EncodingSpec> =
-                pass.recipes.iter().filter_map(|recipe| self.recipes.get(*recipe)).cloned().collect();
+            let specs: Vec<EncodingSpec> =
+                pass.specs.iter().filter_map(|spec| self.specs.get(*spec)).cloned().collect();
             let index = pass.index.as_deref().map(open_read).transpose()?;
             let limits = self.limits();
             debug_assert_eq!(number, assembler.place().pass);
             let feed = Feed::new(pass, index.as_ref(), assembler.place(), limits.block_bytes, &context.cancel);
             let field = &self.plan.text;
-            let ended = pipeline::run(feed, assembler, &recipes, field, &self.tokenizer, limits, &context.cancel);
+            let ended = pipeline::run(feed, assembler, &specs, field, &self.tokenizer, limits, &context.cancel);
             match ended {
                 Ok(PassEnd::Done) => assembler.leave(pass, &self.inputs.ranks)?,
                 Ok(mismatch) => return Ok(mismatch),
@@ -324,13 +324,13 @@ impl<'a> Job<'a> {
         };
         let mut made: Vec<Vec<FinishedFile>> = Vec::new();
         let mut report = self.report(totals, reference, resumed, false);
-        for (recipe, target) in self.recipes.iter().zip(&mut report.targets) {
-            let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(recipe)?;
+        for (spec, target) in self.specs.iter().zip(&mut report.targets) {
+            let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(spec)?;
             (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
             made.push(files);
             let before = totals.targets.get(made.len() - 1).cloned().unwrap_or_default();
-            let padded = if recipe.format == PackFormat::Nanosets { padded } else { before.padded };
-            for problem in findings::length_changes(self.plan, recipe, before.truncated, padded) {
+            let padded = if spec.format == PackFormat::Nanosets { padded } else { before.padded };
+            for problem in findings::length_changes(self.plan, spec, before.truncated, padded) {
                 context.problems.report(problem)?;
             }
         }
@@ -404,8 +404,8 @@ impl<'a> Job<'a> {
 
     fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {
         let (context, plan) = (self.context, self.plan);
-        let target = |(number, recipe): (usize, &EncodingSpec)| {
-            let place = match (recipe.format, self.inputs.pbins.as_slice()) {
+        let target = |(number, spec): (usize, &EncodingSpec)| {
+            let place = match (spec.format, self.inputs.pbins.as_slice()) {
                 (PackFormat::Modalities, [one]) => self.layout.pbin(one),
                 (format, _) => self.layout.place(format),
             };
@@ -416,25 +416,25 @@ impl<'a> Job<'a> {
                 documents: *documents,
             };
             TargetReport {
-                format: recipe.format,
+                format: spec.format,
                 path: place.to_string_lossy().into_owned(),
                 outputs: Vec::new(),
                 documents: 0,
                 tokens: 0,
                 dropped_tokens: 0,
-                token_bytes: u8::try_from(recipe.token.bytes()).unwrap_or(u8::MAX),
-                vocab_size: (recipe.format == PackFormat::Nanosets).then(|| self.tokenizer.full_size()),
+                token_bytes: u8::try_from(spec.token.bytes()).unwrap_or(u8::MAX),
+                vocab_size: (spec.format == PackFormat::Nanosets).then(|| self.tokenizer.full_size()),
                 skipped: skipped.iter().map(of).collect(),
             }
         };
-        debug_assert_eq!(self.recipes.len(), plan.formats().len());
+        debug_assert_eq!(self.specs.len(), plan.formats().len());
         PackReport {
             files: self.inputs.files().len() as u64,
             // Text read for two formats is counted for both.
             documents: totals.targets.iter().map(|target| target.documents).max().unwrap_or(0),
             tokens: totals.targets.iter().map(|target| target.tokens).max().unwrap_or(0),
             bytes: totals.bytes,
-            targets: self.recipes.iter().enumerate().map(target).collect(),
+            targets: self.specs.iter().enumerate().map(target).collect(),
             nothing_to_do: nothing,
             resumed_bytes: resumed,
             switched_to_reference: reference,

@@ -17,11 +17,11 @@ use std::path::PathBuf;
 const BATCH: usize = 10_000;
 
 /// Finishes all tasks.
-pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
+pub(super) fn finish(finishing: &Finishing<'_>, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
     let Some(target) = &finishing.plan.nanosets else { return Ok((Vec::new(), Sums::default())) };
     let context = finishing.context;
     let done = run_units(&finishing.inputs.ranks, context.options.threads, &context.cancel, |rank| {
-        let task = Task { finishing, recipe, target, rank: *rank };
+        let task = Task { finishing, spec, target, rank: *rank };
         let done = task.run()?;
         context.progress.add(1, 0);
         Ok(done)
@@ -41,7 +41,7 @@ pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcom
 
 struct Task<'a> {
     finishing: &'a Finishing<'a>,
-    recipe: &'a EncodingSpec,
+    spec: &'a EncodingSpec,
     target: &'a NanosetsTarget,
     rank: u32,
 }
@@ -50,14 +50,14 @@ impl Task<'_> {
     fn run(&self) -> Outcome<(Vec<FinishedFile>, Sums)> {
         let mut data = self.spool("ds");
         let mut index = self.spool("index");
-        let width = self.recipe.token.bytes() as u64;
+        let width = self.spec.token.bytes() as u64;
         let mut tokens = self.bytes("ds") / width;
         let documents = self.bytes("index") / 8;
         let mut padded = LengthChange::default();
         if let Some(padding) = self.finishing.padding {
             (data, index, tokens, padded) = self.fill_up(padding)?;
         }
-        let has_loss = self.recipe.kind == Kind::LossMask;
+        let has_loss = self.spec.kind == Kind::LossMask;
         let loss = self.spool("loss");
         if tokens == 0 || !self.target.is_shuffled() {
             let name = names::unshuffled(self.target.prefix.as_deref(), self.rank);
@@ -126,7 +126,7 @@ impl Task<'_> {
     }
 
     fn token_size(&self) -> TokenSize {
-        if self.recipe.token.bytes() == 4 {
+        if self.spec.token.bytes() == 4 {
             TokenSize::Four
         } else {
             TokenSize::Two
@@ -142,7 +142,7 @@ impl Task<'_> {
         let dir = self.finishing.layout.finished();
         let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", name::task(self.rank, end))));
         let (mut tokens_out, mut index_out) = (self.finishing.create(&data)?, self.finishing.create(&index)?);
-        let width = self.recipe.token.bytes();
+        let width = self.spec.token.bytes();
         let pad = padding.id.to_le_bytes();
         let pad = pad.get(..width).unwrap_or_default();
         let source = self.spool("ds");

@@ -25,7 +25,7 @@ const SHOWN_FILES: usize = 1_000;
 const PASSAGES: usize = 12;
 /// Columns of a length and its sign.
 const LENGTH_COLUMNS: usize = 14;
-/// Columns of what stands behind a bar.
+/// Columns of the text after a bar.
 const FIGURES_COLUMNS: usize = 32;
 /// Columns of the share among them, and of its bounds.
 const SHARE_COLUMNS: usize = 8;

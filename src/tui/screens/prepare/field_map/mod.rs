@@ -47,7 +47,7 @@ pub struct FieldMapStep {
     pub class: String,
     /// Whether names are typed, too.
     pub is_own: bool,
-    /// The newest evaluation; may lag behind typing.
+    /// The newest evaluation; may be older than the typed text.
     pub results: Arc<Results>,
     /// Pictures as pixels, where the terminal can show them.
     pub pixels: Pixels,

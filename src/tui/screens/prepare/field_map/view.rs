@@ -62,7 +62,7 @@ fn name_columns(step: &FieldMapStep) -> u16 {
     }
 }
 
-/// What is wrong with a row, as lines that fit beside the names.
+/// Returns the problems of a row as lines that fit next to the names.
 fn problem_words(step: &FieldMapStep, row: usize, answers: &Answers, columns: usize) -> (Severity, Vec<String>) {
     let on_row = step.row_at_focus() == row;
     let empty = step.rows.get(row).is_some_and(|r| r.expr.is_empty());

@@ -29,7 +29,7 @@ pub enum FocusStop {
 pub struct MediaStep {
     /// The answers.
     pub form: MediaForm,
-    /// What they would record, and for which answers that was found out; lags behind by a moment.
+    /// What the answers would record, and the answers that this is of; follows them after a moment.
     pub seen: Option<(MediaPlan, Arc<MediaTally>)>,
     focus: usize,
 }
@@ -71,7 +71,7 @@ impl MediaStep {
         Some(format!("{name}{more} in {share} of samples: by extension would record {about}{}", count(rows, "row")))
     }
 
-    /// The strategy behind this one; behind the last one, something else happens.
+    /// Selects the next strategy; after the last one, the focus moves on.
     fn next_strategy(&mut self, behind_last: impl FnOnce(&mut Self)) {
         if !self.form.step(true, Strategy::None) {
             behind_last(self);

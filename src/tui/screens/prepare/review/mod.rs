@@ -28,7 +28,7 @@ pub struct ReviewStep {
     pub dry_run: bool,
     /// The name of a plan file is being typed.
     pub saving: Option<TextField>,
-    /// The keys in force: the way to a refused answer is told by its key.
+    /// The keys in force: a refused answer is shown with the key that goes to it.
     pub keymap: Arc<Keymap>,
 }
 
@@ -38,7 +38,7 @@ impl ReviewStep {
         answers.derived.problems.iter().chain(of_preview).find(|p| p.severity == Severity::Refusal)
     }
 
-    /// What stands in the way of a run, the first reason.
+    /// Returns the first reason that prevents a run.
     pub fn refusal(&self, answers: &Answers) -> Option<String> {
         self.refused(answers).map(|p| p.message.clone())
     }

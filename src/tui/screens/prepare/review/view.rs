@@ -199,7 +199,7 @@ fn media(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'sta
     vec![Line::default(), heading("Media metadata", look.ui), Line::from(words)]
 }
 
-/// Everything found, told once, the worst first.
+/// Returns all findings, each once, the most severe first.
 fn all_problems<'a>(step: &'a ReviewStep, answers: &'a Answers) -> Vec<&'a Problem> {
     let of_preview = step.preview.as_ref().map_or(&[][..], |p| &p.problems);
     let mut all: Vec<_> = of_preview.iter().chain(&answers.derived.problems).chain(&answers.facts.findings).collect();

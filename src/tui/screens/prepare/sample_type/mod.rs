@@ -63,7 +63,7 @@ pub struct TypeStep {
     pub list: ListState,
     /// The rows, best guess first.
     pub rows: Vec<Choice>,
-    /// The order of the rows does not change any more once somebody moved in them.
+    /// Whether the cursor was moved: the order of the rows does not change after that.
     touched: bool,
     /// The choice was accepted: what is found later may move its row, not the choice.
     accepted: bool,

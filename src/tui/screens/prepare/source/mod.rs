@@ -1,4 +1,4 @@
-//! Step Source: what is there, what is odd about it, and what to leave out.
+//! Step Source: the shards, what is unusual about them, and which are left out.
 
 pub(super) mod view;
 
@@ -27,7 +27,7 @@ pub enum FocusStop {
     Tgz,
     /// What to do with duplicate keys.
     Duplicates,
-    /// The list of odd things.
+    /// The list of unusual properties.
     Findings,
 }
 
@@ -49,7 +49,7 @@ pub struct SourceStep {
     pub tgz: Tgz,
     /// Duplicate keys.
     pub duplicates: Duplicates,
-    /// A run found keys that name two samples; where the scan kept too little to tell, only a run finds them.
+    /// A run found keys that name two samples; the scan keeps too few keys to find all of them.
     pub saw_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
@@ -109,7 +109,7 @@ impl SourceStep {
         }
     }
 
-    /// Looks at the typed pattern at once: whoever accepts it right after typing must not slip past it.
+    /// Checks the typed pattern at once, since it may be accepted right after typing.
     fn check_pattern(&mut self, answers: &Answers) {
         let shards = &answers.facts.shards;
         let now = (self.pattern.value().to_owned(), shards.len());
@@ -160,7 +160,7 @@ impl SourceStep {
         }
     }
 
-    /// Moves inside a pair of options, and past its ends to the field beside.
+    /// Moves within a pair of options, and from its ends to the next field.
     fn choose_or_leave(&mut self, stop: FocusStop, down: bool, answers: &Answers) {
         if self.is_second(stop) == down {
             if down {
@@ -176,7 +176,7 @@ impl SourceStep {
     fn move_in(&mut self, action: Action, answers: &Answers) {
         let stop = self.stop(answers);
         match stop {
-            // A list that is at its end hands over to the field beside it.
+            // A list that is at its end passes the focus to the next field.
             FocusStop::Shards | FocusStop::Findings => {
                 let list = if stop == FocusStop::Shards { &mut self.shards } else { &mut self.findings };
                 if !list.act(action) {

@@ -196,11 +196,11 @@ impl SplitsStep {
     /// The columns begin as the splits are now, so that only the difference has to be made by hand.
     fn fill_hand(&mut self, answers: &Answers) {
         let proposed = &answers.derived.suggested_splits.columns;
-        // Until somebody answers, what is proposed counts, although the plan may not have followed yet.
+        // Until there is an answer, the proposal counts, although the plan may not have it yet.
         let is_answered = self.touched || self.accepted;
         let takes_proposed = self.last_full.is_empty() || !is_answered && !proposed.is_empty();
         let mut splits = if takes_proposed { proposed.clone() } else { self.last_full.clone() };
-        // With nothing to begin with the usual three; a column is added to those that somebody named only where one is alone.
+        // Without any split, the usual three; a column is added to given ones only if there is a single one.
         let least = if splits.is_empty() { 3 } else { 2 };
         for name in ["train", "val", "test"] {
             if splits.len() < least && !splits.iter().any(|(n, _)| n == name) {

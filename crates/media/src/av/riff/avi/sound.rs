@@ -70,9 +70,9 @@ impl Sound {
         }))
     }
 
-    /// Counts a chunk at `at` of `told` bytes, of which `len` are present.
-    pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64, told: u64) -> Result<(), ProbeError> {
-        if len < told && self.format.coding == Coding::Aac {
+    /// Counts a chunk at `at` of `declared` bytes, of which `len` are present.
+    pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64, declared: u64) -> Result<(), ProbeError> {
+        if len < declared && self.format.coding == Coding::Aac {
             return Err(ProbeError::broken("its last frame of sound is cut off", at + len));
         }
         let at_once = match self.sample_size {

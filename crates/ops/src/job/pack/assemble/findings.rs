@@ -11,7 +11,7 @@ impl Assembler<'_> {
     /// Reports what a block leaves out.
     pub(super) fn report_findings(&mut self, pass: &Pass, input: &TextFile, packed: &PackedPiece) -> Outcome<()> {
         for finding in &packed.findings {
-            self.report(problem_of(finding, pass, self.recipes, input))?;
+            self.report(problem_of(finding, pass, self.specs, input))?;
         }
         for (is_by_design, kind, count) in &packed.more {
             let severity = if *is_by_design { Severity::Note } else { Severity::Problem };
@@ -50,19 +50,16 @@ impl Assembler<'_> {
     }
 }
 
-fn problem_of(finding: &Finding, pass: &Pass, recipes: &[EncodingSpec], input: &TextFile) -> Problem {
-    let is_in = |at: usize| finding.recipes & (1 << at) != 0;
+fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &TextFile) -> Problem {
+    let is_in = |at: usize| finding.specs & (1 << at) != 0;
     let mut words = Vec::new();
-    for (at, number) in pass.recipes.iter().enumerate() {
-        if let Some(recipe) = recipes.get(*number).filter(|_| is_in(at)) {
-            words.push(recipe.format.word());
+    for (at, number) in pass.specs.iter().enumerate() {
+        if let Some(spec) = specs.get(*number).filter(|_| is_in(at)) {
+            words.push(spec.format.word());
         }
     }
-    let whom = if words.len() < recipes.len() {
-        format!("left out of {}: ", words.join(" and "))
-    } else {
-        "left out: ".into()
-    };
+    let whom =
+        if words.len() < specs.len() { format!("left out of {}: ", words.join(" and ")) } else { "left out: ".into() };
     let subject = Subject::path(&input.path).line(finding.line + 1).at(finding.start);
     let message = format!("{whom}{}", finding.reason);
     let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));

@@ -21,22 +21,22 @@ pub(super) struct Batch {
 
 impl Assembler<'_> {
     /// Returns the spools of fixed-length samples with the bytes per sample; empty if samples have no fixed length.
-    pub(super) fn sample_spools(&self, recipe: &EncodingSpec) -> Vec<SampleSpool> {
+    pub(super) fn sample_spools(&self, spec: &EncodingSpec) -> Vec<SampleSpool> {
         let Some(SampleSize::Fixed(size)) = self.plan.forager.as_ref().map(|target| target.sample_size) else {
             return Vec::new();
         };
         let tokens: fn(usize) -> String = name::samples;
         let mask: fn(usize) -> String = name::samples_mask;
-        let mut spools = vec![(tokens, size.saturating_mul(recipe.token.bytes() as u64).max(1))];
-        if matches!(recipe.kind, Kind::Parts(_)) {
+        let mut spools = vec![(tokens, size.saturating_mul(spec.token.bytes() as u64).max(1))];
+        if matches!(spec.kind, Kind::Parts(_)) {
             spools.push((mask, size.max(1)));
         }
         spools
     }
 
     /// A sample begun in the previous file continues in this one (docs/formats/forager.md §3.1).
-    pub(super) fn begin_samples(&mut self, recipe: &EncodingSpec, number: usize) -> Outcome<()> {
-        let fixed = self.sample_spools(recipe);
+    pub(super) fn begin_samples(&mut self, spec: &EncodingSpec, number: usize) -> Outcome<()> {
+        let fixed = self.sample_spools(spec);
         if fixed.is_empty() {
             self.fresh(&name::samples(number))?;
             return self.fresh(&name::samples_lengths(number));
@@ -89,22 +89,22 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    pub(super) fn add_pbin(&mut self, number: usize, lot: &EncodedBlock) -> Outcome<()> {
-        self.append(&name::pbin(number), &lot.bytes)?;
-        self.append(&name::pbin_lengths(number), &numbers(&lot.lengths))
+    pub(super) fn add_pbin(&mut self, number: usize, encoded: &EncodedBlock) -> Outcome<()> {
+        self.append(&name::pbin(number), &encoded.bytes)?;
+        self.append(&name::pbin_lengths(number), &numbers(&encoded.lengths))
     }
 
     /// Drops documents as the reference program does: a bad document drops its batch, and no later batch is written
     /// (docs/formats/modalities.md §4.4).
-    pub(super) fn add_by_batch(&mut self, number: usize, lot: &EncodedBlock) -> Outcome<()> {
+    pub(super) fn add_by_batch(&mut self, number: usize, encoded: &EncodedBlock) -> Outcome<()> {
         let size = self.plan.modalities.as_ref().map_or(1, |target| target.batch_lines.max(1));
-        let lost_from = lot.first_refused.map(|(line, _)| line / size);
+        let lost_from = encoded.first_refused.map(|(line, _)| line / size);
         let (tokens, lengths) = (name::pbin(number), name::pbin_lengths(number));
-        let width = self.recipes.iter().find(|recipe| recipe.wants_lines).map_or(1, |recipe| recipe.token.bytes());
+        let width = self.specs.iter().find(|spec| spec.wants_lines).map_or(1, |spec| spec.token.bytes());
         let mut at = 0;
-        for (line, length) in lot.lines.iter().zip(&lot.lengths) {
+        for (line, length) in encoded.lines.iter().zip(&encoded.lengths) {
             let bytes = usize::try_from(*length).unwrap_or(0).saturating_mul(width);
-            let document = lot.bytes.get(at..at + bytes).unwrap_or_default();
+            let document = encoded.bytes.get(at..at + bytes).unwrap_or_default();
             at += bytes;
             let batch = line / size;
             if self.batch.is_lost || lost_from.is_some_and(|lost| batch >= lost) {
@@ -138,7 +138,7 @@ impl Assembler<'_> {
     }
 
     pub(super) fn lose(&mut self, documents: u64) -> Outcome<()> {
-        let number = self.recipes.iter().position(|recipe| recipe.format == PackFormat::Modalities);
+        let number = self.specs.iter().position(|spec| spec.format == PackFormat::Modalities);
         if let Some(totals) = number.and_then(|number| self.totals.targets.get_mut(number)) {
             totals.skip("a bad document of its batch or before takes it along (--compat)", false, documents);
         }
@@ -147,27 +147,27 @@ impl Assembler<'_> {
     }
 
     /// Adds the documents of a task; returns the range of them that `skip` and `limit` keep.
-    pub(super) fn add_task(&mut self, rank: u32, recipe: &EncodingSpec, lot: &EncodedBlock) -> Outcome<Range<usize>> {
+    pub(super) fn add_task(&mut self, rank: u32, spec: &EncodingSpec, encoded: &EncodedBlock) -> Outcome<Range<usize>> {
         let target = self.plan.nanosets.as_ref();
         let (skip, limit) = target.map_or((0, None), |target| (target.skip, target.limit));
         let counts = self.tasks.entry(rank).or_default();
-        let here = lot.lengths.len() as u64;
+        let here = encoded.lengths.len() as u64;
         let end = limit.map_or(u64::MAX, |limit| skip.saturating_add(limit));
         // The documents from `first` up to `last` of this block are used.
         let first = skip.saturating_sub(counts.usable).min(here);
         let last = end.saturating_sub(counts.usable).min(here).max(first);
         counts.usable += here;
         let [first, last] = [first, last].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
-        for chars in lot.chars.get(first..last).unwrap_or_default() {
+        for chars in encoded.chars.get(first..last).unwrap_or_default() {
             counts.chars.add(*chars);
         }
-        let lengths = lot.lengths.get(first..last).unwrap_or_default();
+        let lengths = encoded.lengths.get(first..last).unwrap_or_default();
         counts.in_file += lengths.len() as u64;
-        let before: u64 = lot.lengths.get(..first).unwrap_or_default().iter().sum();
+        let before: u64 = encoded.lengths.get(..first).unwrap_or_default().iter().sum();
         let tokens: u64 = lengths.iter().sum();
         let from = usize::try_from(before).unwrap_or(usize::MAX);
         let to = usize::try_from(before + tokens).unwrap_or(usize::MAX);
-        let width = recipe.token.bytes();
+        let width = spec.token.bytes();
         let (ds, index) = (name::task(rank, "ds"), name::task(rank, "index"));
         let mut ended = self.spools.get(&ds).map_or(0, Spool::bytes) / width as u64;
         let mut ends = Vec::with_capacity(lengths.len() * 8);
@@ -175,12 +175,12 @@ impl Assembler<'_> {
             ended += length;
             ends.extend_from_slice(&ended.to_le_bytes());
         }
-        let all = first == 0 && last == lot.lengths.len();
-        let bytes = if all { Some(lot.bytes.as_slice()) } else { lot.bytes.get(from * width..to * width) };
+        let all = first == 0 && last == encoded.lengths.len();
+        let bytes = if all { Some(encoded.bytes.as_slice()) } else { encoded.bytes.get(from * width..to * width) };
         self.append(&ds, bytes.unwrap_or_default())?;
         self.append(&index, &ends)?;
-        if recipe.kind == Kind::LossMask {
-            self.append(&name::task(rank, "loss"), lot.mask.get(from..to).unwrap_or_default())?;
+        if spec.kind == Kind::LossMask {
+            self.append(&name::task(rank, "loss"), encoded.mask.get(from..to).unwrap_or_default())?;
         }
         Ok(first..last)
     }
@@ -188,21 +188,21 @@ impl Assembler<'_> {
     pub(super) fn add_samples(
         &mut self,
         number: usize,
-        recipe: &EncodingSpec,
-        lot: &EncodedBlock,
+        spec: &EncodingSpec,
+        encoded: &EncodedBlock,
         input: &TextFile,
     ) -> Outcome<()> {
-        if let Some((line, reason)) = lot.first_refused.filter(|_| self.plan.compat) {
+        if let Some((line, reason)) = encoded.first_refused.filter(|_| self.plan.compat) {
             return Err(Failure::data("packing for forager", reason)
                 .on(Subject::path(&input.path).line(line + 1))
                 .with_hint("without --compat the line is left out and listed"));
         }
-        let fixed = self.sample_spools(recipe);
+        let fixed = self.sample_spools(spec);
         if fixed.is_empty() {
-            self.append(&name::samples(number), &lot.bytes)?;
-            return self.append(&name::samples_lengths(number), &numbers(&lot.lengths));
+            self.append(&name::samples(number), &encoded.bytes)?;
+            return self.append(&name::samples_lengths(number), &numbers(&encoded.lengths));
         }
-        for ((name, sample_bytes), bytes) in fixed.into_iter().zip([&lot.bytes, &lot.mask]) {
+        for ((name, sample_bytes), bytes) in fixed.into_iter().zip([&encoded.bytes, &encoded.mask]) {
             self.append_samples(&name(number), bytes, sample_bytes)?;
         }
         Ok(())

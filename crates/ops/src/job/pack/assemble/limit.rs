@@ -10,7 +10,7 @@ impl Assembler<'_> {
     pub(in crate::job::pack) fn is_full(&self) -> bool {
         let Some((limit, pass)) = self.plan.limit_tokens.zip(self.pass) else { return false };
         let written = |number: &usize| self.totals.targets.get(*number).map_or(0, |totals| totals.written);
-        pass.recipes.iter().all(|number| written(number) >= limit)
+        pass.specs.iter().all(|number| written(number) >= limit)
     }
 
     /// Returns the documents of a block up to the one that reaches the limit. The documents are counted in the order of the text, so that
@@ -18,7 +18,7 @@ impl Assembler<'_> {
     pub(super) fn within_limit<'b>(
         &mut self,
         number: usize,
-        recipe: &EncodingSpec,
+        spec: &EncodingSpec,
         block: &'b EncodedBlock,
     ) -> Outcome<Cow<'b, EncodedBlock>> {
         let (Some(limit), Some(totals)) = (self.plan.limit_tokens, self.totals.targets.get_mut(number)) else {
@@ -36,11 +36,11 @@ impl Assembler<'_> {
         if totals.written >= limit && !was_full {
             let why =
                 format!("it has {} tokens: the limit is reached, and later documents are not packed", totals.written);
-            self.report(Problem::note(ProblemKind::Other, Subject::field(recipe.format.word()), why))?;
+            self.report(Problem::note(ProblemKind::Other, Subject::field(spec.format.word()), why))?;
         }
         Ok(match documents == block.lengths.len() && !was_full {
             true => Cow::Borrowed(block),
-            false => Cow::Owned(block.first(documents, recipe.token.bytes())),
+            false => Cow::Owned(block.first(documents, spec.token.bytes())),
         })
     }
 }
