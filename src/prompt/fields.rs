@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Real samples that every expression is tried on.
 const SAMPLES: usize = 3;
-/// How long to wait for samples.
+/// Maximum time to wait for samples.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Guide {
@@ -112,7 +112,7 @@ impl Guide {
     }
 }
 
-/// What is known of how often an expression resolves. The share of the parts says nothing where their content fails.
+/// Returns the known share of samples for which an expression resolves. The share of the parts is not it if their content fails.
 fn share_line(failed: usize, tried: usize, parts: Option<&str>) -> Option<String> {
     let parts = parts?;
     Some(if tried > 0 && failed == tried {

@@ -6,7 +6,7 @@ use gristmill_core::{Duplicates, Outcome, ProblemKind, Scope, Tgz};
 use gristmill_ops::engine::plan::same_keys;
 use std::time::Duration;
 
-/// How long the end of the scan is waited for before the review, which shows what is known until then.
+/// Maximum time to wait for the end of the scan before the review, which shows the facts so far.
 const SCAN_WAIT: Duration = Duration::from_secs(20);
 
 impl Guide {

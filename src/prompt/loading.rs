@@ -1,4 +1,4 @@
-//! What samples become: the sample type, and how its fields are filled.
+//! Asks for the sample type, and how its fields are filled.
 
 use super::Guide;
 use gristmill_core::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
@@ -7,7 +7,7 @@ use gristmill_core::{Loading, Outcome, Rerun};
 use gristmill_ops::engine::plan::{classes, suggest};
 use std::time::Duration;
 
-/// How long to wait for the first samples before the sample type is asked for.
+/// Maximum time to wait for the first samples before the sample type is asked for.
 const SAMPLES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One line of the choice.
@@ -95,7 +95,7 @@ impl Guide {
         }
     }
 
-    /// How the fields are filled; `None` goes back to the sample type.
+    /// Asks how the fields are filled; `None` goes back to the sample type.
     fn filled(&self, sample_type: String) -> Outcome<Option<Loading>> {
         if gristmill_core::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
             return Ok(Some(Loading::FieldMap { sample_type, fields: Vec::new() }));

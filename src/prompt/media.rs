@@ -1,4 +1,4 @@
-//! How media are picked, asked by plain prompts.
+//! Asks which entries are media.
 
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{MediaFilter, MediaPlan, Outcome};

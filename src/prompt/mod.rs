@@ -60,7 +60,7 @@ pub fn value_line(value: &Value) -> String {
     cut_end(&display_safe(&text), SHOWN_COLUMNS)
 }
 
-/// What a guide works with: the questions, the scan, and the plan that fills up.
+/// The questions, the scan, and the plan with the answers so far.
 struct Guide {
     ask: Ask,
     scan: LiveScan,
@@ -94,12 +94,12 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
 }
 
 impl Guide {
-    /// What is known right now.
+    /// Returns the facts so far.
     fn facts(&self) -> Arc<DatasetFacts> {
         self.scan.facts()
     }
 
-    /// What is known once `enough` holds, or the scan is done, or `most` has passed.
+    /// Returns the facts as soon as `enough` holds, the scan is done, or `most` has passed.
     fn facts_when(&self, most: Duration, enough: impl Fn(&DatasetFacts) -> bool) -> Arc<DatasetFacts> {
         let start = Instant::now();
         loop {

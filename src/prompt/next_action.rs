@@ -18,12 +18,12 @@ pub(super) enum Choice<C> {
 
 /// A guide whose questions are answered.
 pub(super) trait LastLook {
-    /// What can be answered again.
+    /// Answers that can be changed.
     type Change: Copy + 'static;
-    /// What is offered between writing and leaving, in order.
+    /// Choices between writing and leaving, in order.
     fn choices(&self) -> Vec<(Choice<Self::Change>, &'static str)>;
 
-    /// Who is asked.
+    /// The prompt.
     fn ask(&self) -> &Ask;
     /// Returns the problems of the answers alone.
     fn wrong(&self) -> Vec<Problem> {

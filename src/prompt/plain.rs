@@ -34,7 +34,7 @@ impl AsRawFd for PlainWriter {
     }
 }
 
-/// Where in an escape sequence the last write ended.
+/// The position in an escape sequence at the end of the last write.
 #[derive(Debug, Default)]
 enum Filter {
     #[default]

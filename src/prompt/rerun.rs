@@ -1,4 +1,4 @@
-//! What to do about an earlier preparation.
+//! Asks how to handle an earlier preparation.
 
 use super::Guide;
 use gristmill_core::text::{count, display_safe};

@@ -10,7 +10,7 @@ use gristmill_ops::job::prepare::preview;
 use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::source::decode::{part_class, PartClass};
 
-/// What can be answered again.
+/// Answers that can be changed.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Splits,

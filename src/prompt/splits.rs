@@ -1,4 +1,4 @@
-//! How the shards are divided.
+//! Asks how the shards are divided.
 
 use super::Guide;
 use gristmill_core::plan::{SplitList, SplitPattern};

@@ -11,7 +11,7 @@ use gristmill_ops::engine::plan::dedup::flags as d;
 use gristmill_ops::source::dedup::list;
 use std::path::Path;
 
-/// What a guide works with: the questions, and the plan that fills up.
+/// The questions, and the plan with the answers so far.
 struct Guide {
     ask: Ask,
     plan: DedupPlan,

@@ -17,7 +17,7 @@ const PASSAGES: usize = 5;
 /// Columns of a passage that are shown.
 const COLUMNS: usize = 70;
 
-/// What can be answered again.
+/// Answers that can be changed.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Length,

@@ -15,7 +15,7 @@ use gristmill_tokenizer::Tokenizer;
 const ENDS: [&str; 8] =
     ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eot_id|>", "<|im_end|>", "<eod>", "[SEP]"];
 
-/// What a guide works with: the questions, and the plan that fills up.
+/// The questions, and the plan with the answers so far.
 struct Guide {
     ask: Ask,
     plan: PackPlan,

@@ -10,7 +10,7 @@ use gristmill_ops::engine::plan::pack::missing_or_wrong;
 use gristmill_ops::job::pack::{preview, PackPreview};
 use gristmill_ops::operations::{erase, Pack};
 
-/// What can be answered again.
+/// Answers that can be changed.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Output,

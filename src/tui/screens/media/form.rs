@@ -23,7 +23,7 @@ impl Strategy {
     /// All of them, in the order in which they are offered.
     pub const ALL: [Self; 4] = [Self::None, Self::Extension, Self::Header, Self::Glob];
 
-    /// What it is called.
+    /// Returns its label.
     pub fn label(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -33,7 +33,7 @@ impl Strategy {
         }
     }
 
-    /// What it means.
+    /// Returns its meaning.
     pub fn note(self) -> &'static str {
         match self {
             Self::None => "nothing is recorded",
@@ -133,7 +133,7 @@ impl MediaForm {
 pub struct MediaPart {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its media type.
     pub media_type: MediaType,
     /// Samples that have it.
     pub samples: u64,

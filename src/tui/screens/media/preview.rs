@@ -1,4 +1,4 @@
-//! What `prepare-media` would record, in its form.
+//! The preview in the form of `prepare-media`.
 
 use super::seen::{count_lines, probed_lines, MediaTally};
 use crate::tui::screen::Ui;

@@ -1,4 +1,4 @@
-//! What the answers would record, as far as was looked.
+//! What the answers would record, from the entries read so far.
 
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{split_bar, text};
@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 /// Entries that would be looked into, and a few that were.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MediaTally {
-    /// What they are (`jpg`, `by header: png`), their type, and how many.
+    /// Kind (`jpg`, `by header: png`), media type, and number.
     pub by_type: Vec<(String, MediaType, u64)>,
     /// Entry, and what would be recorded of it.
     pub probed: Vec<(String, Result<MediaFacts, String>)>,
@@ -28,13 +28,13 @@ impl MediaTally {
         Self::of_outlook(&outlook(facts, plan), !facts.scan_complete)
     }
 
-    /// What was found out about answers.
+    /// Returns the tally of answers.
     pub fn of_outlook(found: &MediaOutlook, is_counting: bool) -> Self {
         Self { by_type: found.by_type.clone(), probed: found.probed.clone(), candidates: found.candidates, is_counting }
     }
 }
 
-/// What one fact says, in a person's words: `640×427 JPEG RGB`.
+/// Returns the facts of an entry as text: `640×427 JPEG RGB`.
 pub fn words_of(facts: &MediaFacts, ui: &Ui) -> String {
     let times = if ui.glyphs.ascii { "x" } else { "×" };
     match facts {
@@ -59,7 +59,7 @@ fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// How many rows of which type, with bars.
+/// Returns the number of rows of each type, with bars.
 pub fn count_lines(seen: &MediaTally, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let about = if seen.is_counting { "~" } else { "" };
     let so_far = if seen.is_counting { ", so far" } else { "" };

@@ -56,7 +56,7 @@ pub struct PackGuide {
     pub(super) found: ListState,
     /// Whether a program replaces the key.
     pub(super) is_program: bool,
-    /// What is known about the data.
+    /// Facts about the data.
     pub(super) known: PackFacts,
 }
 

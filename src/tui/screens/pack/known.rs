@@ -1,4 +1,4 @@
-//! What the workers have found out about the data.
+//! Facts about the data, from the workers.
 
 use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem};
@@ -18,13 +18,13 @@ pub struct Files {
     pub by_format: Vec<(PackFormat, Counted)>,
     /// Those of the first format that finds any, at most [`SHOWN_FILES`].
     pub shown: Vec<TextFile>,
-    /// How many there are.
+    /// Their number.
     pub total: u64,
     /// Their size on disk, in bytes.
     pub bytes: u64,
     /// One file was given itself.
     pub is_one_file: bool,
-    /// What is left out though it looks like data.
+    /// Files that look like data and are left out.
     pub problems: Vec<Problem>,
 }
 
@@ -51,11 +51,11 @@ pub struct Documents {
     pub lines: Vec<(Arc<str>, u64, Arc<[u8]>)>,
     /// The keys of those that are objects, most frequent first.
     pub keys: Vec<KeySeen>,
-    /// What went wrong while they were read.
+    /// Problems while they were read.
     pub troubles: Vec<String>,
 }
 
-/// What the text field gives on the real documents.
+/// Values of the text field in the real documents.
 #[derive(Clone, Debug, Default)]
 pub struct Extracted {
     /// For which field.
@@ -76,13 +76,13 @@ impl Extracted {
 /// A tokenizer, and a real document encoded by it.
 #[derive(Clone, Debug)]
 pub struct TokenizerLook {
-    /// What its file says.
+    /// Facts from its file.
     pub facts: TokenizerFacts,
     /// The token that usually ends documents: the first added one of a known spelling.
     pub usual_end: Option<String>,
     /// Special tokens, raw, the first few.
     pub specials: Vec<String>,
-    /// What the template puts before and after a document: spellings, raw.
+    /// Tokens that the template adds before and after a document: spellings, raw.
     pub template: (Vec<String>, Vec<String>),
     /// The document, token by token, what is put around it included.
     pub text: Option<TokenText>,
@@ -90,13 +90,13 @@ pub struct TokenizerLook {
     pub ids: Option<TokenText>,
     /// Its tokens and characters.
     pub size: (u64, u64),
-    /// What is to be known; safe.
+    /// Notes, safe to be displayed.
     pub warnings: Vec<String>,
     /// The end token that it was looked at with, where the vocabulary has none like it.
     pub unknown_end: Option<String>,
 }
 
-/// Everything that is known.
+/// All facts.
 #[derive(Default)]
 pub struct PackFacts {
     /// The files.
@@ -105,18 +105,18 @@ pub struct PackFacts {
     pub documents: Option<Arc<Documents>>,
     /// Their keys.
     pub keys: Vec<KeySeen>,
-    /// What the text field gives.
+    /// Values of the text field.
     pub extracted: Option<Arc<Extracted>>,
     /// Tokenizers that were found: paths and names.
     pub tokenizers: Vec<String>,
     /// The tokenizer that was asked for, by name.
     pub tokenizer: Option<(String, Arc<Outcome<TokenizerLook>>)>,
-    /// What a run would do, and for which plan.
+    /// The preview of the run, and its plan.
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
 }
 
 impl PackFacts {
-    /// What is known of a tokenizer.
+    /// Facts about a tokenizer.
     pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerLook>> {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
     }

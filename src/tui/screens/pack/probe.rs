@@ -117,7 +117,7 @@ fn example(line: &[u8], name: &str) -> (String, bool) {
     }
 }
 
-/// What a field gives on documents, by the rules of the first format that is asked for.
+/// Returns the values of a field in documents, by the rules of the first selected format.
 pub fn extract(field: &TextField, documents: &Documents, format: PackFormat) -> Extracted {
     let mut found = Extracted { field: field.clone(), ..Extracted::default() };
     let mut extractor = match Extractor::new(field) {
@@ -286,7 +286,7 @@ impl Marked {
     }
 }
 
-/// What the template puts around a document, in words; raw.
+/// Returns the tokens that the template adds around a document as text; raw.
 pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
     match (template.0.is_empty(), template.1.is_empty()) {
         (true, true) => "nothing is put around a document".to_owned(),
@@ -296,7 +296,7 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
     }
 }
 
-/// How large a vocabulary is, in words.
+/// Returns the size of a vocabulary as text.
 pub fn size_words(look: &TokenizerLook) -> String {
     let added = look.facts.full_size.saturating_sub(look.facts.base_size);
     let fast = if look.facts.is_fast { "fast" } else { "by the reference" };

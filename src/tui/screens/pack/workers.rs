@@ -1,4 +1,4 @@
-//! What the guided pack has done in the background; the newest question of each kind wins.
+//! Background work of the guided pack; the newest request of each kind wins.
 
 use super::known::{Documents, Extracted, Files, TokenizerLook};
 use super::probe;
@@ -121,12 +121,12 @@ impl Workers {
         self.documents.take()
     }
 
-    /// What the text field gives, once.
+    /// Returns the values of the text field, once.
     pub fn take_extracted(&mut self) -> Option<Arc<Extracted>> {
         self.extract.take()
     }
 
-    /// What is known of the tokenizer, once.
+    /// Returns the facts about the tokenizer, once.
     pub fn take_tokenizer(&mut self) -> Option<(String, Arc<Outcome<TokenizerLook>>)> {
         self.tokenizer.take()
     }
@@ -136,7 +136,7 @@ impl Workers {
         self.found.take()
     }
 
-    /// What a run would do, once.
+    /// Returns the preview of the run, once.
     pub fn take_preview(&mut self) -> Option<Previewed> {
         self.preview.take()
     }
@@ -168,7 +168,7 @@ impl Drop for Workers {
     }
 }
 
-/// Where the hub keeps what it has fetched.
+/// Returns the cache folder of the hub.
 fn hubs(env: &UiEnv) -> Vec<PathBuf> {
     let set = |name: &str| env.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let hub = set("HF_HUB_CACHE")

@@ -1,4 +1,4 @@
-//! What the answers come to on this data set: matches, splits, problems, suggestions. Worked out away from the screen.
+//! Applies the answers to the data set: matches, splits, problems, suggestions. Runs on a worker.
 
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{
@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 pub struct SuggestedType {
     /// Class name, or the crude kind.
     pub class: String,
-    /// What in the data speaks for it.
+    /// The reason in the data.
     pub why: String,
     /// A field map for it.
     pub fields: Vec<FieldExpr>,
@@ -37,24 +37,24 @@ pub struct SuggestedSplits {
     pub columns: Vec<(String, Vec<String>)>,
 }
 
-/// Everything worked out from one plan and one state of the data.
+/// The results for one plan and one state of the data.
 #[derive(Clone, Debug, Default)]
 pub struct Derived {
-    /// What the typed exclude pattern matches: positions in the list of shards, ascending.
+    /// Shards that the typed exclude pattern matches: positions in the list, ascending.
     pub excluded: Option<Result<Vec<usize>, Problem>>,
     /// The exclude pattern that was probably meant, when it matches nothing.
     pub excluded_meant: Option<String>,
     /// The splits.
     pub resolved: Resolved,
-    /// What each split pattern matches, in order.
+    /// Shards that each split pattern matches, in order.
     pub patterns: Vec<Result<PatternMatches, Problem>>,
-    /// Everything that is wrong or unusual about the plan as a whole.
+    /// Problems and notes about the whole plan.
     pub problems: Vec<Problem>,
     /// Why nothing can be written to the data set.
     pub no_access: Option<Problem>,
-    /// What is said of keys that name two samples.
+    /// Findings about keys that name two samples.
     pub same_keys: Option<Problem>,
-    /// What is said of samples that no answer makes usable.
+    /// Findings about samples that no answer makes usable.
     pub unusable_samples: Option<Problem>,
     /// A proposal for the splits.
     pub suggested_splits: SuggestedSplits,

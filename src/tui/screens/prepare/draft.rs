@@ -23,11 +23,11 @@ pub struct Draft {
     pub step: Step,
     /// Every way to divide that was typed, the chosen one and the others.
     pub splits: Alternatives,
-    /// How long ago it was saved.
+    /// Its age.
     pub age: Duration,
 }
 
-/// Where the draft of a data set is kept.
+/// Returns the path of the draft of a data set.
 pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
     drafts::place(state_dir, "", [dataset])
 }

@@ -25,9 +25,9 @@ pub struct DrawContext<'a> {
     pub focused: bool,
     /// Shards are being read at this moment.
     pub is_scanning: bool,
-    /// How pictures become cells.
+    /// The colours of pictures in cells.
     pub depth: gristmill_ops::preview::cells::Depth,
-    /// Where fields are drawn, for the mouse.
+    /// Areas of the fields, for the mouse.
     pub spots: &'a ClickTargets,
 }
 

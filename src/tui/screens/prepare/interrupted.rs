@@ -10,7 +10,7 @@ use std::path::Path;
 /// A plan larger than this was not written by us.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is known of an interrupted run.
+/// Facts about an interrupted run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interrupted {
     /// Its answers, as they were given.

@@ -74,7 +74,7 @@ pub struct PrepareScreen {
     /// The interrupted run that is to be continued: wanted, and what is known of it.
     resumes: bool,
     interrupted: Option<Interrupted>,
-    /// Something to say at the next opportunity.
+    /// A notice for the next tick.
     notice: Option<Toast>,
     /// The newest facts as they came.
     seen: Option<Arc<DatasetFacts>>,

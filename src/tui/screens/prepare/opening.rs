@@ -1,4 +1,4 @@
-//! What is settled when the guided prepare opens: how pictures are shown, whether answers were given, why it cannot open.
+//! Opens the guided prepare: the mode of pictures, given answers, and the reason why a data set cannot be opened.
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;

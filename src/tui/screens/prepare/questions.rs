@@ -1,4 +1,4 @@
-//! What the guided prepare asks its workers, and what becomes of their answers.
+//! Requests of the guided prepare to its workers, and the use of their results.
 
 use super::step::Step;
 use super::PrepareScreen;

@@ -67,7 +67,7 @@ fn absolute(path: &Path) -> PathBuf {
 /// The shards of a running preparation, and the summary of one that is done.
 struct PrepareOverview {
     plan: PreparePlan,
-    /// What was known when the run started.
+    /// The facts at the start of the run.
     facts: Arc<DatasetFacts>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the fields of a step were drawn last, and what the mouse does to them.
+//! Areas of the fields of a step as drawn last, and the effects of the mouse on them.
 
 use super::state::Wizard;
 use crate::tui::keymap::Action;
@@ -7,7 +7,7 @@ use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use std::cell::RefCell;
 
-/// What lies at a place of a step. A field is named by its number in the order of the focus.
+/// A target of the mouse in a step. A field is named by its number in the order of the focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClickTarget {
     /// A field that is typed into.
@@ -22,7 +22,7 @@ pub enum ClickTarget {
     Page,
 }
 
-/// What was done to a list.
+/// An effect of the mouse on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointed {
     /// This line of it was clicked.
@@ -62,7 +62,7 @@ impl ClickTargets {
         self.0.borrow_mut().put(area, spot);
     }
 
-    /// What an event means.
+    /// Returns the effect of an event.
     pub fn gesture(&self, mouse: MouseEvent) -> Option<Gesture<ClickTarget>> {
         self.0.borrow_mut().gesture(mouse)
     }

@@ -18,10 +18,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is known of a draft that was found.
+/// Facts about a saved draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftFound {
-    /// How long ago it was saved.
+    /// Its age.
     pub age: Duration,
 }
 
@@ -58,7 +58,7 @@ pub struct Wizard {
     is_continued: bool,
     /// A draft was found and taken over.
     pub draft: Option<DraftFound>,
-    /// Something was answered since the draft was saved.
+    /// Whether there were answers since the draft was saved.
     pub is_dirty: bool,
 }
 
@@ -143,7 +143,7 @@ impl Wizard {
         self.is_dirty = false;
     }
 
-    /// What the next run takes over of the interrupted one, in words.
+    /// Returns the work of the interrupted run that the next run keeps, as a message.
     pub fn continues(&self) -> Option<String> {
         let is_told = |_: &&Interrupted| self.is_continued || self.step == Step::Review;
         let interrupted = self.interrupted.as_ref().filter(is_told)?;
@@ -240,7 +240,7 @@ impl Wizard {
         }
     }
 
-    /// Where keys are pressed.
+    /// Returns the context of keys.
     pub fn context(&self) -> Context {
         if self.rail.is_some() {
             return Context::PrepareRail;

@@ -13,17 +13,17 @@ use std::sync::Arc;
 /// One step, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
-    /// What is there, and what to leave out.
+    /// The shards, and which are left out.
     Source,
-    /// How shards are divided.
+    /// The division of shards into splits.
     Splits,
-    /// What a sample is to the trainer.
+    /// The class of a sample in the trainer.
     SampleType,
     /// Which part fills which field.
     FieldMap,
     /// Which pictures, sounds and videos are described.
     Media,
-    /// What will be written.
+    /// The output.
     Review,
 }
 
@@ -77,7 +77,7 @@ impl Step {
 pub struct Answers {
     /// All answers together.
     pub plan: PreparePlan,
-    /// What is known of the data set right now.
+    /// The facts of the data set so far.
     pub facts: Arc<DatasetFacts>,
     /// The plan checked against the data; follows typing after a moment.
     pub derived: Arc<Derived>,
@@ -118,7 +118,7 @@ impl Answers {
     }
 }
 
-/// What a step or the wizard asks of the screen around it. Whoever carries it out brings results back as state changes.
+/// A request of a step to the screen around it. Its result comes back as a change of the state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ask {
     /// Puts answers into a plan file.
@@ -141,13 +141,13 @@ pub enum Ask {
 
 /// The answers and the focus of one step. Pure: no terminal, no file, no thread.
 pub trait StepState {
-    /// How many fields can have the focus.
+    /// Returns the number of fields that can have the focus.
     fn stops(&self, answers: &Answers) -> usize;
     /// The field in focus.
     fn focus(&self) -> usize;
     /// Moves the focus.
     fn set_focus(&mut self, stop: usize);
-    /// Where keys are pressed.
+    /// Returns the context of keys.
     fn context(&self, answers: &Answers) -> Context;
     /// Does what a key means here.
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask>;
@@ -161,7 +161,7 @@ pub trait StepState {
     }
     /// Takes notice of new facts and new findings.
     fn refresh(&mut self, answers: &Answers);
-    /// What is shown is the answer from now on: it was accepted, and nothing that is found later changes it.
+    /// Accepts the shown answer: later findings do not change it.
     fn accept(&mut self) {}
     /// Puts its answers into the plan.
     fn write(&self, answers: &Answers, plan: &mut PreparePlan);

@@ -22,7 +22,7 @@ use gristmill_storage::publish::write_file;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What opening a data set brings.
+/// The result of opening a data set.
 pub struct Opened {
     /// The scan that was started.
     pub scan: LiveScan,
@@ -34,7 +34,7 @@ pub struct Opened {
 
 type Case = (PreparePlan, Arc<DatasetFacts>);
 
-/// What is to be done about a draft.
+/// A request about a draft.
 enum DraftWork {
     Save(PathBuf, Box<PreparePlan>, Step, Alternatives),
     Forget(PathBuf),
@@ -83,7 +83,7 @@ impl Workers {
     pub fn open(&mut self, path: PathBuf, draft: PathBuf) {
         self.open.ask((path, draft));
     }
-    /// What opening brought.
+    /// Returns the result of opening.
     pub fn take_opened(&mut self) -> Option<Outcome<Opened>> {
         self.open.take()
     }
@@ -91,7 +91,7 @@ impl Workers {
     pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
         self.derive.ask((plan, facts));
     }
-    /// What checking brought.
+    /// Returns the result of checking.
     pub fn take_derived(&mut self) -> Option<Arc<Derived>> {
         self.derive.take()
     }
@@ -99,7 +99,7 @@ impl Workers {
     pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
         self.evaluate.ask(Question { class, fields, facts });
     }
-    /// What the samples gave.
+    /// Returns the result of evaluating samples.
     pub fn take_results(&mut self) -> Option<Arc<Results>> {
         self.evaluate.take()
     }
@@ -107,7 +107,7 @@ impl Workers {
     pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
         self.preview.ask((plan, facts));
     }
-    /// What a run would do.
+    /// Returns the preview of the run.
     pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
         self.preview.take()
     }
@@ -123,7 +123,7 @@ impl Workers {
     pub fn is_looking(&self) -> bool {
         self.media.is_waiting()
     }
-    /// What they would record, and which answers they are.
+    /// Returns what the answers would record, and the answers.
     pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
         self.media.take()
     }
@@ -151,7 +151,7 @@ impl Workers {
     pub fn save_plan(&mut self, file: PathBuf, plan: PreparePlan) {
         self.plan.ask((file, plan));
     }
-    /// What came of writing a plan file, in words.
+    /// Returns the result of writing a plan file as a message.
     pub fn take_saved(&mut self) -> Option<(Level, String)> {
         self.plan.take()
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most candidates that are offered at once.
 const MAX_CANDIDATES: usize = 64;
 
-/// What can be completed from.
+/// Names and values that completions are taken from.
 #[derive(Clone, Copy, Debug)]
 pub struct CompletionSource<'a> {
     /// Part names, most frequent first.

@@ -53,7 +53,7 @@ pub struct FieldMapStep {
     pub pixels: Pixels,
     /// A completion being cycled through.
     pub cycle: Option<Cycle>,
-    /// What was typed, by class and field, so that changing one's mind loses nothing.
+    /// Typed texts by class and field, so that they are there when a class is selected again.
     memory: BTreeMap<(String, String), String>,
     touched: BTreeSet<(String, String)>,
     focus: usize,
@@ -198,7 +198,7 @@ impl FieldMapStep {
         }
     }
 
-    /// What is wrong with a row, the exact error first. Optional rows may be empty.
+    /// Returns the problems of a row, the exact error first. Optional rows may be empty.
     pub fn row_problem(&self, row: usize, answers: &Answers) -> Option<Problem> {
         let row_state = self.rows.get(row)?;
         let name = row_state.name.value().trim();

@@ -18,7 +18,7 @@ pub const MAX_SHOWN_SAMPLES: usize = 3;
 /// Bytes of a picture file that are read at most.
 const PICTURE_FILE_BYTES: u64 = 64 << 20;
 
-/// What is asked: the expressions as they are now, on the samples known by now.
+/// A request: the current expressions, and the samples known by now.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The class, as the plan names it.
@@ -47,14 +47,14 @@ pub struct Results {
     pub samples: Vec<SampleResult>,
     /// Share of the scanned samples that can resolve, one per expression.
     pub shares: Vec<Option<Share>>,
-    /// What is wrong, by field: refusals when no sample resolves, notes when some do not.
+    /// Problems by field: refusals if no sample resolves, notes if some do not.
     pub problems: Vec<Problem>,
     /// JSON values seen, by part.
     pub json: BTreeMap<String, Vec<serde_json::Value>>,
 }
 
 impl Results {
-    /// What was found for a field as it is written now; `None` while the answer is for something older.
+    /// Returns the result for a field as typed now; `None` while the result is of an older text.
     pub fn of(&self, field: &str, expr: &str) -> Option<usize> {
         self.fields.iter().position(|f| f.field == field && f.expr == expr)
     }
@@ -89,7 +89,7 @@ impl SampleStore {
     }
 }
 
-/// Where samples are worked on. Keeps the pictures it decoded; lives on a worker thread.
+/// Evaluates samples on a worker thread, and keeps the decoded pictures.
 #[derive(Default)]
 pub struct Bench {
     store: SampleStore,
@@ -178,7 +178,7 @@ impl Bench {
     }
 }
 
-/// What is known without any picture: shares, problems, JSON keys. The samples to show are still to come.
+/// Returns the result without pictures: shares, problems, JSON keys. The samples to show follow.
 pub(in super::super) fn evaluated(fields: &[FieldExpr], checks: &[FieldCheck], samples: &[DecodedSample]) -> Results {
     Results {
         fields: fields.to_vec(),

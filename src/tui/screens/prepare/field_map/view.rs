@@ -48,7 +48,7 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
 /// Lines of an error below its row: all that it takes in the row in focus, one elsewhere.
 const PROBLEM_LINES: usize = 3;
 
-/// How many lines each row takes: one, and those of what is wrong with it.
+/// Returns the number of lines of each row: one, and those of its problem.
 fn row_heights(step: &FieldMapStep, answers: &Answers, columns: usize) -> Vec<usize> {
     (0..step.rows.len()).map(|row| 1 + problem_words(step, row, answers, columns).1.len()).collect()
 }
@@ -166,7 +166,7 @@ fn draw_row(
     draw_lines(frame.buffer_mut(), end, [Line::from(Span::styled(words, state.1))]);
 }
 
-/// What the right end of a row says: the share of samples that resolve, or that something is wrong.
+/// Returns the right end of a row: the share of samples that resolve, or a mark for a problem.
 fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &DrawContext) -> (String, Style) {
     let ui = look.ui;
     let Some(row) = step.rows.get(index) else { return (String::new(), ui.theme.muted) };

@@ -50,7 +50,7 @@ impl MediaStep {
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Strategy)
     }
 
-    /// What the answers would record, unless they were changed since it was looked at.
+    /// Returns what the answers would record, unless they were changed since.
     pub fn seen_now(&self) -> Option<&MediaTally> {
         let plan = self.form.plan()?;
         self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())

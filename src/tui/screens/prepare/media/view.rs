@@ -88,7 +88,7 @@ fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &DrawCo
     step.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", look.ui);
 }
 
-/// What would be looked into, or what could be.
+/// Returns the entries that would be inspected, or that could be.
 fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));

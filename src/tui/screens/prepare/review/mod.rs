@@ -16,13 +16,13 @@ use std::sync::Arc;
 pub struct ReviewStep {
     /// First line in view.
     pub offset: usize,
-    /// How far the page can be scrolled; set when it is drawn.
+    /// The largest offset of the page; set when it is drawn.
     pub last_offset: usize,
-    /// How long the scan still takes, in words.
+    /// The remaining time of the scan, as text.
     pub time: Option<String>,
     /// Lines in view; set when it is drawn.
     pub height: usize,
-    /// What a run would do; `None` until it was worked out.
+    /// The preview of the run; `None` until it is known.
     pub preview: Option<Arc<Preview>>,
     /// A dry run was asked for: the verdict waits for the last shard.
     pub dry_run: bool,
@@ -43,7 +43,7 @@ impl ReviewStep {
         self.refused(answers).map(|p| p.message.clone())
     }
 
-    /// Where the refused answer was given and how to get there: `Alt-1 goes to Source`.
+    /// The step of the refused answer and its key: `Alt-1 goes to Source`.
     pub fn way_out(&self, answers: &Answers) -> Option<String> {
         let step = self.refused(answers).map(|p| answers.step_of(p))?;
         let key = self.keymap.key_for(Context::PrepareReview, step.action())?;

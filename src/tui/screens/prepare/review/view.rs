@@ -111,7 +111,7 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawCont
     vec![ready, Line::from(Span::styled(text::fit_end(&time, columns, ui.glyphs), ui.theme.muted))]
 }
 
-/// What a dry run says: only once every shard was read it can say that the plan works.
+/// Returns the result of a dry run; it confirms the plan only if every shard was read.
 fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let facts = &answers.facts;
@@ -186,7 +186,7 @@ fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawConte
     lines
 }
 
-/// What is recorded about pictures, sounds and videos, where that was asked for.
+/// Returns the media metadata that is recorded, if any is requested.
 fn media(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let Some(plan) = &answers.plan.media else { return Vec::new() };
     let which = match &plan.filter {

@@ -25,7 +25,7 @@ pub enum Choice {
     Keep,
 }
 
-/// What fills a sample type.
+/// The source of the fields of a sample type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filler {
     /// A field map in `dataset.yaml`.
@@ -42,7 +42,7 @@ pub enum FocusStop {
     List,
     /// `module:Class`.
     OwnClass,
-    /// What fills it.
+    /// The source of its fields.
     Filler,
     /// Write a `cooker.py`.
     Cooker,
@@ -51,11 +51,11 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug)]
 pub struct TypeStep {
-    /// What is chosen.
+    /// Returns the selection.
     pub choice: Choice,
     /// `module:Class`.
     pub own: TextField,
-    /// What fills it.
+    /// The source of its fields.
     pub filler: Filler,
     /// Write a `cooker.py`.
     pub cooker: bool,
@@ -67,7 +67,7 @@ pub struct TypeStep {
     touched: bool,
     /// The choice was accepted: what is found later may move its row, not the choice.
     accepted: bool,
-    /// What the last run had, proposed instead of the best guess.
+    /// The answer of the last run, proposed in place of the best guess.
     proposed: Option<Choice>,
     focus: usize,
 }

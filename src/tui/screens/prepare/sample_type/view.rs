@@ -72,7 +72,7 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, lo
     Line::from(vec![Span::raw(name), Span::raw(" "), Span::styled(text::fit_end(&note, room, ui.glyphs), style)])
 }
 
-/// What the selected row means, with its fields.
+/// Returns the meaning of the selected row, with its fields.
 fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// A field of this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FocusStop {
-    /// What to do about an earlier preparation.
+    /// The handling of an earlier preparation.
     Rerun,
     /// Forget the excludes of an earlier preparation.
     ResetExcludes,
@@ -23,9 +23,9 @@ pub enum FocusStop {
     Shards,
     /// The pattern of shards to leave out.
     Pattern,
-    /// What to do with compressed shards.
+    /// The handling of compressed shards.
     Tgz,
-    /// What to do with duplicate keys.
+    /// The handling of duplicate keys.
     Duplicates,
     /// The list of unusual properties.
     Findings,
@@ -34,7 +34,7 @@ pub enum FocusStop {
 /// Answers of the step.
 #[derive(Clone, Debug, Default)]
 pub struct SourceStep {
-    /// What to do about an earlier preparation; only asked when there is one.
+    /// The handling of an earlier preparation; asked only if there is one.
     pub rerun: Rerun,
     rerun_touched: bool,
     /// Forget recorded excludes.
@@ -57,7 +57,7 @@ pub struct SourceStep {
     pub findings: ListState,
     /// The finding shown in full.
     pub shows_detail: bool,
-    /// What is wrong with the typed pattern, and for which pattern and how many shards that was found out.
+    /// The mistake in the typed pattern, with the pattern and the number of shards that it is about.
     fault: Option<String>,
     checked: Option<(String, usize)>,
     focus: usize,

@@ -227,7 +227,7 @@ fn draw_pattern(
     draw_lines(frame.buffer_mut(), below(area, 1), below_it);
 }
 
-/// What the pattern leaves out, or what is wrong with it.
+/// Returns the shards that the pattern leaves out, or its mistake.
 fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let shards = &answers.facts.shards;
@@ -296,7 +296,7 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
     draw_pair(frame, area, vec![title], options, focus, look);
 }
 
-/// What is wrong where no answer of this step changes it, and the way out.
+/// Returns the problems that no answer of this step changes, with their hints.
 fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let ui = look.ui;
     let Some(problem) = problem else { return Vec::new() };
@@ -307,7 +307,7 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &DrawContext) 
     message.chain(hint).collect()
 }
 
-/// What is known of keys that name two samples, in two lines at most.
+/// Returns facts about keys that name two samples, in two lines at most.
 fn duplicates_title(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
     let words = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());

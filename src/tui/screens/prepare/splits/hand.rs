@@ -25,7 +25,7 @@ pub struct Column {
     pub list: ListState,
 }
 
-/// What undo restores.
+/// The state that undo restores.
 type SplitLists = Vec<(String, Vec<Arc<str>>)>;
 
 /// All columns; the last one holds the shards of no split.
@@ -35,7 +35,7 @@ pub struct Hand {
     pub columns: Vec<Column>,
     /// The column in focus.
     pub at: usize,
-    /// Where a marked range begins, in the column in focus.
+    /// The start of the marked range in the focused column.
     pub mark: Option<usize>,
     order: HashMap<Arc<str>, usize>,
     undo: Vec<SplitLists>,

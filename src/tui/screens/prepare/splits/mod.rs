@@ -16,7 +16,7 @@ use recorded::{has_new_shards, has_rule, recorded_splits};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// How shards are divided.
+/// The way in which shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Three numbers.
@@ -48,7 +48,7 @@ pub enum FocusStop {
     Shuffle,
     /// Accept splits without shards.
     AllowEmpty,
-    /// Where new shards go in an update.
+    /// The split of new shards in an update.
     NewTo,
 }
 
@@ -108,7 +108,7 @@ pub struct SplitsStep {
     /// The columns are wanted as soon as they can be filled, and then this field has the focus.
     wants_hand: Option<FocusStop>,
     touched: bool,
-    /// What was proposed was accepted: another proposal changes nothing any more.
+    /// Whether the proposal was accepted: a later one changes nothing.
     accepted: bool,
     focus: usize,
 }

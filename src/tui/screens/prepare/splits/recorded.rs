@@ -1,4 +1,4 @@
-//! What an earlier preparation recorded, for an update: its splits, its rule, and the shards that are new.
+//! Records of an earlier preparation for an update: its splits, its rule, and the new shards.
 
 use super::super::step::Answers;
 use gristmill_core::SplitPlan;

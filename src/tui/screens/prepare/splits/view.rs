@@ -282,7 +282,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
     }
 }
 
-/// What one bar says.
+/// Returns the text of a bar.
 struct Bar {
     name: String,
     shards: usize,
