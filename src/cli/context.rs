@@ -83,7 +83,7 @@ impl Context {
         let settings = self.settings();
         let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
         env.dedup_memory = self.globals.memory.unwrap_or_else(usual_memory);
-        env.mistakes = settings.told();
+        env.mistakes = settings.notices();
         env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or(false);
         env.mouse = settings.config.mouse.unwrap_or(true);
         env.title = settings.config.title.unwrap_or(true);

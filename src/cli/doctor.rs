@@ -81,7 +81,7 @@ fn machine(context: &Context) -> Vec<Check> {
 fn settings(context: &Context) -> Vec<Check> {
     let settings = context.settings();
     let path = settings.path.to_string_lossy();
-    let mistakes = settings.told();
+    let mistakes = settings.notices();
     if mistakes.is_empty() {
         let found = if settings.is_there { format!("in {path}") } else { format!("none; they would be in {path}") };
         return vec![Check::new("settings", true, found)];

@@ -33,7 +33,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
     }
     let named: Vec<PathBuf> = paths.iter().cloned().chain(std::env::current_dir()).collect();
     let found = unfinished::known(&named, &recent::load(&xdg::state_dir()))?;
-    let jobs: Vec<Job> = found.into_iter().map(told).collect();
+    let jobs: Vec<Job> = found.into_iter().map(job_of).collect();
     if jobs.is_empty() {
         context.printer.line("No job runs, and none was interrupted.");
     }
@@ -56,7 +56,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
 }
 
 /// Returns the description of a run, and the command that continues it.
-fn told(run: Unfinished) -> Job {
+fn job_of(run: Unfinished) -> Job {
     let Unfinished { path, own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
     let is_prepare = own == RunFolder::for_webdataset(&path);
@@ -64,12 +64,12 @@ fn told(run: Unfinished) -> Job {
     let (state, detail, next) = match state {
         State::Running(by) => ("running", format!("process {} on {}", by.process.pid, by.process.host), String::new()),
         State::Publishing(files) => {
-            let next = if is_prepare { command("info", &path) } else { again(&own) };
+            let next = if is_prepare { command("info", &path) } else { resume_command(&own) };
             ("publishing", format!("{} for their place", waiting(files)), next)
         }
         State::Interrupted => {
             let done = if is_prepare { "scanned" } else { "done" };
-            ("interrupted", format!("what was {done} is kept; the same command goes on"), again(&own))
+            ("interrupted", format!("what was {done} is kept; the same command goes on"), resume_command(&own))
         }
         State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
         State::Lost => ("interrupted", "nothing is kept; the same command begins anew".to_owned(), String::new()),
@@ -82,7 +82,7 @@ fn waiting(files: usize) -> String {
 }
 
 /// Returns the command that runs the plan of a stopped run again, with the same scratch folder; empty if there is no plan.
-fn again(own: &RunFolder) -> String {
+fn resume_command(own: &RunFolder) -> String {
     let plan = own.running_plan();
     if !plan.is_file() {
         return String::new();

@@ -10,8 +10,8 @@ use serde_json::{json, Map, Value};
 /// Prints the key table.
 pub fn run(context: &Context) -> Finished {
     let settings = context.settings();
-    for (told, hint) in settings.told() {
-        context.printer.warning(&told, hint.as_deref());
+    for (notice, hint) in settings.notices() {
+        context.printer.warning(&notice, hint.as_deref());
     }
     let ascii = context.globals.ascii || settings.config.ascii.unwrap_or(false);
     let sections: Vec<Value> =

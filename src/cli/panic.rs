@@ -13,11 +13,11 @@ pub fn install() {
             return;
         }
         // If stderr fails there is nowhere to report it.
-        let _ = anstream::stderr().lock().write_all(told(info).as_bytes());
+        let _ = anstream::stderr().lock().write_all(message(info).as_bytes());
     }));
 }
 
-fn told(info: &PanicHookInfo) -> String {
+fn message(info: &PanicHookInfo) -> String {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("unnamed").to_owned();
     let mut text = format!("gristmill ended by a mistake of its own, in thread '{name}': {info}\n");

@@ -24,16 +24,16 @@ impl Ask {
     }
 
     /// A line of information, or several. Whatever is in it is made safe.
-    pub fn tell(&self, line: impl AsRef<str>) {
+    pub fn print(&self, line: impl AsRef<str>) {
         // A terminal that went away ends the next question with an error.
         let _ = writeln!(&self.term, "{}", display_safe_lines(line.as_ref()));
     }
 
     /// Why something cannot be, and the way out.
     pub fn refuse(&self, failure: &Failure) {
-        self.tell(format!("Not possible: {failure}"));
+        self.print(format!("Not possible: {failure}"));
         if let Some(hint) = &failure.hint {
-            self.tell(format!("  {hint}"));
+            self.print(format!("  {hint}"));
         }
     }
 
@@ -73,23 +73,23 @@ impl Ask {
             match answer.to_ascii_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
-                _ => self.tell("y or n is needed."),
+                _ => self.print("y or n is needed."),
             }
         }
     }
 
     /// One of several, by its number from 1.
     pub fn choose(&self, question: &str, choices: &[String], default: usize) -> Outcome<usize> {
-        self.tell(question);
+        self.print(question);
         for (i, choice) in choices.iter().enumerate() {
-            self.tell(format!("  {}  {}", i + 1, display_safe(choice)));
+            self.print(format!("  {}  {}", i + 1, display_safe(choice)));
         }
         let first = (default + 1).to_string();
         loop {
             let answer = self.text("Number", Some(&first), false)?;
             match answer.parse::<usize>() {
                 Ok(number) if (1..=choices.len()).contains(&number) => return Ok(number - 1),
-                _ => self.tell(format!("A number from 1 to {} is needed.", choices.len())),
+                _ => self.print(format!("A number from 1 to {} is needed.", choices.len())),
             }
         }
     }

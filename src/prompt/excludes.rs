@@ -25,11 +25,11 @@ impl Guide {
             return Ok(false);
         }
         match exclude_matches(&pattern, &self.facts().shards) {
-            Err(problem) => self.ask.tell(format!("Not possible: {problem}")),
+            Err(problem) => self.ask.print(format!("Not possible: {problem}")),
             Ok(matches) if matches.shards.is_empty() => {
-                self.ask.tell(format!("It matches none of {}.", count(matches.total as u64, "shard")));
+                self.ask.print(format!("It matches none of {}.", count(matches.total as u64, "shard")));
                 if let Some(meant) = &matches.meant {
-                    self.ask.tell(format!("Did you mean {}? {}", display_safe(&meant.pattern), meant.why));
+                    self.ask.print(format!("Did you mean {}? {}", display_safe(&meant.pattern), meant.why));
                 }
             }
             Ok(matches) => {
@@ -50,7 +50,7 @@ impl Guide {
         if known || item.contains('{') {
             self.plan.excludes.push(item);
         } else {
-            self.ask.tell("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
+            self.ask.print("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
         }
     }
 }

@@ -20,9 +20,9 @@ impl Guide {
         let facts = self.facts_when(SAMPLES_TIMEOUT, |facts| facts.sketches.len() >= SAMPLES);
         let samples: Vec<DecodedSample> = facts.sketches.iter().take(SAMPLES).map(|s| load(&facts.root, s)).collect();
         if samples.is_empty() {
-            self.ask.tell("No sample was read yet; expressions are not checked now, but before anything is written.");
+            self.ask.print("No sample was read yet; expressions are not checked now, but before anything is written.");
         }
-        self.ask.tell("An expression is a part, with [name] steps into JSON; alternatives follow a comma: json[caption][long],txt");
+        self.ask.print("An expression is a part, with [name] steps into JSON; alternatives follow a comma: json[caption][long],txt");
         let class = classes::resolve(sample_type).ok().and_then(|class| class.known);
         let suggested = suggest::field_map_for(sample_type, &facts, &samples);
         let mut fields = Vec::new();
@@ -38,7 +38,7 @@ impl Guide {
             None => self.free_fields(&samples, &mut fields)?,
         }
         if fields.is_empty() {
-            self.ask.tell("A field map needs one field at least.");
+            self.ask.print("A field map needs one field at least.");
             return Ok(None);
         }
         Ok(Some(fields))
@@ -92,20 +92,20 @@ impl Guide {
             for (sample, result) in samples.iter().zip(&check.results) {
                 let key = display_safe(&sample.key);
                 match result {
-                    Ok(value) => self.ask.tell(format!("  {key}: {}", value_line(value))),
+                    Ok(value) => self.ask.print(format!("  {key}: {}", value_line(value))),
                     Err(error) => {
                         fine = false;
-                        self.ask.tell(format!("  {key}: fails: {}", display_safe(&error.to_string())));
+                        self.ask.print(format!("  {key}: fails: {}", display_safe(&error.to_string())));
                     }
                 }
             }
             let failed = check.results.iter().filter(|result| result.is_err()).count();
             let parts = check.share.map(|share| share.text());
             if let Some(line) = share_line(failed, check.results.len(), parts.as_deref()) {
-                self.ask.tell(format!("  {line}"));
+                self.ask.print(format!("  {line}"));
             }
             if let Some(warning) = &check.warning {
-                self.ask.tell(format!("  Warning: {}", display_safe(warning)));
+                self.ask.print(format!("  Warning: {}", display_safe(warning)));
             }
         }
         fine

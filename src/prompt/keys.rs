@@ -41,10 +41,10 @@ impl Guide {
     pub(super) fn ask_duplicates(&mut self) -> Outcome<()> {
         let found = same_keys(&self.plan, &self.facts());
         let Some(problem) = found.filter(|problem| problem.kind == ProblemKind::DuplicateKey) else {
-            self.ask.tell("No key that names several samples is known.");
+            self.ask.print("No key that names several samples is known.");
             return Ok(());
         };
-        self.ask.tell(format!("Warning: {}", display_safe(&problem.message)));
+        self.ask.print(format!("Warning: {}", display_safe(&problem.message)));
         let choices = [
             "stop: publish nothing; a shard can be left out",
             "keep the first sample of each key, later ones are left out of the tables",

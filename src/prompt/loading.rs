@@ -28,7 +28,7 @@ impl Guide {
             let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;
             parts.push(format!("{} ({share:.0} %)", display_safe(name)));
         }
-        self.ask.tell(format!("Parts seen: {}", parts.join(", ")));
+        self.ask.print(format!("Parts seen: {}", parts.join(", ")));
         loop {
             let loading = match self.chosen_class()? {
                 Choice::NoYaml => Loading::NoDatasetYaml,
@@ -89,7 +89,7 @@ impl Guide {
         match classes::resolve(&text) {
             Ok(_) => self.filled(text),
             Err(problem) => {
-                self.ask.tell(format!("Not possible: {problem}"));
+                self.ask.print(format!("Not possible: {problem}"));
                 Ok(None)
             }
         }

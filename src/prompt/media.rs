@@ -16,7 +16,7 @@ impl super::Guide {
         let so_far = if facts.scan_complete { "" } else { " so far" };
         let kinds: Vec<_> =
             by_name.by_type.iter().map(|(name, _, n)| format!("{} ({n})", display_safe(name))).collect();
-        self.ask.tell(format!("Pictures, sound and video by their names{so_far}: {}", kinds.join(", ")));
+        self.ask.print(format!("Pictures, sound and video by their names{so_far}: {}", kinds.join(", ")));
         loop {
             let ways = [
                 "no".to_owned(),
@@ -39,10 +39,10 @@ impl super::Guide {
             let question = "Check every picture whole, to find damage after a good header?";
             let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
             let seen = outlook(&self.facts(), &plan);
-            self.ask.tell(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
+            self.ask.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
                 let told = result.as_ref().map_or_else(Clone::clone, to_json);
-                self.ask.tell(format!("  {}: {}", display_safe(name), display_safe(&told)));
+                self.ask.print(format!("  {}: {}", display_safe(name), display_safe(&told)));
             }
             if self.ask.yes("Record these?", seen.candidates > 0)? {
                 self.plan.media = Some(plan);

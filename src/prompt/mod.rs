@@ -73,7 +73,7 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
     let mut guide = Guide { ask, scan, plan };
     guide.introduce()?;
-    if !guide.again()? {
+    if !guide.ask_rerun()? {
         return Ok(None);
     }
     if guide.needs_answers() {
@@ -113,7 +113,7 @@ impl Guide {
 
     fn introduce(&self) -> Outcome<()> {
         let facts = self.scan.wait_opened()?;
-        self.ask.tell(format!(
+        self.ask.print(format!(
             "{}: {}, {}, {}",
             display_safe(&self.plan.path),
             facts.kind.title(),
@@ -125,16 +125,16 @@ impl Guide {
                 .on(gristmill_core::Subject::path(&self.plan.path))
                 .with_hint("give the folder that holds the tar shards"));
         };
-        self.ask.tell(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
+        self.ask.print(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
         let serious: Vec<_> = facts.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
         for finding in serious.iter().take(MAX_FINDINGS) {
-            self.ask.tell(format!("Warning: {finding}"));
+            self.ask.print(format!("Warning: {finding}"));
             if let Some(hint) = &finding.hint {
-                self.ask.tell(format!("  {hint}"));
+                self.ask.print(format!("  {hint}"));
             }
         }
         if let Some(more) = serious.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
-            self.ask.tell(format!("  … and {}", count(more as u64, "more warning")));
+            self.ask.print(format!("  … and {}", count(more as u64, "more warning")));
         }
         Ok(())
     }

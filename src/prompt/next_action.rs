@@ -68,9 +68,9 @@ pub(super) fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
             Severity::Problem => "Warning",
             Severity::Refusal => "Not possible",
         };
-        ask.tell(format!("{word}: {problem}"));
+        ask.print(format!("{word}: {problem}"));
         if let Some(hint) = &problem.hint {
-            ask.tell(format!("  {}", display_safe(hint)));
+            ask.print(format!("  {}", display_safe(hint)));
         }
     }
     problems.iter().any(|problem| problem.severity == Severity::Refusal)
@@ -79,8 +79,8 @@ pub(super) fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
 fn save(ask: &Ask, plan: Outcome<String>) -> Outcome<()> {
     let name = ask.text("File", Some("plan.yaml"), false)?;
     match plan.and_then(|text| write_file(&RealFs, Path::new(&name), text.as_bytes(), 0o644)) {
-        Ok(()) => ask.tell(format!("Saved to {}.", display_safe(&name))),
-        Err(failure) => ask.tell(format!("Not saved: {failure}")),
+        Ok(()) => ask.print(format!("Saved to {}.", display_safe(&name))),
+        Err(failure) => ask.print(format!("Not saved: {failure}")),
     }
     Ok(())
 }

@@ -65,10 +65,10 @@ impl LastLook for Guide {
         let preview = self.plan.start(true, self.options.clone())?.wait();
         let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
         for line in preview.lines(true) {
-            self.ask.tell(line.lead + &line.rest);
+            self.ask.print(line.lead + &line.rest);
         }
         let is_refused = report_each_problem(&self.ask, preview.findings().0);
-        self.ask.tell(format!("The same by flags: {}", self.plan.command_line().text()));
+        self.ask.print(format!("The same by flags: {}", self.plan.command_line().text()));
         Ok(!is_refused)
     }
 }
@@ -82,7 +82,7 @@ fn offered(plan: &dyn AnyPlan) -> Vec<OptionRow> {
 
 /// Asks for options until no more are to be changed.
 pub(super) fn change_options(ask: &Ask, plan: &mut dyn AnyPlan) -> Outcome<()> {
-    ask.tell(format!("A single {EMPTY} clears an answer that is typed."));
+    ask.print(format!("A single {EMPTY} clears an answer that is typed."));
     loop {
         let rows = offered(plan);
         let lines = rows.iter().map(|row| format!("{}: {}", name(row), shown(row, plan)));
@@ -142,7 +142,7 @@ fn ask_one_of(ask: &Ask, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome
     match group.get(ask.choose(heading, &lines, 0)?) {
         Some(row) if row.kind == ValueKind::Switch => {
             if let Err(why) = plan.set(row.info.name, &Answer::On) {
-                ask.tell(format!("Not possible: {why}"));
+                ask.print(format!("Not possible: {why}"));
             }
             Ok(())
         }
@@ -187,7 +187,7 @@ fn ask_option(ask: &Ask, row: &OptionRow, plan: &mut dyn AnyPlan) -> Outcome<()>
         }
     };
     if let Err(why) = plan.set(option, &answer) {
-        ask.tell(format!("Not possible: {why}"));
+        ask.print(format!("Not possible: {why}"));
     }
     Ok(())
 }

@@ -6,13 +6,13 @@ use gristmill_core::{Outcome, PreparedFacts, Rerun, Scope};
 
 impl Guide {
     /// Asks only when the data set is prepared and no flag says what to do; `false` when it shall be left as it is.
-    pub(super) fn again(&mut self) -> Outcome<bool> {
+    pub(super) fn ask_rerun(&mut self) -> Outcome<bool> {
         let facts = self.facts();
         let Some(prepared) = &facts.prepared else { return Ok(true) };
         if self.plan.rerun != Rerun::Refuse || self.plan.scope == Scope::TarIndexOnly {
             return Ok(true);
         }
-        self.ask.tell(format!("It is prepared already ({}).", found(prepared)));
+        self.ask.print(format!("It is prepared already ({}).", prepared_text(prepared)));
         let choices = [
             "take in new and changed shards; excludes and splits stay",
             "prepare it again from the beginning; excludes stay, split.yaml is kept as a backup",
@@ -38,7 +38,7 @@ impl Guide {
     /// Asks which split new shards join; says so where there are none.
     pub(super) fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
         if prepared.new_shards.is_empty() || prepared.splits.is_empty() {
-            self.ask.tell("No shard is new; the splits stay as they are.");
+            self.ask.print("No shard is new; the splits stay as they are.");
             return Ok(());
         }
         let mut choices = Vec::new();
@@ -57,7 +57,7 @@ impl Guide {
     }
 }
 
-fn found(prepared: &PreparedFacts) -> String {
+fn prepared_text(prepared: &PreparedFacts) -> String {
     let mut words = vec![count(prepared.shard_counts.len() as u64, "shard")];
     let mut add = |number: usize, what: &str| {
         if number > 0 {

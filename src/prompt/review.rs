@@ -77,16 +77,16 @@ impl LastLook for Guide {
 
     fn show(&self) -> Outcome<bool> {
         let preview = preview(&self.plan, &self.facts());
-        self.ask.tell("These files will be written:");
+        self.ask.print("These files will be written:");
         for file in &preview.files {
             let replaced = if file.replaces { ", replaces the one there" } else { "" };
-            self.ask.tell(format!("  {} ({}{replaced})", display_safe(&file.name), bytes(file.bytes)));
+            self.ask.print(format!("  {} ({}{replaced})", display_safe(&file.name), bytes(file.bytes)));
         }
         for difference in &preview.differences {
-            self.ask.tell(format!("Change: {}", display_safe(difference)));
+            self.ask.print(format!("Change: {}", display_safe(difference)));
         }
         let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.tell(format!("The same by flags: {}", command_line(&self.plan).text()));
+        self.ask.print(format!("The same by flags: {}", command_line(&self.plan).text()));
         Ok(!refused)
     }
 }

@@ -61,7 +61,7 @@ impl Guide {
     }
 
     fn by_pattern(&mut self) -> Outcome<()> {
-        self.ask.tell(
+        self.ask.print(
             "A pattern is matched at the start of the shard's name; a shard may match in several splits or in none.",
         );
         let suggested = self.suggested_patterns().unwrap_or_default();
@@ -90,10 +90,10 @@ impl Guide {
     fn by_hand(&mut self) -> Outcome<()> {
         let facts = self.facts();
         for (i, shard) in facts.shards.iter().enumerate().take(MAX_LISTED_SHARDS) {
-            self.ask.tell(format!("  {}  {}", i + 1, display_safe(&shard.name)));
+            self.ask.print(format!("  {}  {}", i + 1, display_safe(&shard.name)));
         }
         if facts.shards.len() > MAX_LISTED_SHARDS {
-            self.ask.tell(format!("  … up to {}", facts.shards.len()));
+            self.ask.print(format!("  … up to {}", facts.shards.len()));
         }
         let mut lists = Vec::new();
         for name in ["train", "val", "test"] {
@@ -125,7 +125,7 @@ impl Guide {
             }
             match read_numbers(&text, shards.len()) {
                 Ok(numbers) => return Ok(Some(numbers.into_iter().map(|n| shards[n - 1].name.clone()).collect())),
-                Err(why) => self.ask.tell(why),
+                Err(why) => self.ask.print(why),
             }
         }
     }
@@ -144,7 +144,7 @@ impl Guide {
         for (name, shards) in &resolved.splits {
             let samples = resolved.samples_of(name, &facts.shards);
             let state = if facts.scan_complete { "" } else { " so far" };
-            self.ask.tell(format!(
+            self.ask.print(format!(
                 "  {}: {}, {}{state}{}",
                 display_safe(name),
                 count(shards.len() as u64, "shard"),
@@ -154,13 +154,13 @@ impl Guide {
         }
         if !resolved.unassigned.is_empty() {
             let number = count(resolved.unassigned.len() as u64, "shard");
-            self.ask.tell(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
+            self.ask.print(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
         }
         for problem in &resolved.problems {
             let word = if problem.severity == Severity::Refusal { "Not possible" } else { "Note" };
-            self.ask.tell(format!("{word}: {problem}"));
+            self.ask.print(format!("{word}: {problem}"));
             if let Some(hint) = &problem.hint {
-                self.ask.tell(format!("  {}", display_safe(hint)));
+                self.ask.print(format!("  {}", display_safe(hint)));
             }
         }
         !resolved.is_refused()

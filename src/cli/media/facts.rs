@@ -34,7 +34,7 @@ pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
     ];
     for (name, list) in lists {
         if !list.is_empty() {
-            lines.push(item(name, listed(list)));
+            lines.push(item(name, list_text(list)));
         }
     }
     if let Some([(width, height), (most_width, most_height)]) = spread.extent {
@@ -51,7 +51,7 @@ pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
     lines
 }
 
-fn listed(list: &[(String, u64)]) -> String {
+fn list_text(list: &[(String, u64)]) -> String {
     let mut text = list
         .iter()
         .take(MAX_SHOWN_NAMES)

@@ -39,7 +39,7 @@ impl Change {
     }
 
     /// Prints the messages and new problems, and returns the editor.
-    pub(super) fn told(self, context: &Context) -> SplitEditor {
+    pub(super) fn report(self, context: &Context) -> SplitEditor {
         for problem in self.new_problems() {
             context.printer.problem(&problem);
         }

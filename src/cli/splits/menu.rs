@@ -46,7 +46,7 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
     let root = editor.root().to_path_buf();
     let mut menu = Menu { ask, editor, context };
     menu.show(false);
-    menu.ask.tell("Each of these is a command, too: gristmill splits --help");
+    menu.ask.print("Each of these is a command, too: gristmill splits --help");
     let choices = STEPS.map(|(_, words)| words.to_owned());
     loop {
         let pending = menu.editor.pending();
@@ -81,7 +81,7 @@ impl Menu<'_> {
             Step::Show => self.show(true),
             Step::Move => self.shift()?,
             Step::Exclude => {
-                let items = self.words("What, SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009}")?;
+                let items = self.ask_words("What, SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009}")?;
                 if items.is_empty() {
                     return Ok(false);
                 }
@@ -90,28 +90,28 @@ impl Menu<'_> {
                 let args =
                     ExcludeArgs { path: self.path(), items: Vec::new(), note, from: None, allow_unmatched: false };
                 let change = exclude::excluding(self.editor.clone(), items, &args, self.context)?;
-                self.editor = change.told(self.context);
+                self.editor = change.report(self.context);
             }
             Step::Include => {
-                let items = self.words("What, as it is listed, or SHARD/KEY")?;
+                let items = self.ask_words("What, as it is listed, or SHARD/KEY")?;
                 if !items.is_empty() {
-                    self.editor = exclude::including(self.editor.clone(), &items)?.told(self.context);
+                    self.editor = exclude::including(self.editor.clone(), &items)?.report(self.context);
                 }
             }
             Step::Balance => {
                 let ratios = self.ask.text("Ratios: 8,1,1 in the order of the splits, or train=8,val=2", None, true)?;
                 if !ratios.is_empty() {
                     let change = balance::balancing(self.editor.clone(), &ratios, true, self.context)?;
-                    self.editor = change.told(self.context);
+                    self.editor = change.report(self.context);
                 }
             }
             Step::Check => self.check()?,
             Step::Undo => match self.editor.undo() {
-                Some(title) => self.ask.tell(format!("Undone: {title}")),
-                None => self.ask.tell("There is nothing to undo."),
+                Some(title) => self.ask.print(format!("Undone: {title}")),
+                None => self.ask.print("There is nothing to undo."),
             },
             Step::Diff => match self.editor.pending() {
-                0 => self.ask.tell("Nothing was changed."),
+                0 => self.ask.print("Nothing was changed."),
                 _ => diff_lines(&self.editor.diff()).iter().for_each(|line| self.context.printer.line(line)),
             },
             Step::Write => return self.write(),
@@ -131,13 +131,13 @@ impl Menu<'_> {
     }
 
     /// Asks for several words; returns none if the line is empty.
-    fn words(&self, question: &str) -> Outcome<Vec<String>> {
+    fn ask_words(&self, question: &str) -> Outcome<Vec<String>> {
         let line = self.ask.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
         Ok(line.split_whitespace().map(str::to_owned).collect())
     }
 
     fn shift(&mut self) -> Result<(), Stopped> {
-        let shards = self.words("Which shards: names, or FIRST..LAST, or /REGEX")?;
+        let shards = self.ask_words("Which shards: names, or FIRST..LAST, or /REGEX")?;
         if shards.is_empty() {
             return Ok(());
         }
@@ -167,13 +167,13 @@ impl Menu<'_> {
             at if at == known => None,
             _ => Some(self.ask.text("Its name", None, false)?),
         };
-        self.editor = moving(self.editor.clone(), &args)?.told(self.context);
+        self.editor = moving(self.editor.clone(), &args)?.report(self.context);
         Ok(())
     }
 
     fn check(&mut self) -> Result<(), Stopped> {
         if self.editor.pending() > 0 {
-            self.ask.tell("The check looks at the file as it is written; write the changes first.");
+            self.ask.print("The check looks at the file as it is written; write the changes first.");
             return Ok(());
         }
         let content = self.ask.yes("Read every sample and compare contents, not only names?", false)?;

@@ -37,8 +37,8 @@ impl Guide {
                 self.ask.or_refuse(list(Path::new(&self.plan.input), self.plan.compat, &Cancel::default()))?
             {
                 let size = found.files.iter().map(|file| file.bytes).sum();
-                self.ask.tell(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
-                found.problems.iter().for_each(|problem| self.ask.tell(format!("Warning: {problem}")));
+                self.ask.print(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
+                found.problems.iter().for_each(|problem| self.ask.print(format!("Warning: {problem}")));
                 return Ok(());
             }
             self.plan.input.clear();
@@ -52,7 +52,7 @@ impl Guide {
             let text = self.ask.text("Shortest repeat that is removed, in bytes of text", Some(&usual), false)?;
             match text.parse() {
                 Ok(number) if number > 0 => self.plan.min_length = Some(number),
-                _ => self.ask.tell("A number above 0 is needed."),
+                _ => self.ask.print("A number above 0 is needed."),
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ impl LastLook for Guide {
         let found = DedupEstimate { lengths: figures, ..found };
         self.show_figures(&found, chosen);
         let refused = report_each_problem(&self.ask, &found.problems);
-        self.ask.tell(format!("The same by flags: {}", erase::<Dedup>(self.plan.clone()).command_line().text()));
+        self.ask.print(format!("The same by flags: {}", erase::<Dedup>(self.plan.clone()).command_line().text()));
         Ok(!refused)
     }
 }
@@ -95,7 +95,7 @@ impl Guide {
     }
 
     fn show_figures(&self, found: &DedupEstimate, chosen: u64) {
-        self.ask.tell(found.outlook());
+        self.ask.print(found.outlook());
         let verb = if self.plan.mode == Mode::Remove { "removed" } else { "listed" };
         for length in &found.lengths {
             let mark = if length.min_length == chosen { "  <- chosen" } else { "" };
@@ -105,7 +105,7 @@ impl Guide {
                 }
                 None => ("", String::new()),
             };
-            self.ask.tell(format!(
+            self.ask.print(format!(
                 "  from {} on: {about}{:.1} % {verb}{bounds}{mark}",
                 count(length.min_length, "byte"),
                 length.share * 100.0
@@ -113,15 +113,15 @@ impl Guide {
         }
         let known = found.lengths.iter().find(|length| length.min_length == chosen);
         if let Some(known) = known.filter(|known| !known.is_exact) {
-            self.ask.tell(format!("  {}", found.basis(known)));
+            self.ask.print(format!("  {}", found.basis(known)));
         }
         for passage in found.passages.iter().take(PASSAGES) {
             let text = cut_end(&display_safe(&passage.text), COLUMNS);
-            self.ask.tell(format!("  {} times, {}: {text}", grouped(passage.count), count(passage.length, "byte")));
+            self.ask.print(format!("  {} times, {}: {text}", grouped(passage.count), count(passage.length, "byte")));
         }
         if found.scratch_bytes > 0 {
             let place = display_safe(&found.scratch.to_string_lossy()).into_owned();
-            self.ask.tell(format!(
+            self.ask.print(format!(
                 "Scratch: about {} in {place}, where {} are free",
                 bytes(found.scratch_bytes),
                 bytes(found.scratch_free_bytes)

@@ -27,7 +27,7 @@ impl Guide {
             }
             if let Some(files) = self.ask.or_refuse(self.files())? {
                 let size = files.iter().map(|file| file.bytes).sum();
-                self.ask.tell(format!("{}, {}", count(files.len() as u64, "file"), bytes(size)));
+                self.ask.print(format!("{}, {}", count(files.len() as u64, "file"), bytes(size)));
                 return Ok(());
             }
             self.plan.inputs.clear();
@@ -49,7 +49,7 @@ impl Guide {
                 return Ok(());
             }
             let keys = lines.first().map(|line| keys_of(line).join(", ")).unwrap_or_default();
-            self.ask.tell(format!("No text there; the first line has these keys: {keys}"));
+            self.ask.print(format!("No text there; the first line has these keys: {keys}"));
             let answer = self.ask.text("Key of the text, or a jq program that begins with a dot", None, false)?;
             self.plan.text = match answer.starts_with('.') {
                 true => TextField::Jq(answer),
@@ -85,7 +85,7 @@ impl Guide {
             if let Text::Is(text) = extractor.document(line).text {
                 found += 1;
                 if found <= MAX_SHOWN_DOCUMENTS {
-                    self.ask.tell(format!("  {}", cut_end(&display_safe(text), COLUMNS)));
+                    self.ask.print(format!("  {}", cut_end(&display_safe(text), COLUMNS)));
                 }
             }
         }

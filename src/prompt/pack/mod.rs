@@ -68,14 +68,14 @@ impl Guide {
             match Tokenizer::load(&self.plan.tokenizer) {
                 Ok(tokenizer) => {
                     let facts = tokenizer.facts();
-                    self.ask.tell(format!(
+                    self.ask.print(format!(
                         "{}: {}, {} in the model, {} with those added",
                         display_safe(&self.plan.tokenizer),
                         facts.model,
                         count(facts.base_size, "token"),
                         grouped(facts.full_size)
                     ));
-                    facts.warnings.iter().for_each(|warning| self.ask.tell(format!("Note: {warning}")));
+                    facts.warnings.iter().for_each(|warning| self.ask.print(format!("Note: {warning}")));
                     return Ok(tokenizer);
                 }
                 Err(failure) => self.ask.refuse(&failure),
@@ -101,7 +101,7 @@ impl Guide {
             }
             match tokenizer.expect_id(&text) {
                 Ok(id) => {
-                    self.ask.tell(format!("{} is token {id}.", display_safe(&text)));
+                    self.ask.print(format!("{} is token {id}.", display_safe(&text)));
                     self.plan.end = Some(EndToken::Text(text));
                 }
                 Err(failure) => self.ask.refuse(&failure),
@@ -119,7 +119,7 @@ impl Guide {
                 ("v", _) => SampleSize::Variable,
                 (_, Ok(number)) if number > 0 => SampleSize::Fixed(number),
                 _ => {
-                    self.ask.tell("A number above 0 is needed, or v.");
+                    self.ask.print("A number above 0 is needed, or v.");
                     continue;
                 }
             };

@@ -55,7 +55,7 @@ impl LastLook for Guide {
         let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
         self.show_figures(&preview);
         let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.tell(format!("The same by flags: {}", erase::<Pack>(self.plan.clone()).command_line().text()));
+        self.ask.print(format!("The same by flags: {}", erase::<Pack>(self.plan.clone()).command_line().text()));
         Ok(!refused)
     }
 }
@@ -69,10 +69,10 @@ impl Guide {
     }
 
     fn show_figures(&self, preview: &PackPreview) {
-        self.ask.tell(preview.outlook());
+        self.ask.print(preview.outlook());
         for target in &preview.targets {
             let path = display_safe(&target.path);
-            self.ask.tell(format!(
+            self.ask.print(format!(
                 "  {}: {}, about {}, in {path}",
                 target.format.word(),
                 count(target.tokens, "token"),

@@ -33,7 +33,7 @@ impl EndNotices {
     }
 
     /// Returns the outcome in words; of several jobs, the outcome of each.
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let state = |state: JobState| match state {
             JobState::Failed => "failed",
             JobState::Cancelled => "cancelled",
@@ -132,7 +132,7 @@ impl App {
         if self.toast.is_some() {
             return self.toast.clone();
         }
-        let words = self.ends.words();
+        let words = self.ends.text();
         let key = screen.and_then(|screen| {
             let entry = ui.keymap.entries(screen.context()).find(|entry| entry.action == Action::Jobs)?;
             let works = |key: &&Chord| !screen.wants_text() || !key.types_text();
@@ -155,7 +155,7 @@ impl App {
         let running: Vec<_> = views.iter().filter(|view| view.status.state == JobState::Running).collect();
         let Some(newest) = running.last() else {
             return match self.ends.name() {
-                Some(title) => format!("{}: {} {} {PROGRAM}", name(&title), self.ends.words(), self.glyphs.dot),
+                Some(title) => format!("{}: {} {} {PROGRAM}", name(&title), self.ends.text(), self.glyphs.dot),
                 None => PROGRAM.to_owned(),
             };
         };

@@ -88,7 +88,7 @@ impl Settings {
     }
 
     /// Returns the mistakes as text with file name, line and column, each with its hint. The caller has to sanitize them for display.
-    pub fn told(&self) -> Vec<(String, Option<String>)> {
+    pub fn notices(&self) -> Vec<(String, Option<String>)> {
         let tell = |(path, mistake): &(PathBuf, Mistake)| {
             let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
             let place = match mistake.at.line {

@@ -154,10 +154,10 @@ fn no_file_is_no_mistake_and_neither_kind_of_file_stops_the_program() {
     assert!(!settings.is_there && settings.mistakes.is_empty());
     // A folder at the path of the file, then bytes that are not UTF-8.
     std::fs::create_dir(dir.path().join("config.yaml")).unwrap();
-    assert_eq!(load(dir.path()).told()[0].0, "config.yaml: it is a folder, not a file");
+    assert_eq!(load(dir.path()).notices()[0].0, "config.yaml: it is a folder, not a file");
     std::fs::remove_dir(dir.path().join("config.yaml")).unwrap();
     write_file(&RealFs, &dir.path().join("config.yaml"), b"theme: \xff\n", 0o644).unwrap();
-    assert_eq!(load(dir.path()).told()[0].0, "config.yaml: it is not UTF-8 text");
+    assert_eq!(load(dir.path()).notices()[0].0, "config.yaml: it is not UTF-8 text");
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own
     put(&dir.path().join("themes/dusk.yaml"), "base: dark\naccent: magenta\nok: grene\n");
     let settings = load(dir.path());
     assert_eq!(settings.theme.as_ref().unwrap().accent, ratatui::style::Style::new().magenta());
-    assert_eq!(settings.told()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor a manner");
+    assert_eq!(settings.notices()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor a manner");
     put(&dir.path().join("config.yaml"), "theme: duks\n");
-    let (told, hint) = load(dir.path()).told().remove(0);
+    let (told, hint) = load(dir.path()).notices().remove(0);
     assert_eq!(told, "config.yaml, line 1, column 8: there is no theme 'duks'");
     assert_eq!(hint.as_deref(), Some("did you mean 'dusk'?"));
 }

@@ -24,7 +24,7 @@ const FIRST_SEED: u64 = 1;
 /// Largest number of part names that are searched for the one the user meant.
 const MAX_PARTS: usize = 2_000;
 
-fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
+fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(level, words))]
 }
 
@@ -126,10 +126,10 @@ impl BrowseScreen {
                 true => more.to_owned(),
                 false => format!("{more} so far"),
             };
-            return told(Level::Info, words);
+            return toast(Level::Info, words);
         };
         self.state.go_to(at);
-        self.problems.get(at).map(|why| told(Level::Warn, why.to_string())).unwrap_or_default()
+        self.problems.get(at).map(|why| toast(Level::Warn, why.to_string())).unwrap_or_default()
     }
 
     fn accept_prompt(&mut self) -> Vec<Effect> {
@@ -138,12 +138,12 @@ impl BrowseScreen {
         let trouble = match prompt.asked {
             PromptKind::Length => match number(&typed) {
                 _ if typed.trim().is_empty() => {
-                    self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() });
+                    self.set_view(TokenView { sequence_length: None, ..self.view_of_tokens.clone() });
                     None
                 }
                 Some(length) if length > 0 => {
                     self.last_length = length;
-                    self.look_as(TokenView { sequence_length: Some(length), ..self.view_of_tokens.clone() });
+                    self.set_view(TokenView { sequence_length: Some(length), ..self.view_of_tokens.clone() });
                     None
                 }
                 _ => Some("a number of tokens, 1 or more".to_owned()),
@@ -152,7 +152,7 @@ impl BrowseScreen {
                 let named = folder_of(&typed, self.env.home.as_deref()).filter(|path| path.exists());
                 let named = named.map_or(typed.trim().to_owned(), |path| path.to_string_lossy().into_owned());
                 let tokenizer = Some(named).filter(|named| !named.is_empty());
-                self.look_as(TokenView { tokenizer, ..self.view_of_tokens.clone() });
+                self.set_view(TokenView { tokenizer, ..self.view_of_tokens.clone() });
                 None
             }
             PromptKind::Key | PromptKind::Tokens if typed.is_empty() => {
@@ -195,16 +195,16 @@ impl BrowseScreen {
     pub(super) fn go_to_number(&mut self, number: u64) -> Vec<Effect> {
         if self.state.go_to_number(number) {
             return match self.state.at.map(|at| self.state.groups.number(at)) {
-                Some(here) if here != number => told(Level::Info, "the filter leaves that one out; this is the next"),
+                Some(here) if here != number => toast(Level::Info, "the filter leaves that one out; this is the next"),
                 _ => Vec::new(),
             };
         }
         if !self.state.groups.is_complete {
             self.state.pending = Some(number);
-            return told(Level::Info, format!("going to {} as soon as the scan gets there", grouped(number)));
+            return toast(Level::Info, format!("going to {} as soon as the scan gets there", grouped(number)));
         }
         let last = self.state.groups.total().saturating_sub(1);
-        told(Level::Warn, format!("there is no sample {}; the last one is {}", grouped(number), grouped(last)))
+        toast(Level::Warn, format!("there is no sample {}; the last one is {}", grouped(number), grouped(last)))
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
@@ -226,8 +226,8 @@ impl BrowseScreen {
             Action::FindNext | Action::FindPrevious => {
                 return match self.state.step_found(action == Action::FindNext) {
                     Ok(None) => Vec::new(),
-                    Ok(Some(words)) => told(Level::Info, words),
-                    Err(why) => told(Level::Warn, why),
+                    Ok(Some(words)) => toast(Level::Info, words),
+                    Err(why) => toast(Level::Warn, why),
                 };
             }
             Action::Random => self.state.go_random(),
@@ -327,7 +327,7 @@ impl BrowseScreen {
     /// Switches between windows and documents.
     fn switch_windows(&mut self) {
         match self.view_of_tokens.sequence_length {
-            Some(_) => self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() }),
+            Some(_) => self.set_view(TokenView { sequence_length: None, ..self.view_of_tokens.clone() }),
             None => self.prompt = Some(Prompt::new(PromptKind::Length, &self.last_length.to_string())),
         }
     }
@@ -370,7 +370,7 @@ impl BrowseScreen {
     fn copy_of_preview(&self, of: fn(&PreviewState) -> Option<String>, what: &str) -> Vec<Effect> {
         match of(&self.preview) {
             Some(text) => copied(&text, what),
-            None => told(Level::Info, "there is nothing like that to copy here"),
+            None => toast(Level::Info, "there is nothing like that to copy here"),
         }
     }
 

@@ -9,7 +9,7 @@ use gristmill_ops::engine::browse::SubjectLocation;
 
 impl Start {
     /// Asks the workers for the location.
-    pub(super) fn look_up(&self, workers: &mut Workers) {
+    pub(super) fn search_start(&self, workers: &mut Workers) {
         match self {
             Self::Key(key) => workers.locate(ToFind::Key(key.clone())),
             Self::Subject(subject) => workers.locate(ToFind::Subject(subject.clone())),
@@ -48,7 +48,7 @@ impl BrowseScreen {
         let Stage::Open(catalog, workers) = &mut self.stage else { return };
         let place = match workers.take_located() {
             None => return,
-            Some(Ok(located)) if located.may_grow => return self.start.look_up(workers),
+            Some(Ok(located)) if located.may_grow => return self.start.search_start(workers),
             Some(Ok(located)) => located.place,
             Some(Err(failure)) => {
                 effects.push(Effect::failure(&failure));

@@ -57,7 +57,7 @@ pub struct DetailRequest {
 
 impl Question {
     /// Returns the identity of this request.
-    pub fn look(&self) -> DetailRequest {
+    pub fn request(&self) -> DetailRequest {
         DetailRequest { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
     }
 }
@@ -106,11 +106,11 @@ impl PartBytes for PartOf<'_> {
 
 /// Reads a sample. Runs on a worker and reads on a separate thread: a decoder that does not return is abandoned when the request is
 /// cancelled or after `READ_TIMEOUT`.
-pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
+pub fn read_detail(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
-    let look = question.look();
+    let look = question.request();
     if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
-        return told(look, "earlier samples are still being decoded; look again in a moment");
+        return note(look, "earlier samples are still being decoded; look again in a moment");
     }
     let (sender, came) = channel();
     let counted = Counted::new();
@@ -120,24 +120,24 @@ pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
         let _ = sender.send(body_of(&catalog, &asked));
     };
     if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
-        return told(look, &format!("no thread could be started: {error}"));
+        return note(look, &format!("no thread could be started: {error}"));
     }
     let end = Instant::now() + READ_TIMEOUT;
     loop {
         match came.recv_timeout(STEP) {
             Ok(body) => return Detail { look, body },
-            Err(RecvTimeoutError::Disconnected) => return told(look, "the decoder failed; the bytes may be damaged"),
-            Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return told(look, "stopped"),
+            Err(RecvTimeoutError::Disconnected) => return note(look, "the decoder failed; the bytes may be damaged"),
+            Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return note(look, "stopped"),
             Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
             Err(RecvTimeoutError::Timeout) => {
                 question.cancel.cancel();
-                return told(look, "it takes too long to read or decode; E exports it as it is");
+                return note(look, "it takes too long to read or decode; E exports it as it is");
             }
         }
     }
 }
 
-fn told(look: DetailRequest, why: &str) -> Detail {
+fn note(look: DetailRequest, why: &str) -> Detail {
     Detail { look, body: Body::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
 }
 

@@ -13,7 +13,7 @@ use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use std::rc::Rc;
 use std::sync::Arc;
 
-fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
+fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(level, words))]
 }
 
@@ -109,13 +109,13 @@ impl BrowseScreen {
             });
         }
         if whole {
-            return told(
+            return toast(
                 Level::Warn,
                 format!("{group} is excluded as a whole; x in the list of shards takes it back in"),
             );
         }
         let Some(sample) = self.state.sample().cloned() else {
-            return told(
+            return toast(
                 Level::Warn,
                 match self.state.at.is_some_and(|at| self.state.rows.has_failed(at)) {
                     true => "its key cannot be read; the whole shard can be excluded, in the list of shards",

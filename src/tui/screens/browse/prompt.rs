@@ -39,7 +39,7 @@ impl Prompt {
         Self { asked, field: TextField::new(text), trouble: None }
     }
 
-    fn words(&self) -> (&'static str, &'static str) {
+    fn texts(&self) -> (&'static str, &'static str) {
         match self.asked {
             PromptKind::Key => (" find key ", "text, ^beginning, or /regular expression/"),
             PromptKind::Number => (" go to number ", "counted from 0"),
@@ -55,7 +55,7 @@ impl Prompt {
     /// Draws the prompt over the first row of `area`.
     pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let area = Rect { height: area.height.min(1), ..area };
-        let (label, placeholder) = self.words();
+        let (label, placeholder) = self.texts();
         let columns = u16::try_from(text::width(label)).unwrap_or(0).min(area.width);
         frame.render_widget(Line::from(Span::styled(label, ui.theme.accent)), area);
         let trouble = self.trouble.as_ref().map(|why| text::fit_end(why, usize::from(area.width) / 2, ui.glyphs));

@@ -103,7 +103,7 @@ impl Rows {
     }
 
     /// Returns what is still to be fetched for the rows in view, most urgent first; `None` if it equals the last request.
-    pub fn wanted(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<RowRequest>> {
+    pub fn missing_rows(&mut self, view: Range<u64>, listing: &Listing, groups: &Groups) -> Option<Vec<RowRequest>> {
         self.drop_far(&view, listing, groups);
         let len = listing.len(groups);
         let height = view.end.saturating_sub(view.start).max(1);

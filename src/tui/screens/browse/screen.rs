@@ -211,7 +211,7 @@ impl BrowseScreen {
             Start::Number(number) => self.state.pending = Some(number),
             start @ (Start::Key(_) | Start::Subject(_)) => {
                 self.start = start;
-                self.start.look_up(&mut workers);
+                self.start.search_start(&mut workers);
             }
         }
         self.state.groups = Arc::default();
@@ -253,7 +253,7 @@ impl BrowseScreen {
     }
 
     /// Shows packed tokens with another view, at the same place.
-    pub(super) fn look_as(&mut self, view: TokenView) {
+    pub(super) fn set_view(&mut self, view: TokenView) {
         let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
         self.view_of_tokens = view;
         self.find_again = self.state.find.take().map(|find| find.text);
@@ -298,7 +298,7 @@ impl BrowseScreen {
             true => self.view.clone(),
             false => row.saturating_sub(height / 2)..row.saturating_add(height),
         };
-        if let Some(pieces) = state.rows.wanted(view, &state.listing, &state.groups) {
+        if let Some(pieces) = state.rows.missing_rows(view, &state.listing, &state.groups) {
             workers.want_rows(pieces);
         }
         let Some(sample) = state.sample().cloned() else { return };
@@ -313,7 +313,7 @@ impl BrowseScreen {
             None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
         };
         self.asked = Some(look);
-        workers.look(Question {
+        workers.request_detail(Question {
             sample,
             mode: state.mode,
             part,

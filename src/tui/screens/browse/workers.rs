@@ -1,6 +1,6 @@
 //! Background work of the browser: opening, fetching rows, reading a sample, searching.
 
-use super::detail::{look_at, Detail, Question};
+use super::detail::{read_detail, Detail, Question};
 use super::rows::{Fetched, RowRequest, Span};
 use super::state::Search;
 use crate::tui::work::{Latest, Stream, Wake};
@@ -145,7 +145,7 @@ impl Workers {
             Some(Fetched { piece, spans })
         });
         let from = Arc::clone(catalog);
-        let detail = Latest::start("browse-sample", wake.clone(), move |question| look_at(&from, question));
+        let detail = Latest::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
         let caught: Arc<Mutex<Caught>> = Arc::default();
         let (from, basket, woken) = (Arc::clone(catalog), Arc::clone(&caught), wake.clone());
         let finder = Latest::start("browse-find", wake.clone(), move |hunt: SearchJob| {
@@ -234,7 +234,7 @@ impl Workers {
     }
 
     /// Reads a sample; cancels the previous read.
-    pub fn look(&mut self, mut question: Question) {
+    pub fn request_detail(&mut self, mut question: Question) {
         self.looking.cancel();
         self.looking = Cancel::default();
         question.cancel = self.looking.clone();

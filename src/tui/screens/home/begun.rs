@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Returns the message about an entry whose run was stopped.
-pub(super) fn words(seen: &EntryFacts) -> String {
+pub(super) fn state_text(seen: &EntryFacts) -> String {
     let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
         Some(plan) => plan.operation().name(),
         _ if seen.can_prepare() => "preparation",
@@ -37,7 +37,7 @@ fn entry(path: PathBuf) -> Entry {
 }
 
 /// Adds to the facts of an entry whether a run is working on it or was stopped.
-pub(super) fn look(path: &Path, seen: EntryFacts) -> EntryFacts {
+pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     let Ok(Some(run)) = unfinished::beside(path) else { return seen };
     let is_begun = path.symlink_metadata().is_err();
     let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };

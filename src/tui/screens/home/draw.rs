@@ -186,7 +186,7 @@ impl Home {
                     None => format!("{key} goes on with it."),
                     Some(_) => "The same plan on the same output goes on with it.".to_owned(),
                 };
-                (Some(format!("{} {} {goes_on}", ui.glyphs.warn, begun::words(seen))), ui.theme.warn)
+                (Some(format!("{} {} {goes_on}", ui.glyphs.warn, begun::state_text(seen))), ui.theme.warn)
             }
             State::Locked(holder) => (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn),
             State::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),

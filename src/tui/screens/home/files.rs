@@ -194,7 +194,7 @@ fn mixture(found: &Metadataset) -> Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look::look;
+    use super::super::look::inspect;
     use super::*;
     use gristmill_storage::fs::RealFs;
     use gristmill_storage::publish::write_file;
@@ -208,14 +208,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         put(&path, b"{}\n{}\n");
-        assert_eq!(look(&path).word(), "not indexed");
+        assert_eq!(inspect(&path).word(), "not indexed");
         let index: Vec<u8> = [0_u64, 3, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
         put(&dir.path().join("a.jsonl.idx"), &index);
-        let seen = look(&path);
+        let seen = inspect(&path);
         assert_eq!((seen.word(), seen.samples), ("indexed", Some(2)));
         assert_eq!(seen.amount("-"), "2 samples - 6 B");
         put(&path, b"{}\n{}\n{}\n");
-        let seen = look(&path);
+        let seen = inspect(&path);
         assert_eq!((seen.word(), seen.samples), ("out of date", None));
     }
 
@@ -227,7 +227,7 @@ mod tests {
         std::os::unix::fs::symlink("/nonexistent", at("dangling")).unwrap();
         for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")]
         {
-            let seen = look(&at(name));
+            let seen = inspect(&at(name));
             assert_eq!((seen.word(), &seen.state), ("unusable", &State::Broken(why.into())), "{name}");
             assert!(!seen.is_ready_to_browse());
         }
@@ -235,7 +235,7 @@ mod tests {
         std::fs::create_dir(&texts).unwrap();
         put(&texts.join("a.jsonl"), b"{}\n");
         put(&texts.join("b.jsonl.gz"), b"12345");
-        assert_eq!(look(&texts).amount("-"), "2 text files - 8 B");
+        assert_eq!(inspect(&texts).amount("-"), "2 text files - 8 B");
     }
 
     #[test]
@@ -244,12 +244,12 @@ mod tests {
         let in_meta = |name: &str| dir.path().join(".nv-meta").join(name);
         std::fs::create_dir(dir.path().join(".nv-meta")).unwrap();
         put(&in_meta(".info.json"), br#"{"energon_version": "7.0.0", "shard_counts": {"a.tar": 1}}"#);
-        let word = || (look(dir.path()).kind, look(dir.path()).word());
+        let word = || (inspect(dir.path()).kind, inspect(dir.path()).word());
         assert_eq!(word(), (DatasetKind::PreparedWebDataset, "has mistakes"), "no split.yaml");
         put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
-        assert_eq!(look(dir.path()).state, State::Prepared);
+        assert_eq!(inspect(dir.path()).state, State::Prepared);
         put(&in_meta("split.yaml"), b"split_parts:\n  train: a.tar\n");
-        let State::Broken(why) = look(dir.path()).state else { panic!("a split is no list") };
+        let State::Broken(why) = inspect(dir.path()).state else { panic!("a split is no list") };
         assert!(why.contains("split.yaml") && why.contains("must be a list"), "{why}");
         put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
         put(&in_meta(".info.json"), b"{");
@@ -265,19 +265,19 @@ mod tests {
             &path,
             format!("{head}  train:\n    blend:\n    - path: a\n    - path: b\n  val:\n    path: a\n").as_bytes(),
         );
-        let seen = look(&path);
+        let seen = inspect(&path);
         assert_eq!(seen.kind, DatasetKind::Metadataset);
         assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");
         assert_eq!(seen.state, State::Broken("its member a is not there".into()));
         put(&dir.path().join("a"), b"");
-        assert_eq!(look(&path).state, State::Broken("its member b is not there".into()));
+        assert_eq!(inspect(&path).state, State::Broken("its member b is not there".into()));
         put(&dir.path().join("b"), b"");
-        assert_eq!(look(&path).state, State::Prepared);
+        assert_eq!(inspect(&path).state, State::Prepared);
         put(&path, format!("{head}  train:\n    blnd: []\n").as_bytes());
-        let seen = look(&path);
+        let seen = inspect(&path);
         assert!(matches!(&seen.state, State::Broken(why) if why.starts_with("line 5")), "{:?}", seen.state);
         assert_eq!(seen.word(), "has mistakes");
         put(&path, b"anything: else\n");
-        assert_eq!(look(&path).kind, DatasetKind::OtherFile);
+        assert_eq!(inspect(&path).kind, DatasetKind::OtherFile);
     }
 }

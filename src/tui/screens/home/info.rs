@@ -68,7 +68,7 @@ fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
         lines.push(PageLine::new(Tone::Muted, words));
     }
     match &seen.state {
-        State::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::words(seen))),
+        State::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::state_text(seen))),
         State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
         State::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
         State::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),

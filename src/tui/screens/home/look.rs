@@ -258,22 +258,22 @@ pub fn name_of(name: &OsStr) -> String {
 }
 
 /// Determines what an entry is. Of files it reads at most the first headers of one shard.
-pub fn look(path: &Path) -> EntryFacts {
+pub fn inspect(path: &Path) -> EntryFacts {
     let seen = match fs::metadata(path) {
-        Ok(facts) if facts.is_dir() => look_at_folder(path),
+        Ok(facts) if facts.is_dir() => inspect_folder(path),
         Ok(facts) if !facts.is_file() => unusable("a fifo, socket or device"),
-        Ok(facts) => look_at_file(path, facts.len()),
+        Ok(facts) => inspect_file(path, facts.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a link to something that is not there"),
         Err(error) => unusable(&error.to_string()),
     };
-    begun::look(path, seen)
+    begun::add_state(path, seen)
 }
 
 fn unusable(why: &str) -> EntryFacts {
     EntryFacts { state: State::Broken(why.to_owned()), ..EntryFacts::of(DatasetKind::OtherFile) }
 }
 
-fn look_at_file(path: &Path, size: u64) -> EntryFacts {
+fn inspect_file(path: &Path, size: u64) -> EntryFacts {
     let unread = || if path.is_dir() { DatasetKind::PlainFolder } else { DatasetKind::OtherFile };
     let kind = kind_of(path).unwrap_or_else(|_| unread());
     let is_packed_lines = kind == DatasetKind::OtherFile && is_packed_jsonl(path);
@@ -293,7 +293,7 @@ fn look_at_file(path: &Path, size: u64) -> EntryFacts {
     }
 }
 
-fn look_at_folder(path: &Path) -> EntryFacts {
+fn inspect_folder(path: &Path) -> EntryFacts {
     let mut walk = Walk::new();
     walk.folder(path, 0);
     let meta = path.join(".nv-meta");
@@ -386,26 +386,26 @@ mod tests {
         put(&root.join("media/.nv-meta/index.sqlite"), b"");
         put(&root.join("plain/readme.txt"), b"x");
         put(&root.join("text.jsonl"), b"{}");
-        let raw = look(&root.join("raw"));
+        let raw = inspect(&root.join("raw"));
         assert_eq!((raw.kind, raw.shards, raw.bytes), (DatasetKind::RawWebDataset, 2, 10));
         assert_eq!(raw.state, State::Raw);
         assert!(raw.can_prepare());
-        let done = look(&root.join("done"));
+        let done = inspect(&root.join("done"));
         assert_eq!((done.kind, done.state), (DatasetKind::PreparedWebDataset, State::Prepared));
-        assert_eq!(look(&root.join("media")).kind, DatasetKind::Filesystem);
-        let plain = look(&root.join("plain"));
+        assert_eq!(inspect(&root.join("media")).kind, DatasetKind::Filesystem);
+        let plain = inspect(&root.join("plain"));
         assert_eq!(plain.kind, DatasetKind::PlainFolder);
         assert!(!plain.can_prepare());
-        assert_eq!(look(&root.join("text.jsonl")).kind, DatasetKind::Jsonl);
+        assert_eq!(inspect(&root.join("text.jsonl")).kind, DatasetKind::Jsonl);
         put(&root.join("text.jsonl.zst"), b"12345");
-        let packed = look(&root.join("text.jsonl.zst"));
+        let packed = inspect(&root.join("text.jsonl.zst"));
         assert_eq!(
             (packed.kind, packed.title(), packed.is_packed_lines),
             (DatasetKind::OtherFile, "packed JSONL", true)
         );
-        assert_eq!(look(root).members, 1, "the prepared data set below");
-        assert!(look(&root.join("raw/a.tar")).is_shard);
-        assert_eq!(look(&root.join("nothing")).kind, DatasetKind::OtherFile);
+        assert_eq!(inspect(root).members, 1, "the prepared data set below");
+        assert!(inspect(&root.join("raw/a.tar")).is_shard);
+        assert_eq!(inspect(&root.join("nothing")).kind, DatasetKind::OtherFile);
     }
 
     #[test]
@@ -415,15 +415,15 @@ mod tests {
         put(&root.join("loose/a.JPG"), b"1234");
         put(&root.join("loose/deep/b.mp4"), b"12");
         put(&root.join("loose/readme.txt"), b"x");
-        let loose = look(&root.join("loose"));
+        let loose = inspect(&root.join("loose"));
         assert_eq!((loose.kind, loose.media, loose.bytes), (DatasetKind::PlainFolder, 2, 6));
         assert!(loose.is_media_folder());
         assert_eq!((loose.title(), loose.word()), ("media folder", "no metadata"));
         assert_eq!(loose.amount("-"), "2 files - 6 B");
         put(&root.join("loose/.nv-meta/index.sqlite"), b"");
-        assert_eq!(look(&root.join("loose")).word(), "described");
+        assert_eq!(inspect(&root.join("loose")).word(), "described");
         put(&root.join("loose/a.tar"), b"1");
-        let with_shard = look(&root.join("loose"));
+        let with_shard = inspect(&root.join("loose"));
         assert!(!with_shard.is_media_folder() && with_shard.can_prepare());
         assert_eq!(with_shard.media, 0);
     }
@@ -440,9 +440,9 @@ mod tests {
         let packed = std::fs::read(golden).unwrap();
         put(&root.join("a.pbin"), &packed);
         put(&root.join("noise.pbin"), &[0xa7; 900]);
-        assert!(matches!(look(&root.join("noise.pbin")).state, State::Broken(_)));
+        assert!(matches!(inspect(&root.join("noise.pbin")).state, State::Broken(_)));
         let told = |name: &str| {
-            let seen = look(&root.join(name));
+            let seen = inspect(&root.join(name));
             assert!(seen.is_ready_to_browse() && !seen.can_prepare(), "{name}");
             (seen.title(), seen.word(), seen.amount("-"))
         };
@@ -458,11 +458,11 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         put(&at("out/nanosets/a.ds"), b"1234");
         put(&at("out/modalities/a.pbin"), b"12345678");
-        let both = look(&at("out"));
+        let both = inspect(&at("out"));
         assert_eq!((both.kind, both.word()), (DatasetKind::PackedFormats, "packed"));
         assert_eq!(both.amount("·"), "modalities 8 B · nanosets 4 B");
         fs::remove_file(at("out/modalities/a.pbin")).unwrap();
-        let one = look(&at("out"));
+        let one = inspect(&at("out"));
         assert_eq!(one.amount("·"), "modalities unusable · nanosets 4 B");
         assert!(matches!(one.state, State::Broken(_)));
         let array = |numbers: &[u64]| {
@@ -472,11 +472,11 @@ mod tests {
         };
         put(&at("mix/dataset_index.npy"), &array(&[0, 2, 0]));
         put(&at("mix/dataset_sample_index.npy"), &array(&[0, 0, 1]));
-        let mixture = look(&at("mix"));
+        let mixture = inspect(&at("mix"));
         assert_eq!((mixture.kind, mixture.word()), (DatasetKind::MixtureIndex, "readable"));
         assert_eq!(mixture.amount("·"), "3 samples · 2 data sets · 304 B");
         put(&at("mix/dataset_index.npy"), b"no array");
-        assert!(matches!(look(&at("mix")).state, State::Broken(_)));
+        assert!(matches!(inspect(&at("mix")).state, State::Broken(_)));
     }
 
     #[test]
@@ -494,7 +494,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join("a.tar"), b"1");
         put(&dir.path().join(".nv-meta/gristmill/journal"), b"");
-        assert_eq!(look(dir.path()).state, State::Interrupted);
+        assert_eq!(inspect(dir.path()).state, State::Interrupted);
     }
 
     #[test]
@@ -502,7 +502,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).unwrap();
         put(&dir.path().join("a.tar"), b"1");
-        assert_eq!(look(dir.path()).shards, 1);
+        assert_eq!(inspect(dir.path()).shards, 1);
         assert_eq!(read_folder(dir.path()).unwrap().len(), 2);
     }
 

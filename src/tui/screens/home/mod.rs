@@ -14,7 +14,7 @@ mod walk;
 pub use begun::resume as go_on;
 pub use files::Mixture;
 pub use info::InfoPage;
-pub use look::{look, Entry, EntryFacts, State};
+pub use look::{inspect, Entry, EntryFacts, State};
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
@@ -96,7 +96,7 @@ impl Home {
         let reader =
             Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
         let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
-            let seen = look::look(&path);
+            let seen = look::inspect(&path);
             (path, seen)
         });
         let mut home = Self {

@@ -64,7 +64,7 @@ impl OtherRun {
     }
 
     /// Opens the screen that resumes the run.
-    pub fn again(&self, env: &UiEnv) -> Vec<Effect> {
+    pub fn resume(&self, env: &UiEnv) -> Vec<Effect> {
         match &self.run {
             Run::Prepare => vec![Effect::ResumePath(self.path.clone())],
             Run::Published => vec![Effect::OpenPath(self.path.clone())],
@@ -88,7 +88,7 @@ impl ProcessWatcher {
     /// Starts the search.
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();
-        let mut worker = Latest::start("jobs", env.wake.clone(), move |()| look(&asker));
+        let mut worker = Latest::start("jobs", env.wake.clone(), move |()| find_runs(&asker));
         worker.ask(());
         Self { worker, asked: Instant::now(), found: Vec::new() }
     }
@@ -118,15 +118,15 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn look(env: &UiEnv) -> Vec<OtherRun> {
+fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
     let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
     let lately = recent::load(&env.state_dir);
     // If the search fails, no runs are shown; `gristmill jobs` reports the reason.
     let found = unfinished::known(&here, &lately).unwrap_or_default();
-    found.into_iter().map(|run| tell(run, env)).collect()
+    found.into_iter().map(|run| other_run(run, env)).collect()
 }
 
-fn tell(run: Unfinished, env: &UiEnv) -> OtherRun {
+fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
     let Unfinished { path, own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = interrupted_run(&own);

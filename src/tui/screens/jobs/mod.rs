@@ -110,10 +110,10 @@ impl JobsPanel {
     }
 
     /// Starts the selected job again, or resumes the selected run.
-    fn again(&mut self) -> Vec<Effect> {
+    fn rerun(&mut self) -> Vec<Effect> {
         let started = match self.selected() {
-            Some(Row::Other(run)) => return run.again(&self.env),
-            Some(Row::Own(view)) => self.env.jobs.again(view.id),
+            Some(Row::Other(run)) => return run.resume(&self.env),
+            Some(Row::Own(view)) => self.env.jobs.start_again(view.id),
             None => None,
         };
         self.table.leave();
@@ -325,7 +325,7 @@ impl Screen for JobsPanel {
                 self.cancel();
                 return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
             }
-            Input::Action(Action::Retry) => return self.again(),
+            Input::Action(Action::Retry) => return self.rerun(),
             Input::Action(Action::ClearFinished) => {
                 self.table.leave();
                 self.env.jobs.clear_finished();

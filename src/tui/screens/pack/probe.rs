@@ -189,7 +189,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Looks at a loaded tokenizer, with one document encoded as the plan says.
-pub fn look_at(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -> Outcome<TokenizerLook> {
+pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -> Outcome<TokenizerLook> {
     let facts = tokenizer.facts();
     let spelled = |ids: &[u32]| -> Vec<String> {
         ids.iter().map(|id| tokenizer.token_of(*id).unwrap_or_else(|| format!("#{id}"))).collect()

@@ -61,7 +61,7 @@ impl Workers {
                 let known = loaded.take().filter(|(name, _)| *name == asked.name).map(|(_, known)| Ok(known));
                 let tokenizer = known.unwrap_or_else(|| Tokenizer::load(&asked.name));
                 let look = tokenizer.and_then(|tokenizer| {
-                    let look = probe::look_at(&tokenizer, asked.document.as_deref(), &asked.plan);
+                    let look = probe::probe_tokenizer(&tokenizer, asked.document.as_deref(), &asked.plan);
                     loaded = Some((asked.name.clone(), tokenizer));
                     look
                 });

@@ -149,7 +149,7 @@ pub fn settle(wizard: &mut Wizard) {
         wizard.field_map.results = Arc::new(results(wizard, &samples));
     }
     if let Some(plan) = wizard.answers.plan.media.clone().filter(|_| wizard.step == Step::Media) {
-        let seen = seen(&plan, &wizard.answers.facts);
+        let seen = tally(&plan, &wizard.answers.facts);
         wizard.media.seen = Some((plan, Arc::new(seen)));
     }
     if wizard.step == Step::Review {
@@ -158,7 +158,7 @@ pub fn settle(wizard: &mut Wizard) {
 }
 
 /// What answers about media would record of the fixture.
-fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
+fn tally(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
     let picks = match &plan.filter {
         MediaFilter::Glob(patterns) => gristmill_media::kind::globs_match(patterns, "000000.jpg"),
         MediaFilter::Extension | MediaFilter::Header => true,

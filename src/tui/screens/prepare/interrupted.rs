@@ -27,7 +27,7 @@ pub fn hash(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> String {
 }
 
 /// The interrupted run of a data set; `None` where there is none, or its answers cannot be read.
-pub fn look(dataset: &Path) -> Option<Interrupted> {
+pub fn find(dataset: &Path) -> Option<Interrupted> {
     let own = RunFolder::for_webdataset(dataset);
     let plan = read_plan(&own.running_plan())?;
     // An update takes what it does not say from the plan of the run before.
@@ -61,7 +61,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let own = RunFolder::for_webdataset(folder.path());
         own.create(&RealFs).unwrap();
-        assert_eq!(look(folder.path()), None);
+        assert_eq!(find(folder.path()), None);
         let mut recorded = PreparePlan::new("d");
         recorded.splits = SplitPlan::Ratio("8,1,1".into());
         put(&own.plan(), &recorded);
@@ -75,7 +75,7 @@ mod tests {
             journal.record(&DoneUnit { unit: name.into(), input, spool, notes }).unwrap();
         }
         drop(journal);
-        let found = look(folder.path()).unwrap();
+        let found = find(folder.path()).unwrap();
         assert_eq!((found.plan, found.done), (plan, 2));
     }
 }

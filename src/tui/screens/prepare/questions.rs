@@ -69,7 +69,7 @@ impl PrepareScreen {
         }
         self.looked_at = Some(Instant::now());
         self.looked_for = Some((media.clone(), Arc::clone(&now.1)));
-        self.workers.look(media.clone(), Arc::clone(&now.1));
+        self.workers.request_media(media.clone(), Arc::clone(&now.1));
     }
 
     fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {

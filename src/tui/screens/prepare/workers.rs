@@ -62,7 +62,7 @@ impl Workers {
         Self {
             open: Latest::start("open", wake(), move |(path, place): (PathBuf, PathBuf)| {
                 let scan = LiveScan::start(&path, &options)?;
-                Ok(Opened { scan, draft: draft::load(&place), interrupted: interrupted::look(&path) })
+                Ok(Opened { scan, draft: draft::load(&place), interrupted: interrupted::find(&path) })
             }),
             derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
                 Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))
@@ -116,7 +116,7 @@ impl Workers {
         self.preview.is_waiting()
     }
     /// Looks at what answers about media would record.
-    pub fn look(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
+    pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
         self.media.ask((plan, facts));
     }
     /// Whether that is being looked at.

@@ -36,7 +36,7 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTarget
         (Ok(kind), Ok(None)) => (None, Err(why_no_edit(kind))),
     };
     let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
-    let ways = problems.iter().map(|problem| finder.way(problem)).collect();
+    let ways = problems.iter().map(|problem| finder.problem_target(problem)).collect();
     ProblemTargets { ways, edit }
 }
 
@@ -84,7 +84,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn way(&mut self, problem: &Problem) -> ProblemTarget {
+    fn problem_target(&mut self, problem: &Problem) -> ProblemTarget {
         let subject = Box::new(problem.subject.clone());
         let open = self.path_of(problem).map(|path| OpenTarget::Data { path, subject });
         let exclude = self.target(problem).unwrap_or_else(|failure| Err(Arc::from(failure.why)));

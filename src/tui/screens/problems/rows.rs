@@ -109,7 +109,7 @@ impl KnownRows {
         Some(Problem::problem(known.kind, subject, known.why.to_string()))
     }
 
-    fn way(&self, row: usize) -> Option<ProblemTarget> {
+    fn target(&self, row: usize) -> Option<ProblemTarget> {
         if let Some(&at) = self.order.get(row) {
             let key = self.list.problem_of(at)?.key.clone();
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name));
@@ -172,10 +172,10 @@ impl Rows {
     }
 
     /// Returns the target of the problem of a row; `None` while it is being looked up.
-    pub fn way(&self, row: usize) -> Option<ProblemTarget> {
+    pub fn target(&self, row: usize) -> Option<ProblemTarget> {
         match self {
             Self::Reported(rows) => rows.ways.get(row).cloned(),
-            Self::Known(rows) => rows.way(row),
+            Self::Known(rows) => rows.target(row),
         }
     }
 

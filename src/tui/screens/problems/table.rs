@@ -126,7 +126,7 @@ impl ProblemTable {
             Action::ExcludeProblem => no_edit().or_else(|| self.target().err()),
             Action::ExcludeKind if self.list.get().is_none() => Some(NONE.to_owned()),
             Action::ExcludeKind => no_edit().or_else(|| {
-                let is_looking = self.list.get().is_some_and(|row| self.rows.way(row).is_none());
+                let is_looking = self.list.get().is_some_and(|row| self.rows.target(row).is_none());
                 is_looking.then(|| LOOKING.to_owned())
             }),
             Action::Redo => no_edit(),
@@ -139,20 +139,20 @@ impl ProblemTable {
     /// Returns what Enter opens.
     pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.way(row).ok_or(LOOKING)?;
+        let way = self.rows.target(row).ok_or(LOOKING)?;
         way.open.map_err(|why| why.to_string())
     }
 
     /// Returns what `x` excludes.
     fn target(&self) -> Result<Target, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.way(row).ok_or(LOOKING)?;
+        let way = self.rows.target(row).ok_or(LOOKING)?;
         way.exclude.map_err(|why| why.to_string())
     }
 
     /// Whether the target of a row is excluded.
     pub(super) fn is_row_excluded(&self, row: usize) -> bool {
-        self.rows.way(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
+        self.rows.target(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
     }
 
     fn is_excluded(&self, target: &Target) -> bool {
@@ -193,7 +193,7 @@ impl ProblemTable {
             }
         };
         for row in (0..self.rows.len()).filter(|row| self.rows.kind(*row) == Some(kind)) {
-            match (self.rows.way(row).map(|way| way.exclude), self.rows.problem(row)) {
+            match (self.rows.target(row).map(|way| way.exclude), self.rows.problem(row)) {
                 (Some(Ok(target)), Some(problem)) => add(NotedTarget { target, note: note(&problem) }),
                 (Some(Err(reason)), _) => _ = why.get_or_insert(reason),
                 _ => is_looking = true,

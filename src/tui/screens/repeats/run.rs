@@ -127,7 +127,7 @@ impl RunRanges {
     }
 
     /// Opens a search for repeats in the output of the run.
-    fn look_anew(&self) -> Vec<Effect> {
+    fn reload(&self) -> Vec<Effect> {
         let Some(directory) = self.directory() else { return Vec::new() };
         let output = self.output();
         let mut plan = DedupPlan::new(output.to_string_lossy(), "");
@@ -141,7 +141,7 @@ impl RunRanges {
     }
 
     /// Returns the place of the first copy found, or why there is none.
-    fn found(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(At, usize), String> {
+    fn position_of(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(At, usize), String> {
         let copy = copy.map_err(|failure| failure.to_string())?;
         let copy = copy.ok_or("no place before this one has the same text")?;
         // A document on display keeps its identifier.
@@ -307,7 +307,7 @@ impl Ranges for RunRanges {
 
     fn act(&mut self, action: Action, spot: &mut Option<ShownRange<At>>) -> Vec<Effect> {
         match action {
-            Action::Toggle => return self.look_anew(),
+            Action::Toggle => return self.reload(),
             Action::Reload => {
                 *spot = None;
                 self.open();
@@ -340,7 +340,7 @@ impl Ranges for RunRanges {
             news.push(News::Text);
         }
         if let Some(copy) = self.finder.take() {
-            news.push(News::Copy(self.found(copy)));
+            news.push(News::Copy(self.position_of(copy)));
         }
         news
     }

@@ -116,7 +116,7 @@ impl RunState {
         }
         if ends_now || self.result.is_none() {
             let mut table = std::mem::take(&mut self.problems);
-            let (problems, counts) = self.found();
+            let (problems, counts) = self.findings();
             let unlisted = self.status.as_ref().map(|status| status.unlisted.clone()).unwrap_or_default();
             table.report(problems, counts, &unlisted, ends_now);
             self.problems = table;
@@ -124,7 +124,7 @@ impl RunState {
     }
 
     /// Returns the problems, the first ones of each severity, and the total counts.
-    fn found(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
         match (self.result.as_ref().map(JobResult::report), &self.status) {
             (Some(Ok(report)), _) => (report.problems(), report.counts()),
             (_, Some(status)) => (&status.problems, &status.counts),

@@ -46,7 +46,7 @@ fn order(crumb: &str, name: &str, words: RunTexts, command: String, start: Start
 }
 
 /// Returns the texts about the end of `what`: its name followed by each ending.
-fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
+fn run_texts(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
     let told = |ending: &str| format!("{what} {ending}");
     let (ready, done, idle) = (told(ready), told(done), told(idle));
     RunTexts { ready, done, idle, overview: "Overview", back, keeps_work: false }
@@ -72,7 +72,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         browse: Some(JobOutput::Samples(path.to_owned())),
-        ..order("prepare", &name, words(&name, ends, "the list"), command, start)
+        ..order("prepare", &name, run_texts(&name, ends, "the list"), command, start)
     }
 }
 
@@ -84,7 +84,7 @@ pub fn metadataset(path: &Path) -> JobRequest {
     let command = format!("gristmill prepare {}", argument(path));
     JobRequest {
         next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
-        ..order("prepare", &name, words(&name, ends, "the list"), command, start)
+        ..order("prepare", &name, run_texts(&name, ends, "the list"), command, start)
     }
 }
 
@@ -102,7 +102,7 @@ pub fn pack(plan: PackPlan) -> JobRequest {
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     JobRequest {
-        words: RunTexts { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") },
+        words: RunTexts { overview: "Files", keeps_work: true, ..run_texts(&name, ends, "the answers") },
         next: outputs.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         browse: outputs.into_iter().next().map(JobOutput::Samples),
         ..JobRequest::of_plan(&*erase::<Pack>(plan))
@@ -127,7 +127,7 @@ fn is_empty(folder: &Path) -> bool {
 pub fn dedup(plan: DedupPlan) -> JobRequest {
     let path = PathBuf::from(plan.visible_output());
     let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
-    let texts = words(&name_of(&path), ends, "the answers");
+    let texts = run_texts(&name_of(&path), ends, "the answers");
     JobRequest {
         words: RunTexts { overview: "Report", keeps_work: true, ..texts },
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
@@ -145,7 +145,7 @@ impl JobRequest {
             _ => (text::safe(&plan.input_name()), ["is done", "is done", "was done already"]),
         };
         let subject = if ends[0] == "is done" { command } else { &name };
-        let words = RunTexts { overview: "Report", ..words(subject, ends, "the answers") };
+        let words = RunTexts { overview: "Report", ..run_texts(subject, ends, "the answers") };
         let shared: Arc<dyn AnyPlan> = Arc::from(plan.boxed_clone());
         let start: Start = Box::new(move |env| {
             shared.recent().iter().for_each(|path| recent::remember(&env.state_dir, path));
@@ -163,7 +163,7 @@ impl JobRequest {
 /// Returns the request to write a mixture index.
 pub fn mixture(plan: MixtureIndexPlan) -> JobRequest {
     let ends = ["is ready to train on", "is written", "was there already"];
-    let words = words(&name_of(&plan.output), ends, "the weights");
+    let words = run_texts(&name_of(&plan.output), ends, "the weights");
     JobRequest { words, ..JobRequest::of_plan(&*erase::<MixIndex>(plan)) }
 }
 
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use gristmill_core::pack::ModalitiesTarget;
 
-    fn looked_at(inputs: &[&str], output: &Path) -> Vec<String> {
+    fn browsable(inputs: &[&str], output: &Path) -> Vec<String> {
         let inputs = inputs.iter().map(|&input| input.into()).collect();
         let mut plan = PackPlan::new(inputs, "t.json", output.to_string_lossy());
         plan.modalities = Some(ModalitiesTarget::default());
@@ -186,13 +186,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let look = |path: &Path| vec![format!("To look at it: gristmill browse {}", path.display())];
         let folder = dir.path().join("tokens");
-        assert_eq!(looked_at(&["a.jsonl", "b.jsonl"], &folder), look(&folder));
+        assert_eq!(browsable(&["a.jsonl", "b.jsonl"], &folder), look(&folder));
         std::fs::create_dir(&folder).unwrap();
-        assert_eq!(looked_at(&["a.jsonl"], &folder), look(&folder));
+        assert_eq!(browsable(&["a.jsonl"], &folder), look(&folder));
         std::fs::create_dir(folder.join("others")).unwrap();
-        assert!(looked_at(&["a.jsonl"], &folder).is_empty(), "they are not known among others");
+        assert!(browsable(&["a.jsonl"], &folder).is_empty(), "they are not known among others");
         let file = dir.path().join("a.pbin");
-        assert_eq!(looked_at(&["a.jsonl"], &file), look(&file));
-        assert!(looked_at(&["a.jsonl"], &dir.path().join("a.tokens")).is_empty());
+        assert_eq!(browsable(&["a.jsonl"], &file), look(&file));
+        assert!(browsable(&["a.jsonl"], &dir.path().join("a.tokens")).is_empty());
     }
 }

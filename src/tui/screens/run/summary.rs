@@ -20,7 +20,7 @@ use ratatui::text::{Line, Span};
 /// Returns the lines of a job that succeeded; empty for any other job.
 pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Ok(report) = result.report() else { return Vec::new() };
-    let mut lines = told(facts(result, ui), columns, ui);
+    let mut lines = sentence_lines(facts(result, ui), columns, ui);
     lines.extend(files(report.files(), columns, ui));
     if let JobResult::Operation(end) = result {
         lines.extend(end.as_ref().as_ref().map(|report| operation(&*report.0, columns, ui)).unwrap_or_default());
@@ -37,7 +37,7 @@ fn operation(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>>
 }
 
 /// Wraps each sentence to the width.
-fn told(sentences: Vec<String>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+fn sentence_lines(sentences: Vec<String>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     sentences.iter().flat_map(|words| wrapped(words, columns, ui.theme.text)).collect()
 }
 
@@ -65,7 +65,7 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
             }
         ),
     ];
-    let mut lines = told(sentences, columns, ui);
+    let mut lines = sentence_lines(sentences, columns, ui);
     if !report.passages.is_empty() {
         lines.push(Line::from(Span::styled("Repeated most", ui.theme.title)));
         lines.extend(passage_lines(&report.passages, DEDUP_ROWS, columns, ui));
@@ -108,7 +108,7 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         count(report.tokens, "token"),
         bytes(report.bytes)
     );
-    let mut lines = told(vec![all], columns, ui);
+    let mut lines = sentence_lines(vec![all], columns, ui);
     if let Some(why) = &report.switched_to_reference {
         let words = format!("{} the reference tokenizer did the work: {why}", ui.glyphs.warn);
         lines.extend(wrapped(&words, columns, ui.theme.warn));

@@ -170,7 +170,7 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
 /// Returns the line with the three tabs and, if there is room, the keys that switch them.
 fn tabs(step: &RunState, words: &RunTexts, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
-        step.found().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
+        step.findings().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
     let bad = counted(Severity::Problem);
     // The same number as in the line above; notes, which need no action, are counted separately.

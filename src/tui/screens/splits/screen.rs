@@ -45,7 +45,7 @@ pub fn choose_target(
 ) -> Vec<Effect> {
     let Some(editor) = session.editor() else { return Vec::new() };
     let what = match shards.as_slice() {
-        [] => return say(Level::Info, "no shard is selected"),
+        [] => return toast(Level::Info, "no shard is selected"),
         [one] => one.to_string(),
         many => count(many.len() as u64, "shard"),
     };
@@ -128,7 +128,7 @@ pub fn ask_note(
     }))
 }
 
-fn say(level: Level, words: impl Into<String>) -> Vec<Effect> {
+fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(level, words))]
 }
 
@@ -279,7 +279,7 @@ impl SplitsScreen {
             return self.note();
         }
         let line = match shards {
-            [] => return say(Level::Info, "no shard is selected"),
+            [] => return toast(Level::Info, "no shard is selected"),
             [one] => format!("Exclude {}, because:", one.name),
             many => format!("Exclude {}, because:", count(many.len() as u64, "shard")),
         };

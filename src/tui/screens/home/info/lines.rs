@@ -99,7 +99,8 @@ fn spread(media: &MediaSpread, lines: &mut Vec<PageLine>) {
         ("durations", &media.durations),
         ("sound", &media.audio),
     ];
-    lines.extend(lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| item(name, listed(list))));
+    lines
+        .extend(lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, list)| item(name, list_text(list))));
     if media.seconds >= 1.0 {
         lines.push(item("plays for", duration(Duration::try_from_secs_f64(media.seconds).unwrap_or_default())));
     }
@@ -108,7 +109,7 @@ fn spread(media: &MediaSpread, lines: &mut Vec<PageLine>) {
     }
 }
 
-fn listed(list: &[(String, u64)]) -> String {
+fn list_text(list: &[(String, u64)]) -> String {
     let shown: Vec<String> =
         list.iter().take(MAX_SHOWN_NAMES).map(|(name, rows)| format!("{name} {}", grouped(*rows))).collect();
     match list.len().checked_sub(MAX_SHOWN_NAMES).filter(|more| *more > 0) {

@@ -50,7 +50,7 @@ pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
         };
         (file.name.clone(), told)
     };
-    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    push_list(facts.files.iter().map(row), facts.files.len(), &mut lines);
     lines
 }
 
@@ -75,7 +75,7 @@ pub fn mixture(facts: &MixtureFacts) -> Vec<PageLine> {
         item("size", bytes(facts.bytes)),
     ];
     let row = |(number, samples): (&u64, &u64)| (format!("data set {number}"), count(*samples, "sample"));
-    listed(facts.datasets.iter().map(row), facts.datasets.len(), &mut lines);
+    push_list(facts.datasets.iter().map(row), facts.datasets.len(), &mut lines);
     lines
 }
 
@@ -96,7 +96,7 @@ pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
         let documents = file.documents.map_or_else(|| "? documents".to_owned(), |n| count(n, "document"));
         (file.file.name.clone(), format!("{}, {documents}", count(file.file.tokens, "token")))
     };
-    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    push_list(facts.files.iter().map(row), facts.files.len(), &mut lines);
     lines
 }
 
@@ -121,11 +121,11 @@ pub fn samples(facts: &ForagerFacts, found: &[Problem]) -> Vec<PageLine> {
         let size = file.bytes.map_or_else(|| "missing".to_owned(), bytes);
         (file.name.clone(), format!("{}, {size}", count(file.samples, "sample")))
     };
-    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    push_list(facts.files.iter().map(row), facts.files.len(), &mut lines);
     lines
 }
 
-fn listed(files: impl Iterator<Item = (String, String)>, all: usize, lines: &mut Vec<PageLine>) {
+fn push_list(files: impl Iterator<Item = (String, String)>, all: usize, lines: &mut Vec<PageLine>) {
     heading(lines, "Files");
     lines.extend(files.take(FILES).map(|(name, facts)| PageLine::labelled(Tone::Plain, format!("{name}  "), &facts)));
     if let Some(more) = all.checked_sub(FILES).filter(|more| *more > 0) {

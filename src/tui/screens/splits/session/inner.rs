@@ -40,7 +40,7 @@ impl Inner {
                     self.revision += 1;
                 } else {
                     // The editor holds another file by now: its excludes are looked up instead.
-                    self.look_up();
+                    self.request_excludes();
                 }
             }
             Some(Err(failure)) => {
@@ -86,13 +86,13 @@ impl Inner {
         if self.checked != Some(version) {
             self.checked = Some(version);
             self.workers.check.ask((version, editor.clone()));
-            self.look_up();
+            self.request_excludes();
         }
     }
 
     /// Requests a look-up of the excludes that were not looked up yet. A running look-up is not replaced: its results stay valid after a
     /// change.
-    pub(super) fn look_up(&mut self) {
+    pub(super) fn request_excludes(&mut self) {
         let Some(editor) = &self.editor else { return };
         if !self.cannot_look_up && !self.workers.items.is_waiting() && editor.totals().unknown > 0 {
             self.workers.items.ask((editor.clone(), self.cancel.clone()));
