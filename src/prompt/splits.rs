@@ -31,7 +31,7 @@ impl Guide {
         }
     }
 
-    /// Of patterns without a match: asks whether splits may be empty, and whether the division can be used then.
+    /// Asks whether splits may be empty if patterns match no shard. Returns whether the division can be used with the answer.
     fn accept_empty(&mut self) -> Outcome<bool> {
         let refused = resolve_in(&self.plan, &self.facts()).problems;
         let mut refused = refused.iter().filter(|problem| problem.severity == Severity::Refusal);

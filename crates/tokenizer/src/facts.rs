@@ -51,7 +51,7 @@ pub struct TokenizerFacts {
 pub(super) const NO_END: &str = "no token looks like an end of text";
 
 impl TokenizerFacts {
-    /// Returns the relevant warnings: if the plan names an end token, it does not matter whether the tokenizer has one.
+    /// Returns the warnings that apply, without that of a missing EOS token if the plan names one.
     pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
         self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
     }

@@ -38,7 +38,7 @@ const WHEEL_ROWS: isize = 3;
 pub enum Gesture<T> {
     /// Pressed: focuses the place and selects what is there.
     Click {
-        /// The place.
+        /// The drawn area under the pointer, as it was registered.
         on: T,
         /// Rows below the top of its area.
         line: usize,
@@ -47,7 +47,7 @@ pub enum Gesture<T> {
     },
     /// Pressed again on the same cell: same as Enter.
     DoubleClick {
-        /// The place.
+        /// The drawn area under the pointer, as it was registered.
         on: T,
         /// Rows below the top of its area.
         line: usize,
@@ -56,7 +56,7 @@ pub enum Gesture<T> {
     },
     /// The wheel was turned over the place.
     Wheel {
-        /// The place.
+        /// The drawn area under the pointer, as it was registered.
         on: T,
         /// Rows to scroll by; negative is up.
         rows: isize,

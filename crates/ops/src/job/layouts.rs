@@ -6,7 +6,7 @@ use crate::source::text::{layout_of, Layout, TextFile};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 
-/// Checks the beginning of each file. Returns a note for each empty file. The first file that does not contain lines is a failure that
+/// Checks the beginning of each file. Returns a note for each empty file. Fails at the first file that does not contain lines, with a hint that
 /// names the command for converting it.
 pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
     let layouts = run_units(files, threads, cancel, |file| layout_of(file, cancel))?;

@@ -108,7 +108,7 @@ fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
 }
 
-/// Returns the outputs of tasks that share one output; each task has its own run folder.
+/// Returns `OUTPUT.rank-*` of each task of an output that has a run folder, sorted.
 fn ranks(output: &Path) -> Vec<PathBuf> {
     let (Some(name), Some(parent)) = (output.file_name().and_then(|name| name.to_str()), output.parent()) else {
         return Vec::new();

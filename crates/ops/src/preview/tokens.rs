@@ -82,7 +82,7 @@ pub enum TokenTone {
 /// A text with the kinds of its pieces. Safe to show.
 #[derive(Clone, Debug)]
 pub struct TokenText {
-    /// Text; lines end in line breaks.
+    /// The text, with a line break after each line.
     pub text: Arc<str>,
     /// Marked pieces in order; the text between them has no tone.
     pub marks: Arc<[(Range<usize>, TokenTone)]>,

@@ -457,7 +457,7 @@ impl Wizard {
         }
     }
 
-    /// Fixes the answers for a run: one that is stopped resumes with the same answers, whatever is found meanwhile.
+    /// Accepts the answers of all steps before a run, so that a stopped run resumes with the same answers.
     pub fn accept_all(&mut self) {
         self.answered[Step::Review.index()] = true;
         let steps: [&mut dyn StepState; 5] =

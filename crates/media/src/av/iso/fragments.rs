@@ -112,7 +112,7 @@ impl Fragments {
     }
 
     /// Reads `trex`.
-    pub fn announce(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    pub fn read_trex(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         if self.defaults.len() < TRACKS {
             let at = head.body + 4;
             self.defaults.push(Defaults {

@@ -182,7 +182,7 @@ impl Movie {
                 let scale = be32(reader, head.body + if long { 20 } else { 12 })?;
                 self.scale = if scale == 0 || scale > i32::MAX as u32 { 1 } else { scale };
             }
-            b"trex" => self.fragments.announce(reader, head)?,
+            b"trex" => self.fragments.read_trex(reader, head)?,
             b"cmov" => return Err(ProbeError::broken("its header is compressed", head.at)),
             b"sidx" => self.list(reader, head)?,
             b"covr" => self.cover(reader, head)?,

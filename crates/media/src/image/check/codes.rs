@@ -9,7 +9,7 @@ use crate::{ProbeError, Reader};
 /// Number of bits to which the buffer is filled near the end of the file.
 const AHEAD: u32 = 57;
 /// Far from the end of the file, [`FAR_BYTES`] bytes are read once at most this many bits are left.
-const FEW: u32 = 16;
+const REFILL_AT_BITS: u32 = 16;
 const FAR_BYTES: u32 = 6;
 /// Bytes per block of a unit that must remain for libjpeg to use its fast path.
 const FAR: u64 = 512;
@@ -76,7 +76,7 @@ impl Bits<'_, '_> {
     /// Ensures that `count` bits (at most 16) are buffered.
     fn need(&mut self, count: u32) -> Result<(), BitsError> {
         if self.is_far {
-            if self.left <= FEW {
+            if self.left <= REFILL_AT_BITS {
                 for _ in 0..FAR_BYTES {
                     self.byte()?;
                 }

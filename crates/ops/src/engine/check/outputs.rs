@@ -19,7 +19,7 @@ const MAX_DATASETS: usize = 100_000;
 /// Size of each number in bytes.
 const NUMBER_BYTES: u64 = 8;
 /// Bytes up to the end of the length field of a header.
-const PREAMBLE: usize = 10;
+const NPY_PREFIX_BYTES: usize = 10;
 
 /// One format of a folder with several.
 #[derive(Clone, Debug, Serialize)]
@@ -112,7 +112,7 @@ pub fn mixture_facts(folder: &Path, limit: u64, handles: &Handles<'_>) -> Outcom
     let len = std::fs::metadata(folder.join(SAMPLE_INDEX)).map_or(0, |facts| facts.len());
     let mut head = [0; 4096];
     let read = file.read_at(&mut head, 0).map_err(|error| Failure::io("reading the index", folder, &error))?;
-    let header = u64::from(u16::from_le_bytes([head[8], head[9]])) + PREAMBLE as u64;
+    let header = u64::from(u16::from_le_bytes([head[8], head[9]])) + NPY_PREFIX_BYTES as u64;
     let text = usize::try_from(header).ok().and_then(|end| head.get(..end.min(read))).unwrap_or_default();
     let is_array = text.starts_with(b"\x93NUMPY\x01") && memchr::memmem::find(text, b"'<u8'").is_some();
     let numbers = file.len().checked_sub(header).filter(|bytes| is_array && bytes % NUMBER_BYTES == 0);

@@ -38,7 +38,7 @@ pub enum Verdict {
         /// Damage after a valid header.
         damage: Option<String>,
     },
-    /// It is named or begins like media, but cannot be recognised.
+    /// The entry has the suffix or the first bytes of media, but its format is not recognised.
     NotMedia(String),
     /// It is media, but too broken to have a row.
     Broken(String),

@@ -30,7 +30,7 @@ use std::rc::Rc;
 use walk::Walk;
 
 /// Maximum number of members whose records are looked up in aux sources.
-const MAX_LOOKED_INTO: usize = 100;
+const MAX_AUX_LOOKUPS: usize = 100;
 
 /// The message for a join whose index does not exist.
 pub const NOT_JOINED_YET: &str = "the index of the join is not there yet, and the loader stops at that";
@@ -114,7 +114,7 @@ fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>
     let mut lookups: Vec<AuxLookup> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for member in members.iter().filter(|member| seen.insert((member.path.clone(), member.sources.clone()))) {
-        if lookups.len() >= MAX_LOOKED_INTO {
+        if lookups.len() >= MAX_AUX_LOOKUPS {
             break;
         }
         match aux::look_up(member, handles.cancel) {

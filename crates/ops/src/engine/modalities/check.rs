@@ -10,7 +10,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use serde::Serialize;
 use std::path::Path;
 
-/// Bytes read at a time: whole tokens of any size.
+/// Number of bytes read at once: a multiple of every token size, so that no token is cut.
 const PIECE: usize = 21_845 * 12;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
@@ -43,7 +43,7 @@ pub struct PackedFacts {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the facts of a packed file: its header, its whole index, its first document's end.
+/// Reads the facts of a packed file: its header, its whole index, the last token of its first document.
 pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();

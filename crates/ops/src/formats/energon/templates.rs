@@ -168,7 +168,7 @@ class TaskEncoder(DefaultTaskEncoder):
     cookers = [Cooker(cook)]
 "#;
 
-/// Writes the tuple of parts and `part_filter`.
+/// Writes the set of parts and `part_filter`.
 fn push_parts(out: &mut String, fields: &[FieldExpr], parts: &[String]) {
     let mut wanted: Vec<&str> = parts.iter().map(String::as_str).collect();
     let expressions: Vec<FieldExpression> = fields.iter().map(|field| FieldExpression::parse(&field.expr)).collect();

@@ -38,7 +38,7 @@ pub fn relative(base: &Path, path: &Path) -> Outcome<PathBuf> {
     Ok(if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative })
 }
 
-/// Returns the components of an absolute path, with `.` and `..` resolved by name.
+/// Makes a path absolute, resolves `.` and `..` by name, and returns its components.
 fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
     let whole = std::path::absolute(path).map_err(|error| Failure::io("naming the file", path, &error))?;
     let mut names = Vec::new();

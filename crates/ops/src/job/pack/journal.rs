@@ -48,7 +48,7 @@ pub(super) struct Totals {
     /// Documents with special tokens in their texts.
     #[serde(default)]
     pub(super) special: SpecialTokenCounts,
-    /// The file with the first of them.
+    /// The first file that contains a document with special tokens in its text.
     #[serde(default)]
     pub(super) special_file: String,
 }

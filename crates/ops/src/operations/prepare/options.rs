@@ -351,7 +351,7 @@ fn set_sample_type(plan: &mut PreparePlan, name: Option<String>) -> Result<(), S
     Ok(())
 }
 
-/// Stores a field map. It takes the place of a sample loader.
+/// Sets the field map, which replaces a sample loader. Has no effect without a sample type.
 fn set_field_map(plan: &mut PreparePlan, texts: Vec<String>) -> Result<(), String> {
     let mut fields = field_map(&texts)?;
     match &plan.loading {

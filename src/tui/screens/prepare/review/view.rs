@@ -186,7 +186,7 @@ fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawConte
     lines
 }
 
-/// Returns the media metadata that is recorded, if any is requested.
+/// Returns lines about the entries whose media metadata will be recorded; none if that is not requested.
 fn media(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
     let Some(plan) = &answers.plan.media else { return Vec::new() };
     let which = match &plan.filter {

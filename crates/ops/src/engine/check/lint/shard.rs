@@ -48,7 +48,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         );
         handles
             .problems
-            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH))?;
+            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH_HINT))?;
     }
     // Where only the time differs, the headers show whether the shard was replaced.
     let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
@@ -116,7 +116,7 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
     problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
-const FETCH: &str = "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude NAME";
+const FETCH_HINT: &str = "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude NAME";
 const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
 
 fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>) -> Outcome<Checked> {
