@@ -1,7 +1,6 @@
 //! The printed lines of `prepare` for data that needs no answers: JSONL files and metadatasets.
 
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
-use gristmill_core::{Problem, ProblemKind, Severity};
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, JsonlReport};
 use gristmill_ops::job::metadataset::{JoinReport, MetadatasetReport};
@@ -9,7 +8,7 @@ use gristmill_ops::job::prepare::OutputFile;
 use gristmill_ops::job::report::{count_lines, Report, ReportLine};
 use std::path::Path;
 
-/// What a run did, or would do, to a JSONL file.
+/// The report of a run, or its preview, of a JSONL file.
 pub struct JsonlResult {
     /// The file.
     pub path: String,
@@ -53,24 +52,14 @@ impl Report for JsonlResult {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.report).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.report.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.report.problems, &self.report.counts)
-    }
+    gristmill_ops::job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill info {}", shell_quote(&self.indexed())))
     }
 }
 
-/// What a run did, or would do, to a metadataset.
+/// The report of a run, or its preview, of a metadataset.
 pub struct MetadatasetResult {
     /// The file.
     pub path: String,
@@ -101,17 +90,7 @@ impl Report for MetadatasetResult {
         lines
     }
 
-    fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(&self.report).unwrap_or_default()
-    }
-
-    fn is_nothing_to_do(&self) -> bool {
-        self.report.nothing_to_do
-    }
-
-    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
-        (&self.report.problems, &self.report.counts)
-    }
+    gristmill_ops::job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill mix check {}", shell_quote(&self.path)))

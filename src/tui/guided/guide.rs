@@ -2,11 +2,12 @@
 
 use super::field::Field;
 use super::state::Form;
-use super::view::{draw_below, draw_fields, from_row};
+use super::steps::blocker;
+use super::view::{draw_below, draw_fields, from_row, hidden_mistakes};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
-use crate::tui::widgets::page::{failure_lines, waiting};
+use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::ListState;
 use crate::tui::work::Stoppable;
@@ -134,6 +135,11 @@ pub trait Guide {
     fn key(&mut self, form: &mut Form, key: &KeyEvent) {
         let _ = (form, key);
     }
+    /// Returns whether the keys for left and right change the selected row of a list.
+    fn changes_rows(&self, list: &str) -> bool {
+        let _ = list;
+        false
+    }
     /// Returns whether the wheel moves the rows of a list without selecting one.
     fn is_scrolled(&self, list: &str) -> bool {
         let _ = list;
@@ -182,6 +188,28 @@ impl PreviewGuide {
             (plan, preview)
         });
         Self { worker, draw, asked: None, known: None }
+    }
+
+    /// Returns the mistakes in answers without a field, the reason why there is no preview yet, its failure, or the preview as `draw` has it.
+    pub fn result_lines(
+        &self,
+        guide: &dyn Guide,
+        form: &Form,
+        columns: usize,
+        ui: &Ui,
+        draw: Draw,
+    ) -> Vec<Line<'static>> {
+        if form.mistakes.keys().any(|field| matches!(field, Field::Option(_))) {
+            return hidden_mistakes(form, columns, ui);
+        }
+        // A list that is empty explains why its options have no answer.
+        let why = guide.blocker(form, form.step).or_else(|| blocker(form, guide, form.step));
+        match (why, self.report(form)) {
+            (Some(why), _) => wrapped(&why, columns, ui.theme.muted),
+            (None, None) => vec![waiting(guide.waits_for(), ui)],
+            (None, Some(Err(failure))) => failure_lines(failure, columns, ui),
+            (None, Some(Ok(report))) => draw(&**report, columns, ui),
+        }
     }
 
     /// Sets the preview of a plan, for tests.

@@ -22,7 +22,7 @@ use guide::draw_printed;
 pub use guide::{Columns, Contexts, Guide};
 pub use screen::FormScreen;
 pub use state::{Form, MouseTarget};
-pub use view::{draw_below, draw_fields, from_row, hidden_mistakes};
+pub use view::{draw_below, draw_fields, from_row};
 
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::dedup::DedupGuide;

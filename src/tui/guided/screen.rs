@@ -382,17 +382,14 @@ impl Screen for FormScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
-        let has_weights = self.guide.contexts().step == Context::Weights;
+        let changes_row = matches!(form.field(), Some(Field::List(list)) if self.guide.changes_rows(list));
         let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
         match action {
             Action::Toggle if kind == Some(FieldKind::Choice) => Some("left and right choose here".into()),
             Action::Toggle if !matches!(kind, Some(FieldKind::Switch | FieldKind::List)) => {
                 Some("there is nothing to choose here".into())
             }
-            Action::Left | Action::Right if kind == Some(FieldKind::List) && has_weights => {
-                self.guide.why_disabled(action, form)
-            }
-            Action::Left | Action::Right if form.rail.is_none() && kind != Some(FieldKind::Choice) => {
+            Action::Left | Action::Right if form.rail.is_none() && kind != Some(FieldKind::Choice) && !changes_row => {
                 Some("there is nothing to step through here".into())
             }
             Action::Advanced if !is_advanced(form.step_id()) => Some("everything is shown here".into()),

@@ -3,8 +3,11 @@
 use super::steps::{act, blocker, first_blocker};
 use super::{view, Field, Form, Guide};
 use crate::tui::keymap::Action;
+use crate::tui::screen::UiEnv;
 use crate::tui::testing;
+use gristmill_core::RunOptions;
 use gristmill_ops::operations::AnyPlan;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A form with a guide whose knowledge tests set.
 pub struct FormTest<G> {
@@ -32,6 +35,27 @@ impl<G: Guide> FormTest<G> {
     pub fn act(&mut self, action: Action) {
         act(&mut self.form, &mut self.guide, action);
         self.refresh();
+    }
+
+    /// Does what actions mean in the guide, or in all forms.
+    pub fn act_in_guide(&mut self, actions: &[Action]) {
+        let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
+        for action in actions {
+            if self.guide.act(*action, &mut self.form, &env).is_none() {
+                self.act(*action);
+            }
+            self.guide.ask(&mut self.form);
+            self.refresh();
+        }
+    }
+
+    /// Presses keys that are not typed into a field; `\u{8}` is Backspace.
+    pub fn press(&mut self, keys: &str) {
+        for key in keys.chars() {
+            let code = if key == '\u{8}' { KeyCode::Backspace } else { KeyCode::Char(key) };
+            self.guide.key(&mut self.form, &KeyEvent::new(code, KeyModifiers::NONE));
+            self.refresh();
+        }
     }
 
     /// Goes to a step.

@@ -184,7 +184,7 @@ pub fn draw_fields(
 }
 
 /// Returns the mistakes in answers that have no field in the step on the screen.
-pub fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub(super) fn hidden_mistakes(form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let hidden = form.mistakes.iter().filter(|(field, _)| !form.fields().contains(field));
     hidden.flat_map(|(_, why)| trouble_lines(why, columns, ui)).collect()
 }

@@ -7,6 +7,26 @@ use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use serde_json::{json, Value};
 use std::any::Any;
 
+/// The methods of a [`Report`] that return fields of the report of a job: `self`, or a field of it.
+#[macro_export]
+macro_rules! job_report {
+    ($($field:ident)?) => {
+        fn to_json(&self) -> serde_json::Value {
+            serde_json::to_value(&self $(.$field)?).unwrap_or_default()
+        }
+
+        fn is_nothing_to_do(&self) -> bool {
+            self$(.$field)?.nothing_to_do
+        }
+
+        fn findings(
+            &self,
+        ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
+            (&self$(.$field)?.problems, &self$(.$field)?.counts)
+        }
+    };
+}
+
 /// What a run did, or would do.
 pub trait Report: Any + Send + Sync {
     /// Returns the printed lines. `is_preview` means that nothing was done.

@@ -301,7 +301,7 @@ impl Report for MixtureIndexReport {
         lines
     }
 
-    job_report!();
+    crate::job_report!();
 }
 
 /// Returns the samples, epochs and shares of the mixture.

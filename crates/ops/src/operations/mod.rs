@@ -47,25 +47,6 @@ macro_rules! paths {
     };
 }
 
-/// The methods of a [`Report`](crate::job::report::Report) that return fields of the report of a job: `self`, or a field of it.
-macro_rules! job_report {
-    ($($field:ident)?) => {
-        fn to_json(&self) -> serde_json::Value {
-            serde_json::to_value(&self $(.$field)?).unwrap_or_default()
-        }
-
-        fn is_nothing_to_do(&self) -> bool {
-            self$(.$field)?.nothing_to_do
-        }
-
-        fn findings(
-            &self,
-        ) -> (&[gristmill_core::Problem], &[(gristmill_core::Severity, gristmill_core::ProblemKind, u64)]) {
-            (&self$(.$field)?.problems, &self$(.$field)?.counts)
-        }
-    };
-}
-
 mod count;
 mod dedup;
 mod index;

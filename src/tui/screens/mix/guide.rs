@@ -116,13 +116,12 @@ impl MixGuide {
         self.found = Some(Ok(()));
         self.rows = found.into_iter().map(|member| self.row_of(member)).collect();
         self.take_over(form);
-        let first = self.rows.iter().position(|row| Some(&row.member.path) == self.first.as_ref());
-        if let Some(row) = first.and_then(|first| self.rows.get_mut(first)) {
-            row.is_chosen = true;
-            self.apply(form);
-        }
         let chosen = self.rows.iter().position(|row| row.is_chosen);
-        self.members.select(first.or(chosen).unwrap_or(0));
+        let first = self.rows.iter().position(|row| Some(&row.member.path) == self.first.as_ref());
+        self.members.select(chosen.or(first).unwrap_or(0));
+        if chosen.is_none() && first.is_some() {
+            self.change(form, |row| row.is_chosen = true);
+        }
         form.focus_on(MEMBERS);
         self.propose_output(form);
     }
@@ -135,10 +134,13 @@ impl MixGuide {
         }
         for member in &plan.members {
             if self.found == Some(Ok(())) && !self.rows.iter().any(|row| row.path == member.path) {
-                let kind = MixNodeKind::Blend;
-                let path = PathBuf::from(&member.path);
-                let found = FoundMember { path, kind, samples: None, splits: Vec::new(), is_crude: true };
-                let row = self.row_of(found);
+                let row = self.row_of(FoundMember {
+                    path: PathBuf::from(&member.path),
+                    kind: MixNodeKind::Unusable,
+                    samples: None,
+                    splits: Vec::new(),
+                    is_crude: false,
+                });
                 self.rows.push(row);
             }
         }
@@ -299,6 +301,10 @@ impl Guide for MixGuide {
         if list == "kinds" {
             self.apply(form);
         }
+    }
+
+    fn changes_rows(&self, list: &str) -> bool {
+        list == "members"
     }
 
     fn is_scrolled(&self, list: &str) -> bool {

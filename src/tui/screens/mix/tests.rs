@@ -11,7 +11,6 @@ use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind, MixSplit};
 use gristmill_ops::job::mix::MixReport;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, MixNew};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::PathBuf;
 
 type Test = FormTest<MixGuide>;
@@ -58,25 +57,6 @@ fn open() -> Test {
     let mut test = searching(blank(), None);
     find(&mut test, Ok(found()));
     test
-}
-
-/// Does what an action of the guide or of all forms means.
-fn act(test: &mut Test, actions: &[Action]) {
-    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
-    for action in actions {
-        if test.guide.act(*action, &mut test.form, &env).is_none() {
-            test.act(*action);
-        }
-        test.refresh();
-    }
-}
-
-fn press(test: &mut Test, keys: &str) {
-    for key in keys.chars() {
-        let code = if key == '\u{8}' { KeyCode::Backspace } else { KeyCode::Char(key) };
-        test.guide.key(&mut test.form, &KeyEvent::new(code, KeyModifiers::NONE));
-        test.refresh();
-    }
 }
 
 fn plan(test: &Test) -> MixPlan {
@@ -131,8 +111,8 @@ fn preview(test: &mut Test, problems: Vec<Problem>) {
 
 fn two_chosen() -> Test {
     let mut test = open();
-    press(&mut test, "3");
-    act(&mut test, &[Action::Down, Action::Down, Action::Toggle]);
+    test.press("3");
+    test.act_in_guide(&[Action::Down, Action::Down, Action::Toggle]);
     test
 }
 
@@ -191,17 +171,17 @@ fn a_folder_that_cannot_be_read_is_an_error() {
 #[test]
 fn digits_and_arrows_change_the_weight_and_choose_the_row() {
     let mut test = open();
-    press(&mut test, "2.5x");
+    test.press("2.5x");
     assert_eq!(plan(&test).members[0].amount, 2.5);
-    act(&mut test, &[Action::Right, Action::Left, Action::Left, Action::Left]);
+    test.act_in_guide(&[Action::Right, Action::Left, Action::Left, Action::Left]);
     assert_eq!(test.guide.rows[0].amount, "0.5");
-    press(&mut test, "\u{8}");
+    test.press("\u{8}");
     assert_eq!(test.guide.rows[0].amount, "0.");
     assert!(test.blocker("settings").unwrap().contains("a number above 0"), "{:?}", test.blocker("settings"));
-    press(&mut test, "\u{8}\u{8}");
-    act(&mut test, &[Action::Right]);
+    test.press("\u{8}\u{8}");
+    test.act_in_guide(&[Action::Right]);
     assert_eq!((plan(&test).members[0].amount, test.blocker("settings")), (2.0, None));
-    act(&mut test, &[Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle]);
     assert!(plan(&test).members.is_empty());
 }
 
@@ -209,17 +189,17 @@ fn digits_and_arrows_change_the_weight_and_choose_the_row() {
 fn the_kind_changes_and_the_members_stay() {
     let mut test = two_chosen();
     test.form.focus_on(KINDS);
-    act(&mut test, &[Action::Down]);
+    test.act_in_guide(&[Action::Down]);
     let amounts = |plan: &MixPlan| plan.members.iter().map(|member| member.amount).collect::<Vec<_>>();
     assert_eq!((plan(&test).kind, amounts(&plan(&test))), (MixKind::Epochized, vec![3.0, 1.0]));
     assert!(test.form.command().contains("--epochized /data/coco=3"), "{}", test.form.command());
-    act(&mut test, &[Action::Down]);
+    test.act_in_guide(&[Action::Down]);
     assert_eq!(plan(&test).kind, MixKind::Join);
     assert!(test.form.fields().contains(&Field::Option("joiner")));
     assert!(test.form.command().contains("--join /data/coco"), "{}", test.form.command());
     compare("join", &mut test);
     test.form.focus_on(KINDS);
-    act(&mut test, &[Action::Up, Action::Up]);
+    test.act_in_guide(&[Action::Up, Action::Up]);
     assert_eq!((plan(&test).kind, amounts(&plan(&test))), (MixKind::Blend, vec![3.0, 1.0]));
 }
 
@@ -228,7 +208,7 @@ fn aux_sources_are_kept_when_a_weight_changes() {
     let mut test = two_chosen();
     test.type_into("aux", "images=filesystem:///data/images");
     test.form.focus_on(MEMBERS);
-    press(&mut test, "5");
+    test.press("5");
     assert_eq!(plan(&test).members[1].aux[0].path, "filesystem:///data/images");
     assert!(test.form.command().contains("--aux images=filesystem:///data/images"), "{}", test.form.command());
     compare("aux", &mut test);
@@ -264,7 +244,7 @@ fn members_of_the_plan_are_chosen_whether_they_are_found_or_not() {
         .collect();
     assert_eq!(chosen, [("coco", "3"), ("/elsewhere", "0.5")]);
     assert_eq!(plan(&test), given);
-    act(&mut test, &[Action::Toggle, Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle, Action::Toggle]);
     assert_eq!(plan(&test), given);
 }
 
@@ -274,7 +254,7 @@ fn no_size_breaks_it_and_names_are_made_safe() {
     members[0].path = "/data/a\u{1b}[31m\u{202e}b".into();
     let mut test = searching(blank(), None);
     find(&mut test, Ok(members));
-    press(&mut test, "2");
+    test.press("2");
     preview(&mut test, Vec::new());
     for (columns, rows) in [(1, 1), (2, 4), (10, 5), (39, 10), (72, 9), (200, 60)] {
         for step in ["settings", "review"] {

@@ -1,12 +1,12 @@
 //! Draws the step of `mix new`: kinds, data sets, fields, and the mixture as bars.
 
 use super::guide::{MixGuide, Row, KINDS, MEMBERS};
-use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, MouseTarget};
+use crate::tui::guided::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting};
+use crate::tui::widgets::page::{trouble_lines, waiting};
 use crate::tui::widgets::{split_bar, text};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::text::{count, display_safe, grouped};
@@ -29,7 +29,10 @@ const KIND_NOTES: [(&str, &str); 3] = [
 pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| ![KINDS, MEMBERS].contains(field)).collect();
     let field_rows = fields.iter().map(|field| 1 + usize::from(form.mistakes.contains_key(field))).sum();
-    let result = result_lines(guide, form, usize::from(area.width), ui);
+    let result = match guide.found {
+        Some(_) => guide.preview.result_lines(guide, form, usize::from(area.width), ui, draw_bars),
+        None => Vec::new(),
+    };
     let focus = |is_focused: bool, otherwise: u8| if is_focused { Section::FOCUS } else { otherwise };
     let is_field = form.field().is_some_and(|field| fields.contains(&field));
     let sections = [
@@ -37,9 +40,9 @@ pub(super) fn draw_settings(guide: &mut MixGuide, form: &mut Form, frame: &mut F
         Section::fixed(1, 0),
         Section::growing(3, guide.rows.len().max(1) + 1, focus(form.is_focused(MEMBERS), 5)),
         Section::fixed(1, 0),
-        Section::fixed(field_rows, focus(is_field, 2)),
+        Section::fixed(field_rows, focus(is_field, 4)),
         Section::fixed(1, 0),
-        Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 4),
+        Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 2),
     ];
     let places = stack(area, &sections);
     draw_kinds(guide, form, frame, places[0], ui);
@@ -137,22 +140,8 @@ fn member_line(row: &Row, kind: MixKind, aux: &[String], columns: usize, ui: &Ui
     ])
 }
 
-/// Returns the reason why there is no mixture yet, or the mixture as bars.
-fn result_lines(guide: &MixGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    if guide.found.is_none() {
-        return Vec::new();
-    }
-    if !form.mistakes.is_empty() {
-        return hidden_mistakes(form, columns, ui);
-    }
-    let why = guide.blocker(form, form.step).or_else(|| form.blocker(form.step));
-    let why = why.or_else(|| form.plan().check(false).into_iter().next().map(|problem| problem.message));
-    match (why, guide.preview.report(form)) {
-        (Some(why), _) => vec![Line::from(Span::styled(text::fit_end(&why, columns, ui.glyphs), ui.theme.muted))],
-        (None, None) => vec![waiting(guide.waits_for(), ui)],
-        (None, Some(Err(failure))) => failure_lines(failure, columns, ui),
-        (None, Some(Ok(report))) => report.typed().map(|report| bars(report, columns, ui)).unwrap_or_default(),
-    }
+fn draw_bars(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    report.typed().map(|report| bars(report, columns, ui)).unwrap_or_default()
 }
 
 /// Returns the mixture and the file that would be written.

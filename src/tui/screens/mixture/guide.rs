@@ -300,7 +300,10 @@ impl Guide for MixtureGuide {
 
     fn request(&mut self, form: &Form) -> JobRequest {
         let request = self.preview.request(form);
-        form.plan_of::<MixtureIndexPlan>().map_or(request, |plan| orders::mixture(plan.clone()))
+        match form.plan_of::<MixtureIndexPlan>() {
+            Some(plan) => JobRequest { words: orders::mixture_texts(&plan.output), ..request },
+            None => request,
+        }
     }
 
     fn contexts(&self) -> Contexts {
@@ -336,6 +339,10 @@ impl Guide for MixtureGuide {
 
     fn list(&mut self, name: &str) -> Option<&mut ListState> {
         (name == "folders").then_some(&mut self.folders)
+    }
+
+    fn changes_rows(&self, list: &str) -> bool {
+        list == "folders"
     }
 
     fn is_scrolled(&self, list: &str) -> bool {

@@ -10,7 +10,6 @@ use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan, Outlook
 use gristmill_ops::job::nanosets::MixtureIndexReport;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::Duration;
 
 type Test = FormTest<MixtureGuide>;
@@ -56,25 +55,6 @@ fn example() -> Test {
     test
 }
 
-fn act(test: &mut Test, actions: &[Action]) {
-    let env = UiEnv::new(RunOptions::default(), "/nonexistent".into());
-    for action in actions {
-        if test.guide.act(*action, &mut test.form, &env).is_none() {
-            test.act(*action);
-        }
-        test.guide.ask(&mut test.form);
-        test.refresh();
-    }
-}
-
-fn press(test: &mut Test, keys: &str) {
-    for key in keys.chars() {
-        let code = if key == '\u{8}' { KeyCode::Backspace } else { KeyCode::Char(key) };
-        test.guide.key(&mut test.form, &KeyEvent::new(code, KeyModifiers::NONE));
-        test.refresh();
-    }
-}
-
 fn plan(test: &Test) -> MixtureIndexPlan {
     test.form.plan_of::<MixtureIndexPlan>().cloned().unwrap()
 }
@@ -115,11 +95,11 @@ fn each_folder_counts_by_its_windows_until_a_weight_is_changed() {
     preview(&mut test, Vec::new());
     assert_eq!(test.first_blocker(), None);
     compare("by_windows", &mut test);
-    act(&mut test, &[Action::Down, Action::Right]);
+    test.act_in_guide(&[Action::Down, Action::Right]);
     assert_eq!(plan(&test).weights.unwrap(), [0.4, 0.15, 0.25, 0.25]);
-    act(&mut test, &[Action::Left]);
+    test.act_in_guide(&[Action::Left]);
     assert_eq!(plan(&test).weights.unwrap()[1], 0.1);
-    act(&mut test, &[Action::DropRow]);
+    test.act_in_guide(&[Action::DropRow]);
     assert_eq!(plan(&test).weights, None);
 }
 
@@ -128,13 +108,13 @@ fn shares_repeats_and_unread_parts_follow_the_weights() {
     let mut test = example();
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
         test.guide.folders.select(row);
-        press(&mut test, "\u{8}\u{8}\u{8}\u{8}");
-        press(&mut test, weight);
+        test.press("\u{8}\u{8}\u{8}\u{8}");
+        test.press(weight);
     }
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
         test.guide.folders.select(row);
-        press(&mut test, "\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}");
-        press(&mut test, weight);
+        test.press("\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}");
+        test.press(weight);
     }
     test.type_into("samples", "70");
     let samples: Vec<u64> = preview(&mut test, Vec::new()).members.iter().map(|share| share.samples).collect();
@@ -170,7 +150,7 @@ fn answers_of_the_command_line_are_in_the_list() {
     let mut test = open(given.clone(), folders);
     assert_eq!(chosen(&test), ["web", "books"]);
     assert_eq!(plan(&test), given);
-    act(&mut test, &[Action::Toggle, Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle, Action::Toggle]);
     assert_eq!(plan(&test), given);
     let command =
         "gristmill mix index /data/web /data/books --weights 0.25,3 --sequence-length 9 --samples 40 --seed 7 \
@@ -182,7 +162,7 @@ fn answers_of_the_command_line_are_in_the_list() {
 fn folders_and_numbers_that_cannot_be_used_are_reported() {
     let mut test = example();
     test.guide.folders.select(3);
-    act(&mut test, &[Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle]);
     assert_eq!(chosen(&test).len(), 4, "a folder that cannot be read is not chosen");
     test.type_into("sequence-length", "none");
     assert!(test.blocker("settings").unwrap().contains("sequence length"));
@@ -191,7 +171,7 @@ fn folders_and_numbers_that_cannot_be_used_are_reported() {
     test.form.focus_on(FOLDERS);
     for row in [0, 1, 2, 4] {
         test.guide.folders.select(row);
-        act(&mut test, &[Action::Toggle]);
+        test.act_in_guide(&[Action::Toggle]);
     }
     assert!(test.blocker("settings").unwrap().contains("choose"));
     compare("empty", &mut open(MixtureIndexPlan::blank(), Vec::new()));
@@ -203,7 +183,7 @@ fn samples_are_one_epoch_until_a_number_is_typed() {
     let mut test = open(given, vec![folder("books", &[53, 33]), folder("code", &[23])]);
     assert_eq!(plan(&test).samples, 8);
     test.guide.folders.select(1);
-    act(&mut test, &[Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle]);
     assert_eq!(plan(&test).samples, 10);
     test.guide.add(folder("../elsewhere/news", &[53]), &mut test.form);
     assert_eq!((chosen(&test).len(), plan(&test).samples), (3, 15));
@@ -211,7 +191,7 @@ fn samples_are_one_epoch_until_a_number_is_typed() {
     assert_eq!(test.guide.rows.len(), 3, "a folder is in the list once");
     test.type_into("samples", "40");
     test.form.focus_on(FOLDERS);
-    act(&mut test, &[Action::Toggle]);
+    test.act_in_guide(&[Action::Toggle]);
     assert_eq!((chosen(&test).len(), plan(&test).samples), (2, 40));
 }
 

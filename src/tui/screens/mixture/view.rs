@@ -1,11 +1,11 @@
 //! Draws the step of `mix index`: folders with their share, repeats and unread part, fields, and the mixture.
 
-use super::guide::{MixtureGuide, Row, ADD, FOLDERS};
-use crate::tui::guided::{draw_below, draw_fields, hidden_mistakes, Field, Form, Guide as _, MouseTarget};
+use super::guide::{MixtureGuide, Row, FOLDERS};
+use crate::tui::guided::{draw_below, draw_fields, Field, Form, Guide as _, MouseTarget};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, stack, Section};
 use crate::tui::widgets::list::draw_list;
-use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
+use crate::tui::widgets::page::{trouble_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;
 use gristmill_core::text::{count, grouped};
@@ -25,14 +25,17 @@ const FIGURE_COLUMNS: usize = 46;
 pub(super) fn draw_settings(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FOLDERS).collect();
     let field_rows = fields.iter().map(|field| 1 + usize::from(form.mistakes.contains_key(field))).sum();
-    let result = result_lines(guide, form, usize::from(area.width), ui);
+    let result = match guide.found {
+        Some(_) => guide.preview.result_lines(guide, form, usize::from(area.width), ui, draw_mixture),
+        None => Vec::new(),
+    };
     let focus = |is_focused: bool, otherwise: u8| if is_focused { Section::FOCUS } else { otherwise };
     let sections = [
         Section::growing(3, guide.rows.len().max(2) + 1, focus(form.is_focused(FOLDERS), 5)),
         Section::fixed(1, 0),
-        Section::fixed(field_rows, focus(!form.is_focused(FOLDERS), 3)),
+        Section::fixed(field_rows, focus(!form.is_focused(FOLDERS), 4)),
         Section::fixed(1, 0),
-        Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 4),
+        Section::growing(u16::try_from(result.len().min(3)).unwrap_or(3), result.len(), 2),
     ];
     let places = stack(area, &sections);
     draw_folders(guide, form, frame, places[0], ui);
@@ -107,22 +110,8 @@ fn folder_line(row: &Row, length: Option<u64>, share: Option<(&Share, u64)>, col
     Line::from(vec![Span::styled(format!("{sign} {name} "), style), Span::styled(figures, style)])
 }
 
-/// Returns the reason why there is no mixture yet, or the mixture.
-fn result_lines(guide: &MixtureGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    if guide.found.is_none() {
-        return Vec::new();
-    }
-    if form.mistakes.keys().any(|field| *field != ADD) {
-        return hidden_mistakes(form, columns, ui);
-    }
-    let why = guide.blocker(form, form.step).or_else(|| form.blocker(form.step));
-    let why = why.or_else(|| form.plan().check(false).into_iter().next().map(|problem| problem.message));
-    match (why, guide.preview.report(form)) {
-        (Some(why), _) => vec![Line::from(Span::styled(text::fit_end(&why, columns, ui.glyphs), ui.theme.muted))],
-        (None, None) => vec![waiting(guide.waits_for(), ui)],
-        (None, Some(Err(failure))) => failure_lines(failure, columns, ui),
-        (None, Some(Ok(report))) => report.typed().map(|report| mixture(report, columns, ui)).unwrap_or_default(),
-    }
+fn draw_mixture(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    report.typed().map(|report| mixture(report, columns, ui)).unwrap_or_default()
 }
 
 /// Returns the mixture as it is printed, with its bar and its refusals.

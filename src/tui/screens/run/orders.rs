@@ -6,10 +6,9 @@ use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
-use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, MixIndex, Pack};
+use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,11 +159,9 @@ impl JobRequest {
     }
 }
 
-/// Returns the request to write a mixture index.
-pub fn mixture(plan: MixtureIndexPlan) -> JobRequest {
-    let ends = ["is ready to train on", "is written", "was there already"];
-    let words = run_texts(&name_of(&plan.output), ends, "the weights");
-    JobRequest { words, ..JobRequest::of_plan(&*erase::<MixIndex>(plan)) }
+/// Returns the texts about the end of writing a mixture index to `output`.
+pub fn mixture_texts(output: &Path) -> RunTexts {
+    run_texts(&name_of(output), ["is ready to train on", "is written", "was there already"], "the weights")
 }
 
 #[cfg(test)]

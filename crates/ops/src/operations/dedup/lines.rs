@@ -57,7 +57,7 @@ impl Report for Planned<DedupReport> {
         lines
     }
 
-    job_report!(report);
+    crate::job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill browse {}", shell_quote(&self.plan.visible_output())))

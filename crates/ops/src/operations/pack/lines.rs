@@ -54,7 +54,7 @@ impl Report for PackReport {
         lines
     }
 
-    job_report!();
+    crate::job_report!();
 
     fn next_command(&self) -> Option<String> {
         self.targets.first().map(|target| format!("gristmill info {}", shell_quote(next_path(target))))

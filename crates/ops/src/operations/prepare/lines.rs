@@ -107,7 +107,7 @@ impl Report for PrepareResult {
         lines
     }
 
-    job_report!(report);
+    crate::job_report!(report);
 
     fn next_command(&self) -> Option<String> {
         Some(format!("gristmill info {}", shell_quote(&self.path)))

@@ -42,8 +42,8 @@ impl Operation for Prepare {
     const SHOWS_PHASES: bool = true;
 
     fn asks_always(plan: &PreparePlan) -> bool {
-        // JSONL files and metadatasets need no answers.
-        !Path::new(&plan.path).is_file()
+        // JSONL files and metadatasets need no answers. By name: a command is built without reading the disk.
+        ![".jsonl", ".yaml", ".yml"].iter().any(|suffix| plan.path.ends_with(suffix))
     }
 
     fn check(plan: &PreparePlan, _: bool) -> Vec<Problem> {
