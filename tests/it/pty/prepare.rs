@@ -211,7 +211,7 @@ fn a_dry_run_writes_nothing_and_comes_back() {
         .wait_for(REVIEW)
         .wait_for("ready")
         .keys("d")
-        .wait_for("dry run: nothing is in the way; 4 shards read");
+        .wait_for("dry run: nothing prevents the run; 4 shards read");
     story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc").wait_for(REVIEW);
     assert!(!house.data().join("coco/.nv-meta/.info.json").exists());
     story.keys("enter").wait_for("coco is ready to train on");

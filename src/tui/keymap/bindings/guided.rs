@@ -108,8 +108,12 @@ const PREPARE: &[Binding] = &[
     bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
 ];
 
-const WEIGHTS: &[Binding] =
-    &[key(C::Weights, A::Left, &["-"]), key(C::Weights, A::Right, &["+", "="]), key(C::Weights, A::DropRow, &["D"])];
+const WEIGHTS: &[Binding] = &[
+    bar(C::Weights, A::Toggle, &["space"]),
+    bar(C::Weights, A::Right, &["+", "="]),
+    key(C::Weights, A::Left, &["-"]),
+    key(C::Weights, A::DropRow, &["D"]),
+];
 
 /// Bindings that jump to a step.
 const fn jumping(context: Context) -> [Binding; 8] {

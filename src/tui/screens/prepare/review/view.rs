@@ -120,10 +120,13 @@ fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &
     let (words, style) = if !look.is_scanning && step.preview.is_some() {
         let read = count(read as u64, "shard");
         match found {
-            0 => (format!("{} dry run: nothing is in the way; {read} read", ui.glyphs.check), ui.theme.ok),
+            0 => (format!("{} dry run: nothing prevents the run; {read} read", ui.glyphs.check), ui.theme.ok),
             n => {
                 let with = count(n, "problem");
-                (format!("{} dry run: nothing is in the way, with {with}; {read} read", ui.glyphs.warn), ui.theme.warn)
+                (
+                    format!("{} dry run: nothing prevents the run, with {with}; {read} read", ui.glyphs.warn),
+                    ui.theme.warn,
+                )
             }
         }
     } else {
@@ -230,9 +233,9 @@ fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &DrawCon
     let of = |severity| all.iter().filter(|p| p.severity == severity).count() as u64;
     let so_far = if answers.is_counting() { ", so far" } else { "" };
     let title = format!(
-        "Problems: {} in the way, {} to know, {}{so_far}",
-        of(Severity::Refusal),
-        of(Severity::Problem),
+        "Problems: {}, {}, {}{so_far}",
+        count(of(Severity::Refusal), "refusal"),
+        count(of(Severity::Problem), "problem"),
         count(of(Severity::Note), "note")
     );
     let mut lines = vec![Line::default(), heading(&title, ui)];
