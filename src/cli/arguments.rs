@@ -70,7 +70,7 @@ impl GivenPlan {
         self.set(plan)?;
         for (row, given) in &self.answers {
             if let (ValueKind::File, GivenAnswer::Path(path)) = (row.kind, given) {
-                let (option, part) = self.part_of(row.info.name).unwrap_or((row.info.name, ""));
+                let (option, part) = self.part_option_of(row.info.name).unwrap_or((row.info.name, ""));
                 plan.read_file(option, path, part)?;
                 // The flags take precedence, and with the answers of the file more of them may have a meaning.
                 self.set(plan)?;
@@ -80,7 +80,7 @@ impl GivenPlan {
     }
 
     /// Returns the option that names the part to read of a file, and the part.
-    fn part_of(&self, file: &str) -> Option<(&'static str, &str)> {
+    fn part_option_of(&self, file: &str) -> Option<(&'static str, &str)> {
         self.answers.iter().find_map(|(row, given)| match given {
             GivenAnswer::Answer(Answer::Text(part)) if row.kind == ValueKind::FilePart && row.info.needs == file => {
                 Some((row.info.name, part.as_str()))

@@ -177,7 +177,7 @@ pub fn checked(
     };
     let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
     context.printer.line(format!("{verdict} in {shards}{looked}."));
-    for line in report::count_lines(&counts) {
+    for line in report::problem_table(&counts) {
         context.printer.say(line);
     }
     let mut result =

@@ -17,8 +17,8 @@ pub fn quoted(path: &Path) -> String {
 }
 
 /// Formats a table of the findings, worst first.
-pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
-    report::count_lines(counts).into_iter().map(painted).collect()
+pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
+    report::problem_table(counts).into_iter().map(painted).collect()
 }
 
 /// Returns a line of a report with its style.

@@ -8,7 +8,7 @@ use super::growth::{Extrapolation, Grown, ReadShare};
 use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
-use super::tally::{tallies, Judged, Whole, WindowPosition, GROUPS};
+use super::tally::{tallies, Judged, SampledText, WindowPosition, GROUPS};
 use super::unseen::Unseen;
 use super::walk::{Bits, Visit, Walk};
 use super::Rule;
@@ -277,7 +277,7 @@ impl Samples {
         let length = rule.min_length.max(1);
         let groups = tallies(&judged, Sampler::apart(rule));
         let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
-        let whole = Whole { windows, documents, length };
+        let whole = SampledText { windows, documents, length };
         let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
         let (found, by_keys) = whole.estimate(&groups, |group| group.found);
         let least = found - DEVIATIONS * by_keys;

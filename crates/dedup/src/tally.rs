@@ -110,13 +110,13 @@ impl Tally {
 
 /// The text that the samples represent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole {
+pub(super) struct SampledText {
     pub(super) windows: f64,
     pub(super) documents: f64,
     pub(super) length: u64,
 }
 
-impl Whole {
+impl SampledText {
     /// Returns the bytes that are removable by these counts.
     fn removable(&self, of: &Counts, all: &Counts) -> f64 {
         let share = |some: f64, all: f64| if all == 0.0 { 0.0 } else { some / all };

@@ -5,7 +5,7 @@ use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, JsonlReport};
 use gristmill_ops::job::metadataset::{JoinReport, MetadatasetReport};
 use gristmill_ops::job::prepare::OutputFile;
-use gristmill_ops::job::report::{count_lines, Report, ReportLine};
+use gristmill_ops::job::report::{problem_table, Report, ReportLine};
 use std::path::Path;
 
 /// The report of a run, or its preview, of a JSONL file.
@@ -48,7 +48,7 @@ impl Report for JsonlResult {
             let source = display_safe(&self.path);
             lines.push(format!("{left_out} of {source} {verb} left out; the file stays as it is.").into());
         }
-        lines.extend(count_lines(&report.counts));
+        lines.extend(problem_table(&report.counts));
         lines
     }
 
@@ -86,7 +86,7 @@ impl Report for MetadatasetResult {
         lines.extend(report.files.iter().map(|file| format!("{verb}: {}", size_of(file)).into()));
         let removed = report.removed.iter().map(|name| display_safe(name));
         lines.extend(removed.map(|name| format!("Removed: {name}, of no join any more").into()));
-        lines.extend(count_lines(&report.counts));
+        lines.extend(problem_table(&report.counts));
         lines
     }
 

@@ -141,7 +141,7 @@ pub trait Guide {
         false
     }
     /// Returns whether the wheel moves the rows of a list without selecting one.
-    fn is_scrolled(&self, list: &str) -> bool {
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
         let _ = list;
         false
     }

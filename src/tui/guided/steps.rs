@@ -41,7 +41,7 @@ pub(super) fn click(
 
 pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, rows: isize) {
     match on {
-        MouseTarget::Field(Field::List(name)) if guide.is_scrolled(name) => {
+        MouseTarget::Field(Field::List(name)) if guide.scrolls_by_wheel(name) => {
             if let Some(list) = guide.list(name) {
                 list.scroll(rows);
             }

@@ -31,16 +31,16 @@ const BUDGETS: &[(&str, usize)] = &[
     ("dedup", 2_735),
     ("engine", 28_200),
     ("formats", 6_195),
-    ("job", 16_090),
+    ("job", 16_102),
     ("media", 13_530),
-    ("operations", 4_525),
+    ("operations", 4_510),
     ("preview", 3_530),
     ("prompt", 1_650),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_205),
+    ("tui", 32_221),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -129,8 +129,8 @@ pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {
     section(&format!("{title}:"), table.lines())
 }
 
-/// Formats a table of the findings, worst first.
-pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine> {
+/// Returns the counts of problems as a table, the most severe first.
+pub fn problem_table(counts: &[(Severity, ProblemKind, u64)]) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     let mut sorted = counts.to_vec();
     sorted.sort_by(|a, b| b.0.cmp(&a.0).then(b.2.cmp(&a.2)));

@@ -3,7 +3,7 @@
 use super::{missing, Operation, Plan};
 use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
-use crate::job::report::{count_lines, counts_value, Report, ReportLine};
+use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use crate::source::text::{list, Selection};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
@@ -285,7 +285,7 @@ pub struct IndexReports {
 impl Report for IndexReports {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
         let of_each = |(path, report): &(PathBuf, IndexReport)| lines(&path.to_string_lossy(), report, is_preview);
-        self.indexes.iter().flat_map(of_each).chain(count_lines(&self.counts)).collect()
+        self.indexes.iter().flat_map(of_each).chain(problem_table(&self.counts)).collect()
     }
 
     fn to_json(&self) -> Value {

@@ -4,7 +4,7 @@ use super::{missing, Operation, Plan};
 use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan, TokenizerSettings, DEFAULT_SEED};
 use crate::engine::nanosets::training::read_training;
 use crate::job::nanosets::{run_index, MixtureIndexReport};
-use crate::job::report::{count_lines, Report, ReportLine};
+use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
@@ -288,7 +288,7 @@ impl Operation for MixIndex {
 impl Report for MixtureIndexReport {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
         let mut lines = figures(self);
-        lines.extend(count_lines(&self.counts));
+        lines.extend(problem_table(&self.counts));
         let output = display_safe(&self.output.to_string_lossy()).into_owned();
         lines.push(match (is_preview, self.nothing_to_do) {
             (true, _) => ReportLine::plain(format!("Would write {output}. Nothing was written.")),

@@ -6,7 +6,7 @@ use crate::engine::modalities::filter::{ranges, Keep};
 use crate::engine::modalities::merge::list;
 use crate::formats::modalities::PACKED_SUFFIX;
 use crate::job::modalities::{run_rewrite, Existing, Rewrite, RewritePlan, RewriteReport};
-use crate::job::report::{count_lines, Report, ReportLine};
+use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use crate::source::kind::kind_of;
 use gristmill_core::options::{Access, Group, OptionSpec};
@@ -387,7 +387,7 @@ impl Report for RewriteReport {
             None => format!(": {}, {size} in {time}.", count(written.documents, "line")),
         };
         let first = ReportLine::good(format!("Wrote {output}"), figures);
-        std::iter::once(first).chain(count_lines(&self.counts)).collect()
+        std::iter::once(first).chain(problem_table(&self.counts)).collect()
     }
 
     fn to_json(&self) -> serde_json::Value {

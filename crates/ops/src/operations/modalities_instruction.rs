@@ -3,7 +3,7 @@
 use super::{Operation, Plan};
 use crate::engine::modalities::instruction::Settings;
 use crate::job::modalities::{run_instruction, InstructionReport};
-use crate::job::report::{count_lines, Report, ReportLine};
+use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
@@ -104,7 +104,7 @@ impl Report for InstructionReport {
             let packed = display_safe(&partition.packed);
             lines.push(ReportLine::plain(format!("- {}: {number}, {tokens}: {packed}", partition.name)));
         }
-        lines.extend(count_lines(&self.counts));
+        lines.extend(problem_table(&self.counts));
         lines
     }
 

@@ -307,7 +307,7 @@ impl Guide for MixGuide {
         list == "members"
     }
 
-    fn is_scrolled(&self, list: &str) -> bool {
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
         list == "members"
     }
 

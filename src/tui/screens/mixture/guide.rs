@@ -345,7 +345,7 @@ impl Guide for MixtureGuide {
         list == "folders"
     }
 
-    fn is_scrolled(&self, list: &str) -> bool {
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
         list == "folders"
     }
 

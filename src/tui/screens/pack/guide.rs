@@ -372,7 +372,7 @@ impl Guide for PackGuide {
         }
     }
 
-    fn is_scrolled(&self, list: &str) -> bool {
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
         list == "found"
     }
 

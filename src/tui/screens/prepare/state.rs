@@ -395,7 +395,7 @@ impl Wizard {
             Action::PreviousField | Action::PreviousPane => {
                 self.rail = None;
                 let (state, answers) = self.current();
-                state.set_focus(state.stops(answers).saturating_sub(1));
+                state.set_focus(state.focus_count(answers).saturating_sub(1));
             }
             Action::Close => self.rail = None,
             _ => {}

@@ -142,7 +142,7 @@ pub enum Ask {
 /// The answers and the focus of one step. Pure: no terminal, no file, no thread.
 pub trait StepState {
     /// Returns the number of fields that can have the focus.
-    fn stops(&self, answers: &Answers) -> usize;
+    fn focus_count(&self, answers: &Answers) -> usize;
     /// The field in focus.
     fn focus(&self) -> usize;
     /// Moves the focus.
@@ -183,7 +183,7 @@ pub trait StepState {
     /// Moves the focus to the next field; false when it was the last.
     fn focus_next(&mut self, answers: &Answers) -> bool {
         let next = self.focus() + 1;
-        let more = next < self.stops(answers);
+        let more = next < self.focus_count(answers);
         if more {
             self.set_focus(next);
         }

@@ -1,7 +1,7 @@
 //! Test cases made by the reference: given its own ranges, both outputs and all files of the index match byte for byte.
 
 use super::export::{write_table, RangesExport, ShardExport};
-use super::output::PackedOutput;
+use super::output::CompressedOutput;
 use super::write_back::{Layout, RangesGo, WriteBack};
 use crate::formats::bsade::{shard_files, Range, RangesReader, TABLE};
 use crate::source::dedup::{list, Documents, Kind, Position, TextFile};
@@ -102,7 +102,7 @@ fn outputs_and_index_match_the_reference() {
                     let path = dir.path().join(format!("{mode}-out"));
                     RealFs.remove_file(&path).unwrap();
                     let out = BufferedFile::new(RealFs.create_file(&path).unwrap(), 1000);
-                    (mode, path, WriteBack::new(&layout), PackedOutput::new(out, &file.name).unwrap())
+                    (mode, path, WriteBack::new(&layout), CompressedOutput::new(out, &file.name).unwrap())
                 });
                 each(file, |record| {
                     assert_eq!(record.kind, Kind::Document);

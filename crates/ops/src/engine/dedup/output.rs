@@ -21,7 +21,7 @@ const BZIP2_MEMORY: u64 = 8 << 20;
 const XZ_MEMORY: u64 = 32 << 20;
 
 /// Packs bytes into a file.
-pub struct PackedOutput {
+pub struct CompressedOutput {
     encoder: OutputEncoder,
     bytes: u64,
 }
@@ -35,7 +35,7 @@ enum OutputEncoder {
     Zip(Box<ZipWriter<BufferedFile>>),
 }
 
-impl PackedOutput {
+impl CompressedOutput {
     /// Returns the memory that packing takes, in bytes, without the buffer of the file.
     pub fn memory(packing: Packing) -> u64 {
         match packing {

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::source::LineRange;
 use super::split::{Division, Memory};
 use crate::engine::dedup::original::Index;
-use crate::engine::dedup::output::PackedOutput;
+use crate::engine::dedup::output::CompressedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use crate::source::dedup::{line_from, list, reading_memory, Position, TextFile};
 use crate::source::text::{unpacked_share, Packing};
@@ -71,7 +71,7 @@ impl Inputs {
     fn sample_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
-            self.packing = self.packing.max(PackedOutput::memory(Packing::of_name(&file.name)));
+            self.packing = self.packing.max(CompressedOutput::memory(Packing::of_name(&file.name)));
         }
         let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.packing.is_plain()).collect();
         let (mut bytes, mut text) = (0_u64, 0_u64);

@@ -6,7 +6,7 @@ use super::run::Job;
 use super::source::{Line, LineRange};
 use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;
-use crate::engine::dedup::output::PackedOutput;
+use crate::engine::dedup::output::CompressedOutput;
 use crate::engine::dedup::removed::{Gathered, Section};
 use crate::source::dedup::Position;
 use gristmill_core::{Cancel, Outcome};
@@ -40,7 +40,7 @@ pub(super) struct OrderedOutput {
 pub(super) struct OutputState {
     /// The piece that is written next.
     pub(super) next: usize,
-    output: Option<(PackedOutput, Hash)>,
+    output: Option<(CompressedOutput, Hash)>,
     /// Files of the result; the last one is being written.
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
@@ -158,7 +158,7 @@ impl OutputState {
     }
 
     /// Returns the output, which is created with its first line: a file without lines has no output.
-    pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
+    pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut CompressedOutput> {
         let output = match self.output.take() {
             Some(output) => output,
             None => {
@@ -166,7 +166,7 @@ impl OutputState {
                 let path = job.layout.staged(file, number);
                 let name = self.files.last().map_or("", |file| file.name.as_str());
                 let hash = Hash::default();
-                (PackedOutput::new(hash.create(&*job.context.fs, &path)?, name)?, hash)
+                (CompressedOutput::new(hash.create(&*job.context.fs, &path)?, name)?, hash)
             }
         };
         Ok(&mut self.output.insert(output).0)

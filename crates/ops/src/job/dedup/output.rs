@@ -72,7 +72,7 @@ impl WriteFile for Hashed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::dedup::output::PackedOutput;
+    use crate::engine::dedup::output::CompressedOutput;
     use gristmill_storage::fs::RealFs;
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         let text: Vec<u8> = (0..1_000_000_u32).map(|number| (number % 97 + number / 5_000) as u8).collect();
         for name in ["a", "a.gz", "a.zst", "a.bz2", "a.xz", "a.lzma", "a.zip"] {
             let hash = Hash::default();
-            let mut output = PackedOutput::new(hash.create(&RealFs, &path).unwrap(), name).unwrap();
+            let mut output = CompressedOutput::new(hash.create(&RealFs, &path).unwrap(), name).unwrap();
             text.chunks(9_999).for_each(|piece| output.write(piece).unwrap());
             let mark = hash.close(output.end().unwrap()).unwrap();
             assert!(mark.holds(&path).unwrap(), "{name}");

@@ -5,7 +5,7 @@ use crate::engine::media::MediaOutlook;
 use crate::engine::plan::shell_quote;
 use crate::formats::energon::media_json::to_json;
 use crate::job::prepare::MediaSummary;
-use crate::job::report::{count_lines, file_lines, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, Report, ReportLine};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_core::{MediaType, Problem, ProblemKind, Severity};
@@ -26,7 +26,7 @@ impl Report for MediaReport {
             lines.push(format!("{} of entries that are gone removed.", count(self.pruned, "row")).into());
         }
         lines.extend(file_lines("Written", &self.files));
-        lines.extend(count_lines(&self.counts));
+        lines.extend(problem_table(&self.counts));
         lines
     }
 

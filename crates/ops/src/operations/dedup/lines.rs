@@ -2,7 +2,7 @@
 
 use crate::engine::plan::shell_quote;
 use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
-use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::preview::text::cut_end;
 use gristmill_core::dedup::Mode;
 use gristmill_core::table::{Align, Table};
@@ -53,7 +53,7 @@ impl Report for Planned<DedupReport> {
             lines.extend(file_lines("Exported", shown));
             lines.extend(more(report.exported.len(), FILES_SHOWN));
         }
-        lines.extend(count_lines(&report.counts));
+        lines.extend(problem_table(&report.counts));
         lines
     }
 

@@ -3,7 +3,7 @@
 use crate::engine::plan::shell_quote;
 use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use crate::job::prepare::OutputFile;
-use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::source::kind::kind_of;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
@@ -50,7 +50,7 @@ impl Report for PackReport {
             );
             lines.push(words.into());
         }
-        lines.extend(count_lines(&self.counts));
+        lines.extend(problem_table(&self.counts));
         lines
     }
 

@@ -5,7 +5,7 @@ use crate::engine::plan::fields::try_out;
 use crate::engine::plan::shell_quote;
 use crate::job::media::{outlook_lines, summary_line};
 use crate::job::prepare::{preview, PrepareReport, Preview, SplitSummary};
-use crate::job::report::{count_lines, file_lines, section, Report, ReportLine};
+use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
@@ -103,7 +103,7 @@ impl Report for PrepareResult {
         lines.extend(report.media.as_ref().map(summary_line).map(ReportLine::from));
         lines.extend(split_lines(&report.splits, report.samples, report.excludes));
         lines.extend(file_lines("Written", &report.files));
-        lines.extend(count_lines(&report.counts));
+        lines.extend(problem_table(&report.counts));
         lines
     }
 

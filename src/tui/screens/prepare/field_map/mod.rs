@@ -216,7 +216,7 @@ impl FieldMapStep {
 }
 
 impl StepState for FieldMapStep {
-    fn stops(&self, _: &Answers) -> usize {
+    fn focus_count(&self, _: &Answers) -> usize {
         (self.rows.len() * if self.is_own { 2 } else { 1 }).max(1)
     }
 
@@ -250,7 +250,7 @@ impl StepState for FieldMapStep {
             }
             Action::Down => {
                 let at = self.focus + step;
-                if at < self.stops(answers) {
+                if at < self.focus_count(answers) {
                     self.set_focus(at);
                 }
             }
@@ -282,7 +282,7 @@ impl StepState for FieldMapStep {
     fn refresh(&mut self, answers: &Answers) {
         self.follow_class(answers);
         self.take_suggestion(answers);
-        self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+        self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
     }
 
     fn accept(&mut self) {

@@ -84,7 +84,7 @@ impl MediaStep {
 }
 
 impl StepState for MediaStep {
-    fn stops(&self, _: &Answers) -> usize {
+    fn focus_count(&self, _: &Answers) -> usize {
         self.stop_list().len()
     }
 

@@ -107,7 +107,7 @@ impl ReviewStep {
 }
 
 impl StepState for ReviewStep {
-    fn stops(&self, _: &Answers) -> usize {
+    fn focus_count(&self, _: &Answers) -> usize {
         1
     }
 

@@ -176,7 +176,7 @@ impl TypeStep {
 }
 
 impl StepState for TypeStep {
-    fn stops(&self, _: &Answers) -> usize {
+    fn focus_count(&self, _: &Answers) -> usize {
         self.stop_list().len()
     }
 

@@ -206,7 +206,7 @@ impl SourceStep {
 }
 
 impl StepState for SourceStep {
-    fn stops(&self, answers: &Answers) -> usize {
+    fn focus_count(&self, answers: &Answers) -> usize {
         self.stop_list(answers).len()
     }
 
@@ -296,7 +296,7 @@ impl StepState for SourceStep {
             Some(_) if !self.rerun_touched && self.rerun == Rerun::Refuse => self.rerun = Rerun::Update,
             Some(_) => {}
         }
-        self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+        self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
     }
 
     fn write(&self, answers: &Answers, plan: &mut PreparePlan) {

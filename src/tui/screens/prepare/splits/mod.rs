@@ -237,7 +237,7 @@ impl SplitsStep {
                     (false, 0) => 0,
                     (false, _) => self.focus.saturating_sub(2),
                 };
-                self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+                self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
             }
             FocusStop::NewTo => self.choose_new_to(down, answers),
             _ if down => {
@@ -310,7 +310,7 @@ impl SplitsStep {
 }
 
 impl StepState for SplitsStep {
-    fn stops(&self, answers: &Answers) -> usize {
+    fn focus_count(&self, answers: &Answers) -> usize {
         self.stop_list(answers).len()
     }
 
@@ -353,7 +353,7 @@ impl StepState for SplitsStep {
                 }
                 self.tidy_rows();
                 self.touched = true;
-                self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+                self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
             }
             (FocusStop::Mode, Action::DropRow) => self.ratio.clear(),
             (_, Action::Up) => self.move_vertically(false, answers),
@@ -422,7 +422,7 @@ impl StepState for SplitsStep {
             self.take_columns(focus, answers);
         }
         self.hand.sync(&usable_shards(answers));
-        self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+        self.focus = self.focus.min(self.focus_count(answers).saturating_sub(1));
     }
 
     fn accept(&mut self) {
